@@ -28,7 +28,7 @@ export function createNodes(
   const silentUntil = new Map<string, number>();
   return (chainId, request) => {
     const key = `${chainId} ${request.method}`;
-    const ofMethod = patience.get(key) ?? createPatience();
+    const ofMethod = patience.get(key) ?? { fruitless: [] };
     patience.set(key, ofMethod);
     return ask(urls.get(chainId) ?? [], request, {
       patience: ofMethod,
@@ -55,10 +55,10 @@ async function ask(
   let outages = 0;
   for (let attempt = 0; urls.length > 0; attempt++) {
     const url = urls[attempt % urls.length] ?? "";
-    const timeoutMs = patience.isShort() ? Math.ceil(request.timeoutMs / 8) : request.timeoutMs;
+    const timeoutMs = isShort(patience) ? Math.ceil(request.timeoutMs / 8) : request.timeoutMs;
     const reply = await post(url, { ...request, timeoutMs });
     if (reply.kind === "result") {
-      if (repeats > 0) patience.repeatHelped();
+      if (repeats > 0) patience.fruitless = [];
       return (await isContradicted(urls, url, { request, reply, silentUntil }))
         ? undefined
         : (reply.result ?? undefined);
@@ -68,8 +68,8 @@ async function ask(
     if (reply.kind === "throttled") throttled += 1;
     else if (await servesBlock(url, request.blockNumber, timing.probeMs)) {
       spent += 1 / tries[reply.kind];
-      if (spent >= 1 || patience.isShort()) {
-        patience.repeatFailed();
+      if (spent >= 1 || isShort(patience)) {
+        patience.fruitless = [...patience.fruitless, Date.now()].slice(-fruitlessRepeats);
         return undefined;
       }
       await sleep(Math.min(longestRepeatMs, timing.repeatMs * 2 ** repeats++));
@@ -107,25 +107,16 @@ async function isContradicted(
   return found.some((result) => result !== reply.result);
 }
 
-type Patience = ReturnType<typeof createPatience>;
 const patienceWindowMs = 60_000;
 const fruitlessRepeats = 3;
 
+/** When the latest retries were without use. */
+type Patience = { fruitless: number[] };
+
 // Retries are for temporary failures. While none of the latest was temporary, the next ones get one short attempt: whoever can
 // cause a failure can cause any number, and together they must not stall the index.
-function createPatience() {
-  let fruitless: number[] = [];
-  return {
-    isShort: () =>
-      fruitless.length === fruitlessRepeats && Date.now() - (fruitless[0] ?? 0) < patienceWindowMs,
-    repeatFailed: () => {
-      fruitless = [...fruitless, Date.now()].slice(-fruitlessRepeats);
-    },
-    repeatHelped: () => {
-      fruitless = [];
-    },
-  };
-}
+const isShort = ({ fruitless }: Patience) =>
+  fruitless.length === fruitlessRepeats && Date.now() - (fruitless[0] ?? 0) < patienceWindowMs;
 
 // A node that serves the event's block is healthy: the request itself is what fails.
 async function servesBlock(url: string, blockNumber: number, timeoutMs: number): Promise<boolean> {
@@ -191,7 +182,7 @@ const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: Call): NodeRe
 export async function readText(scope: Scope, text: { node: Hex; key: string }): Promise<string | undefined> {
   const call: Call = { abi: textRecordAbi, args: [text.node, text.key] };
   if (isReadByClient(scope.isConfigured(scope.chainId, scope.emitter), text)) {
-    const read = () =>
+    const read = async () =>
       scope.client.readContract({
         abi: textRecordAbi,
         // ponder: it predicts later reads. With the emitter's own spelling it would predict reads of all emitters.
@@ -220,23 +211,22 @@ export async function readTokenUri(scope: Scope, node: Hex): Promise<string | un
 // Contracts on which Ponder's client failed, by reader of the nodes: it is not used for them again, since the bounded
 // call returns the same values.
 const failed = new WeakMap<AskNodes, Set<string>>();
+const failure = Symbol();
+const ponderMs = 10_000;
 
 async function readThroughPonder(scope: Scope, call: Call, read: () => Promise<string>) {
   const contracts = failed.get(scope.nodes) ?? new Set();
   failed.set(scope.nodes, contracts);
   const key = `${scope.chainId}:${scope.emitter}`;
-  if (!contracts.has(key)) {
-    try {
-      return await within(ponderMs, read());
-    } catch (error) {
-      if (isContractRefusal(error)) return undefined;
-      contracts.add(key);
-    }
-  }
+  if (contracts.has(key)) return callContract(scope, call);
+  const result = await Promise.race([
+    read().catch((error: unknown) => (isContractRefusal(error) ? undefined : failure)),
+    sleep(ponderMs, failure, { ref: false }),
+  ]);
+  if (result !== failure) return result;
+  contracts.add(key);
   return callContract(scope, call);
 }
-
-const ponderMs = 10_000;
 
 async function callContract(scope: Scope, call: Call): Promise<string | undefined> {
   const { nodes, saved, chainId } = scope;
@@ -262,19 +252,6 @@ function reported(scope: Scope, value: string | undefined): string | undefined {
   return value;
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no result within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => undefined); // It may fail later, when nobody waits for it.
-  }
-}
-
 // --- Allowances ---
 
 // How much of the chain's time a read costs, and how much may be spent ahead. Events that cause reads cost a few
@@ -285,41 +262,23 @@ const prices = {
   transaction: { costMs: 10_000n, aheadMs: 300_000n },
 };
 
-/** Reads that anybody can cause. */
-type ReadKind = keyof typeof prices;
-
-/** The time of the chain, in milliseconds, at which all reads are paid for, and the transaction of the latest. */
-type Allowance = { paidAt: bigint; transactionHash: `0x${string}` };
-
-/**
- * What is left after a read for an event, whose time is in seconds; undefined if the read is not granted. Of one transaction, a
- * read of its addresses counts once: then the allowance is `before` itself.
- */
-function spend<A extends Allowance>(
-  kind: ReadKind,
-  before: A | null | undefined,
-  { timestamp, transactionHash }: { timestamp: bigint; transactionHash: `0x${string}` },
-): A | Allowance | undefined {
-  const { costMs, aheadMs } = prices[kind];
-  if (kind === "transaction" && before?.transactionHash === transactionHash) return before;
-  const now = timestamp * 1_000n;
-  const paidAt = (before && before.paidAt > now ? before.paidAt : now) + costMs;
-  return paidAt > now + aheadMs ? undefined : { paidAt, transactionHash };
-}
-
 /**
  * Whether the event may cause a read, and accounts for it; an anomaly if not. It depends on the chain alone, so that every
  * index of the same blocks reads the same.
  */
-export async function isReadGranted(scope: Scope, kind: ReadKind): Promise<boolean> {
-  const { db, chainId } = scope;
-  const row = await db.find(readAllowance, { chainId, kind });
-  const spent = spend(kind, row, scope);
-  if (spent === undefined) {
+export async function isReadGranted(scope: Scope, kind: keyof typeof prices): Promise<boolean> {
+  const { db, chainId, timestamp, transactionHash } = scope;
+  const { costMs, aheadMs } = prices[kind];
+  const before = await db.find(readAllowance, { chainId, kind });
+  // Of one transaction, a read of its addresses counts once.
+  if (kind === "transaction" && before?.transactionHash === transactionHash) return true;
+  const now = timestamp * 1_000n;
+  const paidAt = (before && before.paidAt > now ? before.paidAt : now) + costMs;
+  if (paidAt > now + aheadMs) {
     scope.report("too-many-reads", scope);
     return false;
   }
-  if (spent === row) return true;
+  const spent = { paidAt, transactionHash };
   await db
     .insert(readAllowance)
     .values({ chainId, kind, ...spent })

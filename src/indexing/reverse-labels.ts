@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { addrReverseNode } from "../ens/ids.ts";
 import { isLabelOf, labelhash } from "../ens/labels.ts";
 import { isReadGranted } from "./node-reads.ts";
-import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
+import type { AskNodes, Scope } from "./scope.ts";
 
 /**
  * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash;
@@ -22,7 +22,8 @@ export async function reverseLabel(
   if (own !== undefined) return own;
   if (await isReadGranted(scope, "transaction")) {
     const { saved, chainId, blockNumber, transactionHash } = scope;
-    const request = { ...savedLabel(transactionHash, hash), blockNumber };
+    // Not a request of JSON-RPC: a label takes less space than the trace that it was found in, and proves itself.
+    const request = { method: "label_in_transaction", params: [transactionHash, hash], blockNumber };
     const known = await saved?.find(chainId, request);
     if (known !== undefined && isLabelOf(known, hash)) return known;
     const label = await labelInTransaction(scope, hash);
@@ -46,43 +47,23 @@ async function labelInTransaction(scope: Scope, hash: Hex): Promise<string | und
   const known = latest.get(nodes);
   const transaction: Transaction = known?.id === id ? known : { id, labels: new Map() };
   latest.set(nodes, transaction);
-  for (const request of accountRequests(transactionHash, blockNumber)) {
-    const labels = transaction.labels.get(request.method) ?? labelsIn(await nodes(chainId, request));
-    transaction.labels.set(request.method, labels);
+  for (const { method, options } of requests) {
+    const request = { method, params: [transactionHash, ...options], blockNumber, ...limits };
+    const labels = transaction.labels.get(method) ?? labelsIn(await nodes(chainId, request));
+    transaction.labels.set(method, labels);
     const label = labels.get(hash);
     if (label !== undefined) return label;
   }
   return undefined;
 }
 
-/**
- * The name by which a label is kept that was found in a transaction. Not a request of JSON-RPC: a label takes less space than the
- * trace that it was found in, and proves itself.
- */
-const savedLabel = (transactionHash: Hex, hash: Hex) => ({
-  method: "label_in_transaction",
-  params: [transactionHash, hash],
-});
-
 // The receipt first: the newer reverse registrars emit ReverseClaimed with the address, and contracts name themselves when
 // they are created. A trace costs the node the execution of the transaction. Real ones stay far below these limits.
-const sources = [
-  { method: "eth_getTransactionReceipt", options: [], maxBytes: 8_000_000, timeoutMs: 4_000 },
-  {
-    method: "debug_traceTransaction",
-    options: [{ tracer: "callTracer" }],
-    maxBytes: 8_000_000,
-    timeoutMs: 4_000,
-  },
+const requests = [
+  { method: "eth_getTransactionReceipt", options: [] },
+  { method: "debug_traceTransaction", options: [{ tracer: "callTracer" }] },
 ];
-
-/** The requests whose answers may have the account, to be sent in turn. */
-const accountRequests = (transactionHash: Hex, blockNumber: number): NodeRequest[] =>
-  sources.map(({ options, ...source }) => ({
-    ...source,
-    params: [transactionHash, ...options],
-    blockNumber,
-  }));
+const limits = { maxBytes: 8_000_000, timeoutMs: 4_000 };
 
 /** The labels of all accounts in an answer, by labelhash. */
 const labelsIn = (answer: unknown): ReadonlyMap<Hex, string> =>
