@@ -52,7 +52,7 @@ export const rooms: readonly Room[] = [
   {
     path: "src/indexing",
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
-    packages: ["ponder:registry"],
+    packages: ["ponder:registry", "drizzle-orm"],
   },
   { path: "src/handlers", imports: [...facts, "src/labels", "src/indexing"], packages: ["ponder:registry"] },
   { path: "src/plugins", imports: [...facts, "src/indexing", "src/handlers"], isApart: true },

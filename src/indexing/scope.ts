@@ -1,4 +1,5 @@
 import type { Context } from "ponder:registry";
+import type { InferSelectModel, Table } from "drizzle-orm";
 import type { Hex } from "viem";
 import type { SavedResults } from "../ponder/saved-results.ts";
 import type { Anomaly } from "./anomalies.ts";
@@ -19,8 +20,15 @@ export type NodeRequest = {
  */
 export type AskNodes = (chainId: number, request: NodeRequest) => Promise<unknown>;
 
-/** Ponder's store, as far as rules use it: by primary key only. */
-export type Database = Context["db"];
+declare const ponderDb: Context["db"];
+
+/** Ponder's store, as far as handlers use it: by primary key only. It shares the rows that it returns: nobody changes them. */
+export type Database = Omit<Context["db"], "sql" | "find"> & {
+  find<T extends Table>(
+    table: T,
+    key: Parameters<typeof ponderDb.find<T>>[1],
+  ): Promise<Readonly<InferSelectModel<T>> | null>;
+};
 
 /** Ponder's client of the event's chain: it reads at the event's block. */
 export type Client = Context["client"];
