@@ -35,6 +35,7 @@ export const rooms: readonly Room[] = [
   { path: "src/http", imports: [], packages: ["hono"] },
   { path: "src/ens", imports: [] },
   { path: "src/schema", imports: [], packages: ["ponder", "drizzle-orm"] },
+  { path: "ponder.schema.ts", imports: ["src/schema"] },
   { path: "src/labels", imports: ["src/log", "src/ens"] },
   { path: "src/deployments", imports: ["abis", "src/ens"] },
   { path: "src/config", imports: [...facts, "src/labels"] },
@@ -58,7 +59,7 @@ export const rooms: readonly Room[] = [
   { path: "src/plugins", imports: [...facts, "src/indexing", "src/handlers"], isApart: true },
   {
     path: "src/api/database",
-    imports: ["src/log", "src/ens", "src/schema", "src/config", "src/ponder"],
+    imports: ["src/log", "src/ens", "ponder.schema.ts", "src/schema", "src/config", "src/ponder"],
     packages: ["ponder"],
   },
   {

@@ -1,18 +1,13 @@
 import { is, Table } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import * as schema from "../../ponder.schema.ts";
 import { indexStatement } from "../../src/api/database/indexes.ts";
 import { reachedFunction } from "../../src/api/database/v2-domains.ts";
-import * as ensv2 from "../../src/schema/ensv2.ts";
-import * as ensv2Events from "../../src/schema/ensv2-events.ts";
 import { tableIndexes } from "../../src/schema/indexes.ts";
-import * as acceleration from "../../src/schema/protocol-acceleration.ts";
-import * as registrars from "../../src/schema/registrars.ts";
-import * as subgraph from "../../src/schema/subgraph.ts";
-import * as tokenscope from "../../src/schema/tokenscope.ts";
 
 /** The tables of the schema by their SQL names. */
 export const tables = new Map(
-  Object.values({ ...acceleration, ...ensv2, ...ensv2Events, ...registrars, ...subgraph, ...tokenscope })
+  Object.values(schema)
     .filter((table): table is typeof table & PgTable => is(table, Table))
     .map((table) => [getTableConfig(table).name, table as PgTable]),
 );

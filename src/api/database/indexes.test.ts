@@ -1,5 +1,7 @@
 import type { PGlite } from "@electric-sql/pglite";
+import { getTableName, is, Table } from "drizzle-orm";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import * as schema from "../../../ponder.schema.ts";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import type { Statement } from "../../ponder/sql-client.ts";
 import { tableIndexes } from "../../schema/indexes.ts";
@@ -10,6 +12,30 @@ import {
   createSearchIndexes,
   indexStatement,
 } from "./indexes.ts";
+
+test("has indexes of every table but those that are read by their keys alone", () => {
+  const indexed = new Set(tableIndexes().map(({ table }) => table));
+  const names = Object.values(schema).flatMap((table) => (is(table, Table) ? [getTableName(table)] : []));
+  expect(names.filter((name) => !indexed.has(name)).sort()).toEqual([
+    "account",
+    "migrated_nodes",
+    "read_allowances",
+    "resolver_text_records",
+    "resolvers",
+    "subregistries",
+    "v2_aliases",
+    "v2_contracts",
+    "v2_kept_fuses",
+    "v2_labels",
+    "v2_naming_jobs",
+    "v2_naming_queue",
+    "v2_places",
+    "v2_record_generations",
+    "v2_record_links",
+    "v2_records",
+    "v2_resources",
+  ]);
+});
 
 test("names the schema in full, and builds online where the database can", () => {
   const index = { name: "domain_by_owner", table: "domain", keys: "(owner_id, id)" };

@@ -3,12 +3,8 @@ import { z } from "zod/v4";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { quoted, type Statement } from "../../ponder/sql-client.ts";
 import { type TableIndex, tableIndexes } from "../../schema/indexes.ts";
-import "../../schema/ensv2.ts";
-import "../../schema/ensv2-events.ts";
-import "../../schema/protocol-acceleration.ts";
-import "../../schema/registrars.ts";
-import "../../schema/subgraph.ts";
-import "../../schema/tokenscope.ts";
+// Each table of the schema has its indexes with it.
+import "../../../ponder.schema.ts";
 
 /** How many of the indexes for queries there are, of how many. */
 export type IndexProgress = { built: number; total: number };
