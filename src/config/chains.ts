@@ -1,3 +1,5 @@
+import { chainOf } from "../deployments/chains.ts";
+
 /** The URLs under which a chain is read: one or more http(s), at most one ws(s). */
 export type RpcUrls = { http: string[]; ws?: string };
 
@@ -56,24 +58,6 @@ export function chainsFrom(
   });
 }
 
-type ProviderNetworks = { alchemy?: string; quicknode?: string; drpc?: string };
-
-// Network names of the hosted providers. QuickNode serves mainnet under the endpoint's name alone ("").
-const providerNetworks: Record<number, ProviderNetworks> = {
-  1: { alchemy: "eth-mainnet", quicknode: "", drpc: "ethereum" },
-  10: { alchemy: "opt-mainnet", quicknode: "optimism", drpc: "optimism" },
-  8453: { alchemy: "base-mainnet", quicknode: "base-mainnet", drpc: "base" },
-  42161: { alchemy: "arb-mainnet", quicknode: "arbitrum-mainnet", drpc: "arbitrum" },
-  59141: { alchemy: "linea-sepolia", drpc: "linea-sepolia" },
-  59144: { alchemy: "linea-mainnet", quicknode: "linea-mainnet", drpc: "linea" },
-  84532: { alchemy: "base-sepolia", quicknode: "base-sepolia", drpc: "base-sepolia" },
-  421614: { alchemy: "arb-sepolia", quicknode: "arbitrum-sepolia", drpc: "arbitrum-sepolia" },
-  534351: { alchemy: "scroll-sepolia", quicknode: "scroll-testnet", drpc: "scroll-sepolia" },
-  534352: { alchemy: "scroll-mainnet", quicknode: "scroll-mainnet", drpc: "scroll" },
-  11155111: { alchemy: "eth-sepolia", quicknode: "ethereum-sepolia", drpc: "ethereum-sepolia" },
-  11155420: { alchemy: "opt-sepolia", quicknode: "optimism-sepolia", drpc: "optimism-sepolia" },
-};
-
 type ProviderKeys = {
   alchemy?: string;
   quicknode?: string;
@@ -83,7 +67,7 @@ type ProviderKeys = {
 
 /** URLs of the hosted providers for a chain, for the keys that are set: Alchemy, QuickNode, dRPC; then Alchemy's websocket. */
 export function providerUrls(chainId: number, keys: ProviderKeys): RpcUrls | undefined {
-  const networks = providerNetworks[chainId];
+  const networks = chainOf(chainId).providers;
   if (networks === undefined) return undefined;
   const alchemy = keys.alchemy && networks.alchemy && `${networks.alchemy}.g.alchemy.com/v2/${keys.alchemy}`;
   const quicknodeHost =
@@ -106,30 +90,8 @@ function localDefault(namespace: string | undefined, chainId: number): RpcUrls |
   return undefined;
 }
 
-/** Names of the chains in logs and metrics, by chain id. */
-const chainNames: Record<number, string> = {
-  1: "mainnet",
-  10: "optimism",
-  8453: "base",
-  17000: "holesky",
-  31337: "local",
-  42161: "arbitrum",
-  59141: "linea-sepolia",
-  59144: "linea",
-  84532: "base-sepolia",
-  421614: "arbitrum-sepolia",
-  534351: "scroll-sepolia",
-  534352: "scroll",
-  11155111: "sepolia",
-  11155420: "optimism-sepolia",
-  15658733: "ens-test-env",
-  15658734: "ens-test-env-l2",
-};
-
 /** Name of a chain in logs and metrics: `chain-<id>` where no better one is known. */
-export function chainName(chainId: number): string {
-  return chainNames[chainId] ?? `chain-${chainId}`;
-}
+export const chainName = (chainId: number): string => chainOf(chainId).name;
 
 /** Reads a comma-separated list of RPC URLs; throws an Error that says what is wrong, without repeating the URLs. */
 export function parseRpcUrls(text: string): RpcUrls {

@@ -2,13 +2,14 @@
 //
 // 1. Describe it in its own file here, as a `Deployment`: plugin id, datasource ids, the role of each contract, what the
 //    events of its controllers carry, and addresses with start blocks per namespace. A contract without a role is data only.
-// 2. Add it to the list in deployments.ts; its place there is the place of its handlers among those of one log.
-// 3. Register its handlers in src/plugins/<plugin>.ts, one line per role, and the plugin in src/index.ts.
+// 2. Add it to the list in deployments.ts; its position there is that of its handlers among those of one log.
+// 3. Add its chain to chains.ts, if that is new: its names, what providers call it, and the tokens that names are paid in.
 //
-// Everything else follows from the list: contract entries, required datasources, chains, what DATASOURCES_FILE may add, the
-// plugins `registrars`, `tokenscope` and `protocol-acceleration`, name tokens and resolution by the API. A new kind of
-// contract is a new role: here, in src/config/plugins.ts (which plugins read it, by which ABI) and in src/handlers (its
-// handlers). src/plugins/made-up-deployment.test.ts does all this for a deployment that does not exist.
+// Everything else follows: the plugin and its handlers by role, contract entries, required datasources, what DATASOURCES_FILE
+// may add, the plugins `registrars`, `tokenscope` and `protocol-acceleration`, name tokens and resolution by the API. Names of
+// accounts on the chain are in other-contracts.ts. A new kind of contract is a new role: here, in src/config/plugin-reads.ts
+// (which plugins read it, by which ABI) and in src/handlers (its handlers). src/plugins/made-up-deployment.test.ts does all
+// this for a deployment that does not exist.
 
 import type { Abi, AbiEvent, GetEventArgs, Hex } from "viem";
 

@@ -16,18 +16,16 @@ import { createRecordedIndex } from "../../test/support/recorded-index.ts";
 import { indexedSubregistries, tokenIssuers } from "../deployments/namespaces.ts";
 import { rootNode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import { registerBaseRegistrars, registerControllers } from "../handlers/registrar.ts";
-import { registerNameWrappers, registerRegistries } from "../handlers/registry.ts";
-import { registerResolvers } from "../handlers/resolver.ts";
 import { domainResolverRelation, resolverTextRecord } from "../schema/protocol-acceleration.ts";
 import { registrarAction } from "../schema/registrars.ts";
 import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
 import { nameToken } from "../schema/tokenscope.ts";
+import { registerNames } from "./names.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 import { registerRegistrars } from "./registrars.ts";
 import { registerTokenscope } from "./tokenscope.ts";
 
-// What deployment.ts requires of a new deployment: a description, its line in the list, and its handlers by role.
+// What deployment.ts requires of a new deployment: a description, and its line in the list.
 vi.mock("../deployments/deployments.ts", async (original) => {
   const { deployments } = await original<typeof import("../deployments/deployments.ts")>();
   return { deployments: [...deployments, madeUp] };
@@ -65,11 +63,7 @@ function createIndex() {
       datasources: "{}",
       labels: ["eth", "madeup"],
       register({ datasources }, events, logs) {
-        registerRegistries(events, datasources, madeUp);
-        registerBaseRegistrars(events, datasources, madeUp);
-        registerControllers(events, datasources, madeUp);
-        registerNameWrappers(events, datasources, madeUp);
-        registerResolvers(events, datasources, madeUp);
+        registerNames(events, datasources, madeUp);
         registerProtocolAcceleration(events, datasources);
         registerRegistrars(events, datasources, logs);
         registerTokenscope(events, datasources);

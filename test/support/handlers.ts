@@ -10,7 +10,10 @@ import { threednsMetadataAbi } from "../../abis/names.ts";
 import { entityTypes } from "../../src/api/subgraph/schema/entities.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
+import { basenames } from "../../src/deployments/basenames.ts";
 import type { Namespace } from "../../src/deployments/deployment.ts";
+import { ens } from "../../src/deployments/ens.ts";
+import { lineanames } from "../../src/deployments/lineanames.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import {
@@ -22,10 +25,8 @@ import {
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { multichainNaming, subgraphNaming } from "../../src/indexing/naming.ts";
 import type { Settings } from "../../src/indexing/scope.ts";
-import { registerBasenames } from "../../src/plugins/basenames.ts";
-import { registerLineanames } from "../../src/plugins/lineanames.ts";
+import { registerNames } from "../../src/plugins/names.ts";
 import { registerRegistrars } from "../../src/plugins/registrars.ts";
-import { registerSubgraph } from "../../src/plugins/subgraph.ts";
 import { registerThreedns } from "../../src/plugins/threedns.ts";
 import * as tables from "../../src/schema/subgraph.ts";
 import { createMemoryStore } from "./memory-store.ts";
@@ -120,7 +121,8 @@ const namespace: Namespace = {
   threednsOptimism: withResolver(threednsOptimism),
   threednsBase: withResolver(threednsBase),
 };
-const urls = [1, 10, 8453, 59144, 42161, 534352].map((id) => [`RPC_URL_${id}`, "http://localhost"]);
+// The chain of the made-up deployment too, where a test adds that.
+const urls = [1, 10, 8453, 31337, 59144, 42161, 534352].map((id) => [`RPC_URL_${id}`, "http://localhost"]);
 const environment = { NAMESPACE: "mainnet", LABELS_URL: "file:labels", ...Object.fromEntries(urls) };
 const config = { ...parseEnvironment(environment, () => ""), datasources: namespace };
 const sources = contractSources(config);
@@ -154,8 +156,8 @@ export function createChainsHarness({
       ...settings,
     },
     register(events, logs) {
-      for (const plugin of [registerSubgraph, registerBasenames, registerLineanames, registerThreedns])
-        plugin(events, namespace);
+      for (const deployment of [ens, basenames, lineanames]) registerNames(events, namespace, deployment);
+      registerThreedns(events, namespace);
       registerRegistrars(events, namespace, logs);
     },
   });

@@ -4,13 +4,14 @@ import { v2ChainId, v2DatasourcesFile, v2Environment, v2Folder } from "../../dev
 import { type Recording, readRecording } from "../../devnet/recording.ts";
 import { type Config, parseEnvironment } from "../../src/config/environment.ts";
 import { type ContractEntry, contractSources } from "../../src/config/sources.ts";
+import { ens } from "../../src/deployments/ens.ts";
 import type { EventsOf, LogsOf } from "../../src/handlers/on.ts";
 import { multichainNaming, subgraphNaming } from "../../src/indexing/naming.ts";
 import type { AskNodes } from "../../src/indexing/scope.ts";
 import { registerEnsv2 } from "../../src/plugins/ensv2.ts";
+import { registerNames } from "../../src/plugins/names.ts";
 import { registerProtocolAcceleration } from "../../src/plugins/protocol-acceleration.ts";
 import { registerRegistrars } from "../../src/plugins/registrars.ts";
-import { registerSubgraph } from "../../src/plugins/subgraph.ts";
 import { registerTokenscope } from "../../src/plugins/tokenscope.ts";
 import { eventKey, openHandlers } from "./handlers.ts";
 
@@ -165,7 +166,7 @@ export function createV2Index(
     environment: { ...v2Environment, [`RPC_URL_${v2ChainId}`]: "http://localhost" },
     datasources: v2DatasourcesFile(addresses),
     register: ({ datasources }, events, logs) => {
-      registerSubgraph(events, datasources);
+      registerNames(events, datasources, ens);
       registerEnsv2(logs, datasources);
       registerProtocolAcceleration(events, datasources);
       registerRegistrars(events, datasources, logs);

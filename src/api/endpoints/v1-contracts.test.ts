@@ -12,8 +12,9 @@ import {
   recordingOf,
 } from "../../../test/support/name-truth/truth.ts";
 import { createRecordedIndex } from "../../../test/support/recorded-index.ts";
+import { ens } from "../../deployments/ens.ts";
+import { registerNames } from "../../plugins/names.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
-import { registerSubgraph } from "../../plugins/subgraph.ts";
 import type { Row } from "../names/rows.ts";
 
 // Histories of names on ENS' own contracts (test/support/name-truth): what the endpoints say of each name at each moment against
@@ -242,7 +243,7 @@ describe.each([
     datasources: datasources(),
     labels: truth.labels,
     register: ({ datasources }, events) => {
-      registerSubgraph(events, datasources);
+      registerNames(events, datasources, ens);
       if (!isCompatible) registerProtocolAcceleration(events, datasources);
     },
   });

@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import { chainOf } from "../../deployments/chains.ts";
 import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments, namePlugins } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
@@ -29,17 +30,6 @@ export type Place = NamePlace & {
 export const namespacesText: string = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
   namePlugins.map((plugin) => `\`${namespaceOfPlugin(plugin)}\``),
 );
-
-const networks: Readonly<Record<number, string>> = {
-  1: "ethereum",
-  10: "optimism",
-  8453: "base",
-  17000: "ethereum-holesky",
-  59141: "linea-sepolia",
-  59144: "linea",
-  84532: "base-sepolia",
-  11155111: "ethereum-sepolia",
-};
 
 /** The places of the names that the plugins index; the root chain's is the first. */
 export function placesOf(namespace: Namespace, plugins: readonly string[]): Place[] {
@@ -72,7 +62,7 @@ function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: st
   return {
     namespace: namespaceOfPlugin(deployment.plugin),
     chainId,
-    network: networks[chainId] ?? `chain-${chainId}`,
+    network: chainOf(chainId).network,
     leases: managed?.node,
     nameWrapper: addressOf(({ role }) => role === "nameWrapper"),
     registrar: addressOf(({ role }) => role === "baseRegistrar"),
