@@ -7,7 +7,6 @@ import { bareDomain, insertDomain, updateDomain } from "./domains.ts";
 import {
   applyExpiryExtended,
   applyFusesSet,
-  applyNameUnwrapped,
   applyNameWrapped,
   applyWrappedTransfer,
   applyWrapperRenewal,
@@ -50,56 +49,6 @@ test("a renewal through the wrapper moves the entry of a name that the wrapper h
   expect(rows(wrappedDomain)).toMatchObject([{ renewedExpiryDate: null }]);
 });
 
-describe("NameWrapped", () => {
-  test("names an unnamed domain, and sets the expiry if the parent's control is given up", async () => {
-    const { wrap, domainOf, rows } = await createWrapper();
-    await wrap();
-    expect(domainOf(alice)).toMatchObject({
-      labelName: "alice",
-      name: "alice.eth",
-      expiryDate: 50n,
-      wrappedOwnerId: owner,
-    });
-    const values = {
-      domainId: alice,
-      fuses: parentCannotControl,
-      ownerId: owner,
-      expiryDate: 50n,
-      name: "alice.eth",
-    };
-    expect(rows(wrappedDomain)).toMatchObject([{ id: alice, ...values }]);
-    expect(rows(domainEvent)).toMatchObject([{ type: "NameWrapped", ...values }]);
-  });
-
-  test("leaves the expiry without that fuse, and never lowers it", async () => {
-    const { wrap, domainOf } = await createWrapper();
-    await wrap({ fuses: 1 });
-    expect(domainOf(alice)?.["expiryDate"]).toBeNull();
-    await wrap({ expiry: 70n });
-    await wrap({ expiry: 60n });
-    expect(domainOf(alice)?.["expiryDate"]).toBe(70n);
-  });
-
-  test("one unusable label makes label and name null", async () => {
-    const { wrap, domainOf, rows } = await createWrapper();
-    // a.b as one label, under eth
-    await wrap({ name: "0x03612e620365746800" });
-    expect(domainOf(alice)).toMatchObject({ labelName: null, name: null });
-    expect(rows(wrappedDomain)).toMatchObject([{ name: null }]);
-  });
-});
-
-test("NameUnwrapped clears the expiry except right under the managed name, and removes the wrapped domain", async () => {
-  const { scope, wrap, domainOf, rows } = await createWrapper();
-  await wrap();
-  await wrap({ node: pay });
-  await applyNameUnwrapped(scope(), { node: alice, owner, managedNode: eth });
-  await applyNameUnwrapped(scope(), { node: pay, owner, managedNode: eth });
-  expect(domainOf(alice)).toMatchObject({ expiryDate: 50n, wrappedOwnerId: null });
-  expect(domainOf(pay)).toMatchObject({ expiryDate: null, wrappedOwnerId: null });
-  expect(rows(wrappedDomain)).toEqual([]);
-});
-
 describe("fuses and expiry", () => {
   test("FusesSet raises the domain's expiry once the parent's control is given up", async () => {
     const { scope, wrap, domainOf, rows } = await createWrapper();
@@ -118,17 +67,6 @@ describe("fuses and expiry", () => {
     await wrap();
     await applyExpiryExtended(scope(), { node: alice, expiry: 95n });
     expect(domainOf(alice)?.["expiryDate"]).toBe(95n);
-  });
-
-  test("of a name that is not wrapped are events only", async () => {
-    const { scope, rows } = await createWrapper();
-    await applyFusesSet(scope(), { node: alice, fuses: 1 });
-    await applyExpiryExtended(scope(), { node: alice, expiry: 90n });
-    expect(rows(wrappedDomain)).toEqual([]);
-    expect(rows(domainEvent)).toMatchObject([
-      { type: "FusesSet", fuses: 1 },
-      { type: "ExpiryExtended", expiryDate: 90n },
-    ]);
   });
 });
 

@@ -9,7 +9,6 @@ import { multichainNaming, type Naming, subgraphNaming } from "./naming.ts";
 import {
   applyControllerLabel,
   applyNameRegistered,
-  applyNameRenewed,
   applyNameTransferred,
   applyProvenLabel,
 } from "./registrar.ts";
@@ -22,7 +21,6 @@ const other: Hex = `0x${"b2".repeat(20)}`;
 const managed = { node: namehash("eth"), name: "eth" };
 const alice = namehash("alice.eth");
 const hash = labelhash("alice");
-const gracePeriod = 7_776_000n;
 
 async function createRegistrar(labels: string[] = ["eth"]) {
   const { next, store, anomalies } = createScopes();
@@ -37,44 +35,6 @@ async function createRegistrar(labels: string[] = ["eth"]) {
   const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
   return { scope, register, domainOf, rows: store.rows, anomalies };
 }
-
-describe("NameRegistered", () => {
-  test("creates the registration, and the domain expires after the grace period", async () => {
-    const { register, domainOf, rows } = await createRegistrar(["eth", "alice"]);
-    await register(1_800_000_000n);
-    expect(rows(registration)).toMatchObject([
-      {
-        id: hash,
-        domainId: alice,
-        registrationDate: 1_700_000_003n,
-        expiryDate: 1_800_000_000n,
-        registrantId: owner,
-        labelName: "alice",
-        cost: null,
-      },
-    ]);
-    expect(domainOf(alice)).toMatchObject({
-      name: "alice.eth",
-      registrantId: owner,
-      expiryDate: 1_800_000_000n + gracePeriod,
-    });
-    expect(rows(registrationEvent)).toMatchObject([
-      { type: "NameRegistered", registrationId: hash, registrantId: owner, expiryDate: 1_800_000_000n },
-    ]);
-  });
-
-  test("a second registration keeps cost and label until something sets them", async () => {
-    const { scope, register, rows } = await createRegistrar();
-    await register(1_800_000_000n);
-    const price = { baseCost: 5n, premium: 7n };
-    await applyControllerLabel(scope(), managed, { label: "alice", labelhash: hash, price });
-    await register(1_900_000_000n, other);
-    expect(rows(registration)).toMatchObject([
-      { cost: 12n, labelName: "alice", registrantId: other, expiryDate: 1_900_000_000n },
-    ]);
-    expect(rows(account).map(({ id }) => id)).toContain(other);
-  });
-});
 
 describe("NameRegistered of a name that lapsed while it was wrapped", () => {
   const wrapAndRegisterAnew = async (naming: Naming) => {
@@ -107,15 +67,6 @@ describe("NameRegistered of a name that lapsed while it was wrapped", () => {
   });
 });
 
-test("NameRenewed moves both expiries", async () => {
-  const { scope, register, domainOf, rows } = await createRegistrar();
-  await register(1_800_000_000n);
-  await applyNameRenewed(scope(), { managed, labelhash: hash, expires: 1_850_000_000n });
-  expect(rows(registration)).toMatchObject([{ expiryDate: 1_850_000_000n }]);
-  expect(domainOf(alice)?.["expiryDate"]).toBe(1_850_000_000n + gracePeriod);
-  expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameRenewed", expiryDate: 1_850_000_000n });
-});
-
 describe("Transfer", () => {
   test("before the registration only creates the account", async () => {
     const { scope, domainOf, rows } = await createRegistrar();
@@ -136,31 +87,11 @@ describe("Transfer", () => {
 });
 
 describe("a controller's event", () => {
-  test("names domain and registration and sets the cost, without an event", async () => {
-    const { scope, register, domainOf, rows } = await createRegistrar();
-    await register(1_800_000_000n);
-    const price = { baseCost: 5n, premium: 0n };
-    await applyControllerLabel(scope(), managed, { label: "alice", labelhash: hash, price });
-    expect(domainOf(alice)).toMatchObject({ labelName: "alice", name: "alice.eth" });
-    expect(rows(registration)).toMatchObject([{ cost: 5n, labelName: "alice", expiryDate: 1_800_000_000n }]);
-    expect(rows(registrationEvent)).toHaveLength(1);
-  });
-
   test("without a price costs nothing", async () => {
     const { scope, register, rows } = await createRegistrar();
     await register(1_800_000_000n);
     await applyControllerLabel(scope(), managed, { label: "alice", labelhash: hash });
     expect(rows(registration)).toMatchObject([{ cost: 0n }]);
-  });
-
-  test.each(["a.b", "[alice]", "ali\0ce"])("with the unusable label %j leaves no trace", async (label) => {
-    const { scope, register, domainOf, rows } = await createRegistrar();
-    await register(1_800_000_000n);
-    const price = { baseCost: 5n, premium: 7n };
-    await applyControllerLabel(scope(), managed, { label, labelhash: labelhash(label), price });
-    await applyControllerLabel(scope(), managed, { label, labelhash: hash, price });
-    expect(rows(registration)).toMatchObject([{ cost: null, labelName: null }]);
-    expect(domainOf(alice)?.["labelName"]).toBeNull();
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import { account, domain, domainEvent, resolver } from "../schema/subgraph.ts";
+import { account, domain, domainEvent } from "../schema/subgraph.ts";
 import { subgraphNaming } from "./naming.ts";
 import { applyNewOwner, applyNewResolver, applyNewTtl, applyRegistryTransfer } from "./registry.ts";
 
@@ -27,38 +27,6 @@ function createRegistry(labels: string[] = ["eth", "alice"]) {
 }
 
 describe("NewOwner", () => {
-  test("creates domain, account and event, counts the subdomain and builds the name", async () => {
-    const { own, domainOf, rows } = createRegistry();
-    await own(rootNode, "eth");
-    await own(eth, "alice");
-    expect(domainOf(rootNode)).toMatchObject({
-      ownerId: zeroAddress,
-      isMigrated: true,
-      createdAt: 0n,
-      name: null,
-    });
-    expect(domainOf(eth)).toMatchObject({
-      name: "eth",
-      labelName: "eth",
-      subdomainCount: 1,
-      parentId: rootNode,
-    });
-    expect(domainOf(alice)).toMatchObject({ name: "alice.eth", ownerId: owner, createdAt: 1_700_000_002n });
-    expect(rows(account)).toMatchObject([{ id: owner }]);
-    expect(rows(domainEvent)).toMatchObject([
-      { type: "NewOwner", parentDomainId: rootNode, domainId: eth, ownerId: owner },
-      { type: "NewOwner", parentDomainId: eth, domainId: alice, ownerId: owner },
-    ]);
-  });
-
-  test("a name is not rebuilt when a label becomes known, and children keep the encoded one", async () => {
-    const { own, domainOf } = createRegistry(["alice"]);
-    await own(rootNode, "eth");
-    await own(eth, "alice");
-    expect(domainOf(eth)).toMatchObject({ labelName: null, name: `[${labelhash("eth").slice(2)}]` });
-    expect(domainOf(alice)?.["name"]).toBe(`alice.[${labelhash("eth").slice(2)}]`);
-  });
-
   test("a second NewOwner neither counts nor names again", async () => {
     const { own, domainOf } = createRegistry();
     await own(rootNode, "eth");
@@ -115,45 +83,4 @@ describe("the old registry", () => {
       resolverId: `${resolverAddress}-${rootNode}`,
     });
   });
-});
-
-test("each Transfer to zero removes an empty name from its parent's count", async () => {
-  const { scope, own, domainOf } = createRegistry();
-  await own(rootNode, "eth");
-  await own(eth, "alice");
-  await applyRegistryTransfer(scope(), { node: alice, owner: zeroAddress, isOldRegistry });
-  expect(domainOf(eth)?.["subdomainCount"]).toBe(0);
-  await applyRegistryTransfer(scope(), { node: alice, owner, isOldRegistry });
-  expect(domainOf(eth)?.["subdomainCount"]).toBe(0);
-  await applyRegistryTransfer(scope(), { node: alice, owner: zeroAddress, isOldRegistry });
-  expect(domainOf(eth)?.["subdomainCount"]).toBe(-1);
-});
-
-test("NewResolver links and unlinks; a link keeps a name from being empty", async () => {
-  const { scope, own, domainOf, rows } = createRegistry();
-  await own(rootNode, "eth");
-  await own(eth, "alice");
-  await applyNewResolver(scope(), { node: alice, resolver: resolverAddress, isOldRegistry });
-  const resolverId = `${resolverAddress}-${alice}`;
-  expect(rows(resolver)).toMatchObject([{ id: resolverId, domainId: alice, address: resolverAddress }]);
-  await applyRegistryTransfer(scope(), { node: alice, owner: zeroAddress, isOldRegistry });
-  expect(domainOf(eth)?.["subdomainCount"]).toBe(1);
-  await applyNewResolver(scope(), { node: alice, resolver: zeroAddress, isOldRegistry });
-  expect(domainOf(eth)?.["subdomainCount"]).toBe(0);
-  expect(domainOf(alice)).toMatchObject({ resolverId: null, resolvedAddressId: null });
-  expect(rows(domainEvent).at(-1)).toMatchObject({ type: "NewResolver", resolverId: zeroAddress });
-});
-
-test("NewTTL sets the ttl of a stored domain; the event is stored in any case", async () => {
-  const { scope, own, domainOf, rows, anomalies } = createRegistry();
-  await own(rootNode, "eth");
-  await applyNewTtl(scope(), { node: eth, ttl: 60n, isOldRegistry });
-  await applyNewTtl(scope(), { node: alice, ttl: 70n, isOldRegistry });
-  expect(domainOf(eth)?.["ttl"]).toBe(60n);
-  expect(domainOf(alice)).toBeUndefined();
-  expect(rows(domainEvent).filter(({ type }) => type === "NewTTL")).toMatchObject([
-    { domainId: eth, ttl: 60n },
-    { domainId: alice, ttl: 70n },
-  ]);
-  expect(anomalies).toEqual(["unknown-node"]);
 });

@@ -204,14 +204,16 @@ test.each([
 });
 
 test("returns _meta with hashes, and without them for a block requested by number", async () => {
-  const query = `{ head: _meta { deployment hasIndexingErrors block { number hash parentHash timestamp } }
+  const query = `{ head: _meta { __typename deployment hasIndexingErrors block { __typename number hash parentHash timestamp } }
     numbered: _meta(block: { number: 1666 }) { block { number hash parentHash } } }`;
   expect(await answer(query)).toEqual({
     data: {
       head: {
+        __typename: "_Meta_",
         deployment: "test",
         hasIndexingErrors: false,
         block: {
+          __typename: "_Block_",
           number: 1666,
           hash: headBlock.hash,
           parentHash: headBlock.parentHash,

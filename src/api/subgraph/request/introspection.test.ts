@@ -1,13 +1,9 @@
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import {
   buildClientSchema,
   type GraphQLField,
   getIntrospectionQuery,
   graphqlSync,
   type IntrospectionQuery,
-  isEnumType,
-  isInputObjectType,
   isInterfaceType,
   isObjectType,
   validateSchema,
@@ -17,11 +13,6 @@ import { createEndpoint } from "../../../../test/support/subgraph/endpoint.ts";
 import { createSchema } from "../schema/schema.ts";
 
 const { ask } = createEndpoint({ row: async () => [null] });
-const surface: { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] } = JSON.parse(
-  gunzipSync(
-    readFileSync(new URL("../../../../test/fixtures/subgraph-surface.json.gz", import.meta.url)),
-  ).toString(),
-);
 const { data } = await ask<IntrospectionQuery>(getIntrospectionQuery({ schemaDescription: true }));
 const schema = buildClientSchema(data!);
 const signature = ({ args, type }: GraphQLField<unknown, unknown>) =>
@@ -56,26 +47,6 @@ test("lists the arguments, defaults and types of root fields and nested lists", 
   expect(isObjectType(domain) && signature(domain.getFields()["events"]!)).toBe(
     "(skip: Int = 0, first: Int = 100, orderBy: DomainEvent_orderBy, orderDirection: OrderDirection, where: DomainEvent_filter): [DomainEvent!]!",
   );
-});
-
-test("contains every field, filter key and sort key of the original", () => {
-  for (const line of surface.fields) {
-    const [, type, field, kind] = /^(\w+)\.(\w+) (.+)$/.exec(line)!;
-    const found = schema.getType(type!);
-    expect(isObjectType(found) || isInterfaceType(found)).toBe(true);
-    if (isObjectType(found) || isInterfaceType(found))
-      expect(String(found.getFields()[field!]?.type), line).toBe(kind);
-  }
-  for (const line of surface.filters) {
-    const [, type, key, kind] = /^(\w+)\.(\w+) (.+)$/.exec(line)!;
-    const found = schema.getType(`${type}_filter`);
-    expect(isInputObjectType(found) && String(found.getFields()[key!]?.type), line).toBe(kind);
-  }
-  for (const line of [...surface.sorts, ...surface.refusedSorts]) {
-    const [type, key] = line.split(".");
-    const found = schema.getType(`${type}_orderBy`);
-    expect(isEnumType(found) && found.getValue(key!)?.name, line).toBe(key);
-  }
 });
 
 test("lists the types that implement an interface", () => {
