@@ -30,15 +30,19 @@ const bob: Hex = `0x${"b".repeat(40)}`;
 const vitalik = 0xaf2caa1c2ca1d027f1ac823b529d0a67cd144264b2789fa2ea4d63a67c7103ccn;
 const vitalikNode = "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835";
 
-async function play(issuer: TokenIssuer, ...moves: [from: Hex, to: Hex][]) {
+const holders: Record<string, Hex> = { "0": zero, a: alice, b: bob };
+
+/** Transfers of the token: of each the holders before and after. */
+async function play(issuer: TokenIssuer, moves: string) {
   const { next, store, anomalies } = createScopes();
-  for (const [from, to] of moves) await applyTokenTransfer(next(), issuer, { tokenId: vitalik, from, to });
+  for (const [from = zero, to = zero] of moves.split(" ").map((move) => [...move].map((key) => holders[key])))
+    await applyTokenTransfer(next(), issuer, { tokenId: vitalik, from, to });
   const [row] = store.rows(nameToken);
   return { row, anomalies, store };
 }
 
 test("a minted token of the registrar represents the subname of its label", async () => {
-  const { row, anomalies, store } = await play(registrar, [zero, alice]);
+  const { row, anomalies, store } = await play(registrar, "0a");
   expect(row).toEqual({
     id: "eip155:1/erc721:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85/0xaf2caa1c2ca1d027f1ac823b529d0a67cd144264b2789fa2ea4d63a67c7103cc",
     domainId: vitalikNode,
@@ -58,115 +62,33 @@ test("a token whose id is the node represents that node", () => {
   expect(nodeOfToken(threedns, BigInt(vitalikNode))).toBe(vitalikNode);
 });
 
-describe("agreeing transfers", () => {
-  test.each<[string, TokenIssuer, [Hex, Hex][], Hex]>([
-    ["mint", registrar, [[zero, alice]], alice],
-    ["mint-burn", registrar, [[zero, zero]], zero],
-    [
-      "remint",
-      registrar,
-      [
-        [zero, alice],
-        [alice, zero],
-        [zero, bob],
-      ],
-      bob,
-    ],
-    [
-      "remint-burn",
-      registrar,
-      [
-        [zero, zero],
-        [zero, zero],
-      ],
-      zero,
-    ],
-    [
-      "minted-remint",
-      threedns,
-      [
-        [zero, alice],
-        [zero, bob],
-      ],
-      bob,
-    ],
-    [
-      "minted-remint-burn",
-      threedns,
-      [
-        [zero, alice],
-        [zero, zero],
-      ],
-      zero,
-    ],
-    [
-      "burn",
-      registrar,
-      [
-        [zero, alice],
-        [alice, zero],
-      ],
-      zero,
-    ],
-    [
-      "transfer",
-      registrar,
-      [
-        [zero, alice],
-        [alice, bob],
-      ],
-      bob,
-    ],
-    [
-      "self-transfer",
-      registrar,
-      [
-        [zero, alice],
-        [alice, alice],
-      ],
-      alice,
-    ],
-  ])("%s", async (_, issuer, moves, owner) => {
-    const { row, anomalies } = await play(issuer, ...moves);
-    expect([row?.["owner"], row?.["mintStatus"]]).toEqual([owner, owner === zero ? "burned" : "minted"]);
-    expect(row?.["firstSeen"]).toBe("1".padStart(75, "0"));
-    expect(anomalies).toEqual([]);
-  });
+test.each<[string, TokenIssuer, string, Hex]>([
+  ["mint", registrar, "0a", alice],
+  ["mint-burn", registrar, "00", zero],
+  ["remint", registrar, "0a a0 0b", bob],
+  ["remint-burn", registrar, "00 00", zero],
+  ["minted-remint", threedns, "0a 0b", bob],
+  ["minted-remint-burn", threedns, "0a 00", zero],
+  ["burn", registrar, "0a a0", zero],
+  ["transfer", registrar, "0a ab", bob],
+  ["self-transfer", registrar, "0a aa", alice],
+])("agreeing transfers: %s", async (_, issuer, moves, owner) => {
+  const { row, anomalies } = await play(issuer, moves);
+  expect([row?.["owner"], row?.["mintStatus"]]).toEqual([owner, owner === zero ? "burned" : "minted"]);
+  expect(row?.["firstSeen"]).toBe("1".padStart(75, "0"));
+  expect(anomalies).toEqual([]);
 });
 
-describe("contradictory transfers are reported, and applied as emitted", () => {
-  test.each<[string, [Hex, Hex][], Hex]>([
-    ["of a token never seen", [[alice, bob]], bob],
-    ["burn of a token never seen", [[alice, zero]], zero],
-    [
-      "from another than the owner",
-      [
-        [zero, alice],
-        [bob, bob],
-      ],
-      bob,
-    ],
-    [
-      "of a burned token",
-      [
-        [zero, zero],
-        [alice, bob],
-      ],
-      bob,
-    ],
-    [
-      "mint over a living token",
-      [
-        [zero, alice],
-        [zero, bob],
-      ],
-      bob,
-    ],
-  ])("%s", async (_, moves, owner) => {
-    const { row, anomalies } = await play(registrar, ...moves);
-    expect([row?.["owner"], row?.["mintStatus"]]).toEqual([owner, owner === zero ? "burned" : "minted"]);
-    expect(anomalies).toEqual(["contradictory-token-transfer"]);
-  });
+test.each<[string, string, Hex]>([
+  ["of a token never seen", "ab", bob],
+  ["burn of a token never seen", "a0", zero],
+  ["from another than the owner", "0a bb", bob],
+  ["of a burned token", "00 ab", bob],
+  ["mint over a living token", "0a 0b", bob],
+])("contradictory transfers are reported, and applied as emitted: %s", async (_, moves, owner) => {
+  const { row, anomalies } = await play(registrar, moves);
+  expect([row?.["owner"], row?.["mintStatus"]]).toEqual([owner, owner === zero ? "burned" : "minted"]);
+  expect(anomalies).toEqual(["contradictory-token-transfer"]);
 });
 
 describe("batches", () => {
@@ -176,18 +98,17 @@ describe("batches", () => {
     return { tokens: store.rows(nameToken).map(({ tokenId }) => tokenId), anomalies };
   };
 
-  test("move each of their tokens", async () => {
-    expect(await batch([1n, 2n], [1n, 1n])).toEqual({ tokens: [1n, 2n], anomalies: [] });
-  });
-
-  test("skip tokens with an amount other than one", async () => {
-    expect(await batch([1n, 2n, 3n], [0n, 1n, 2n])).toEqual({
-      tokens: [2n],
-      anomalies: ["odd-token-amount", "odd-token-amount"],
-    });
-  });
-
-  test("of unequal lengths are skipped", async () => {
-    expect(await batch([1n, 2n], [1n])).toEqual({ tokens: [], anomalies: ["odd-token-batch"] });
+  test.each([
+    ["move each of their tokens", [1n, 2n], [1n, 1n], [1n, 2n], []],
+    [
+      "skip tokens of other amounts",
+      [1n, 2n, 3n],
+      [0n, 1n, 2n],
+      [2n],
+      ["odd-token-amount", "odd-token-amount"],
+    ],
+    ["of unequal lengths are skipped", [1n, 2n], [1n], [], ["odd-token-batch"]],
+  ])("%s", async (_, ids, amounts, tokens, anomalies) => {
+    expect(await batch(ids, amounts)).toEqual({ tokens, anomalies });
   });
 });

@@ -38,38 +38,6 @@ async function domainsAfter(
   return { domains: harness.entities()["Domain"] ?? {}, ...harness };
 }
 
-test("the empty rule propagates up level by level", async () => {
-  const { domains } = await domainsAfter(
-    ["eth", "a", "b", "c"],
-    [
-      newOwner(rootNode, "eth"),
-      newOwner(eth, "a"),
-      newOwner(namehash("a.eth"), "b"),
-      newOwner(namehash("b.a.eth"), "c"),
-      transfer(namehash("a.eth"), zeroAddress),
-      transfer(namehash("b.a.eth"), zeroAddress),
-      transfer(namehash("c.b.a.eth"), zeroAddress),
-    ],
-  );
-  expect(domains[namehash("b.a.eth")]?.["subdomainCount"]).toBe(0);
-  expect(domains[namehash("a.eth")]?.["subdomainCount"]).toBe(0);
-  expect(domains[eth]?.["subdomainCount"]).toBe(0);
-  expect(domains[rootNode]?.["subdomainCount"]).toBe(1);
-});
-
-test("emptying the only child again and again takes the parent's count below zero", async () => {
-  const { domains } = await domainsAfter(
-    ["eth", "a"],
-    [
-      newOwner(rootNode, "eth"),
-      newOwner(eth, "a"),
-      transfer(namehash("a.eth"), zeroAddress),
-      transfer(namehash("a.eth"), zeroAddress),
-    ],
-  );
-  expect(domains[eth]?.["subdomainCount"]).toBe(-1);
-});
-
 test("the empty rule ends at a root without owner and children", async () => {
   const { domains } = await domainsAfter(
     ["eth"],

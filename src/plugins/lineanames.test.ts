@@ -6,7 +6,6 @@ import { labelhash } from "../ens/labels.ts";
 import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
-const wrapper: Hex = `0x${"f0".repeat(20)}`;
 const linea = namehash("linea.eth");
 const alice = namehash("alice.linea.eth");
 const pay = namehash("pay.alice.linea.eth");
@@ -37,20 +36,6 @@ test.each([
   const args = { name: "alice", label: labelhash("alice"), owner, expires: 1n, ...more };
   await play(`lineanames/EthRegistrarController:${event}`, args);
   expect(rows(registration)).toMatchObject([{ id: alice, cost, labelName: "alice" }]);
-});
-
-test("NameRenewed moves both expiries, the domain's after the grace period", async () => {
-  const { play, rows, domainOf } = await withAlice();
-  await play("lineanames/BaseRegistrar:NameRenewed", { id, expires: 1_900_000_000n });
-  expect(rows(registration)).toMatchObject([{ expiryDate: 1_900_000_000n }]);
-  expect(domainOf(alice)?.["expiryDate"]).toBe(1_907_776_000n);
-});
-
-test("a token transfer moves registration and domain along", async () => {
-  const { play, rows, domainOf } = await withAlice();
-  await play("lineanames/BaseRegistrar:Transfer", { from: owner, to: wrapper, tokenId: id });
-  expect(rows(registration)).toMatchObject([{ registrantId: wrapper }]);
-  expect(domainOf(alice)).toMatchObject({ registrantId: wrapper, ownerId: owner });
 });
 
 test("unwrapping keeps the expiry of names under linea.eth, and clears that of deeper ones", async () => {

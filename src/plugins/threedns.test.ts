@@ -1,17 +1,10 @@
 import { ContractFunctionZeroDataError, encodeAbiParameters, type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness, threednsResolver } from "../../test/support/handlers.ts";
-import { rootNode, zeroAddress } from "../ens/ids.ts";
+import { rootNode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import type { AskNodes, NodeRequest } from "../indexing/scope.ts";
-import {
-  domain,
-  domainEvent,
-  registration,
-  registrationEvent,
-  resolver,
-  resolverEvent,
-} from "../schema/subgraph.ts";
+import { domain, registration, registrationEvent, resolver, resolverEvent } from "../schema/subgraph.ts";
 
 const optimism = "threedns/threednsOptimism";
 const owner: Hex = `0x${"a1".repeat(20)}`;
@@ -192,13 +185,6 @@ test.each<[string, () => Promise<string>]>([
   expect(domainOf(jr)?.["name"]).toBe("jr.delv.box");
 });
 
-test("an unknown subname is represented by its hash", async () => {
-  const { newOwner, register, domainOf } = await withBox();
-  await register();
-  await newOwner(delv, "jr");
-  expect(domainOf(jr)?.["name"]).toBe(`[${labelhash("jr").slice(2)}].delv.box`);
-});
-
 test("what the client fails on is read from the nodes, and no longer from the client", async () => {
   let clientReads = 0;
   const readContract = async () => {
@@ -236,21 +222,6 @@ test.each([
   await newOwner(delv, "jr");
   expect(domainOf(jr)?.["name"]).toBe(`[${labelhash("jr").slice(2)}].delv.box`);
   expect(new Set(anomalies)).toEqual(new Set(["unreadable-contract"]));
-});
-
-test("Transfer sets the owner", async () => {
-  const { play, rows, register, domainOf } = await withBox();
-  await register();
-  await play(`${optimism}/ThreeDNSToken:Transfer`, { node: delv, owner: other });
-  expect(domainOf(delv)).toMatchObject({ ownerId: other, registrantId: owner });
-  expect(rows(domainEvent).at(-1)).toMatchObject({ type: "Transfer", ownerId: other });
-});
-
-test("a name without an owner is removed from its parent's count", async () => {
-  const { play, register, domainOf } = await withBox();
-  await register();
-  await play(`${optimism}/ThreeDNSToken:Transfer`, { node: delv, owner: zeroAddress });
-  expect(domainOf(box)?.["subdomainCount"]).toBe(0);
 });
 
 test("a deleted TXT record is a text record without a value", async () => {
