@@ -199,18 +199,15 @@ const mostArguments = 100;
 export function joinPieces(statement: Statement, pieces: readonly Piece[]): string {
   const parts: string[] = [];
   let text = "";
-  const flush = () => {
+  for (const piece of [...pieces, undefined]) {
+    if (piece !== undefined && "text" in piece) {
+      text += piece.text;
+      continue;
+    }
     if (text !== "") parts.push(statement.bind(text));
     text = "";
-  };
-  for (const piece of pieces) {
-    if ("text" in piece) text += piece.text;
-    else {
-      flush();
-      parts.push(piece.sql);
-    }
+    if (piece !== undefined) parts.push(piece.sql);
   }
-  flush();
   return concat(parts);
 }
 

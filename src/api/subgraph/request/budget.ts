@@ -35,30 +35,12 @@ const units = {
 /** What a request pays with. Each price has a limit of the same name (src/config/limits.ts). */
 export type Price = keyof typeof units;
 
-/** The price so far, the limit, and how to ask for less. */
-function costText(price: Price, spent: number, limit: number): string {
-  const [unit, hint] = units[price];
-  return `The query costs at least ${spent} ${unit}; the limit is ${limit}. ${hint}`;
-}
-
-/** The price of a request so far. */
-type Spent = Record<Price, number>;
-
 /** Units of a budget's work between two turns of others. */
 export const workAtOnce = 4_000;
 
 /** Adds up what a request costs. Throws QueryError as soon as a limit is passed, with the price, the limit and a way out. */
 export class Budget {
-  readonly spent: Spent = {
-    fields: 0,
-    rows: 0,
-    filterKeys: 0,
-    filterValues: 0,
-    estimatedBytes: 0,
-    sqlLength: 0,
-    parameters: 0,
-    introspection: 0,
-  };
+  readonly spent = Object.fromEntries(Object.keys(units).map((price) => [price, 0])) as Record<Price, number>;
   readonly #limits: Pick<SubgraphLimits, Price>;
 
   constructor(limits: Pick<SubgraphLimits, Price>) {
@@ -68,8 +50,12 @@ export class Budget {
   /** Pays `amount`; `node` is the place in the document that a refusal shows. */
   spend(price: Price, amount: number, node?: ASTNode): void {
     this.spent[price] += amount;
-    if (this.spent[price] <= this.#limits[price]) return;
-    throw new QueryError(costText(price, this.spent[price], this.#limits[price]), { node });
+    const [spent, limit] = [this.spent[price], this.#limits[price]];
+    if (spent <= limit) return;
+    const [unit, hint] = units[price];
+    throw new QueryError(`The query costs at least ${spent} ${unit}; the limit is ${limit}. ${hint}`, {
+      node,
+    });
   }
 
   /** Pays for one value of an argument. */

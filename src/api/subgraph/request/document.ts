@@ -8,7 +8,6 @@ import {
   type OperationDefinitionNode,
   parse,
   type SelectionSetNode,
-  type ValueNode,
 } from "graphql";
 import { LRUCache } from "lru-cache";
 import type { SubgraphLimits } from "../../../config/limits.ts";
@@ -56,37 +55,27 @@ function parseSource(source: string, maxTokens: number): DocumentNode {
   try {
     return parse(source, { maxTokens });
   } catch (error) {
-    if (error instanceof GraphQLError) {
-      const token = error.positions?.[0];
-      const { line, column } = error.locations?.[0] ?? { line: 1, column: 1 };
-      throw new QueryError(
-        error.message.includes("tokens")
-          ? `The document has more than ${maxTokens} tokens. Split it into several requests.`
-          : error.message,
-        token === undefined ? {} : { location: { line, column } },
-      );
-    }
     // The parser is recursive: a document may be nested too deeply for the stack.
-    if (error instanceof RangeError) throw new QueryError("The document is nested too deeply.");
-    throw error;
+    if (error instanceof RangeError) throw tooDeep();
+    if (!(error instanceof GraphQLError)) throw error;
+    const message = error.message.includes("tokens")
+      ? `The document has more than ${maxTokens} tokens. Split it into several requests.`
+      : error.message;
+    throw new QueryError(message, { location: error.locations?.[0] });
   }
 }
+
+const tooDeep = () => new QueryError("The document is nested too deeply.");
 
 function chooseOperation(
   operations: OperationDefinitionNode[],
   name: string | undefined,
 ): OperationDefinitionNode {
   const [first, second] = operations;
-  const chosen =
-    name === undefined || second === undefined ? first : operations.find((node) => node.name?.value === name);
   if (name === undefined && second !== undefined) throw new QueryError("Operation name required");
-  if (chosen === undefined) {
-    throw new QueryError(
-      name === undefined
-        ? "The document contains no operation."
-        : `The document has no operation \`${name}\`.`,
-    );
-  }
+  const chosen = second === undefined ? first : operations.find((node) => node.name?.value === name);
+  if (first === undefined && name === undefined) throw new QueryError("The document contains no operation.");
+  if (chosen === undefined) throw new QueryError(`The document has no operation \`${name}\`.`);
   if (chosen.operation !== "query")
     throw new QueryError(`Not supported: ${chosen.operation}`, { node: chosen });
   return chosen;
@@ -100,7 +89,7 @@ type Seen = { open: Set<string>; heights: Map<string, number> };
 
 // Every fragment that is spread must exist, and must not contain itself. Returns the levels within the selections.
 function checkSpreads(set: SelectionSetNode, fragments: Fragments, seen: Seen, level: number): number {
-  if (level > mostLevels) throw new QueryError("The document is nested too deeply.");
+  if (level > mostLevels) throw tooDeep();
   let height = 0;
   for (const selection of set.selections) {
     if (selection.kind === "FragmentSpread") {
@@ -109,7 +98,7 @@ function checkSpreads(set: SelectionSetNode, fragments: Fragments, seen: Seen, l
       height = Math.max(height, 1 + checkSpreads(selection.selectionSet, fragments, seen, level + 1));
     }
   }
-  if (level + height > mostLevels) throw new QueryError("The document is nested too deeply.");
+  if (level + height > mostLevels) throw tooDeep();
   return height;
 }
 
@@ -157,8 +146,6 @@ export type SelectionContext = {
   variables: Variables;
   limits: SubgraphLimits;
   budget: Budget;
-  /** Lists and objects of the document that were read before: fragments repeat them. */
-  values?: Map<ValueNode, Value>;
 };
 
 /**
@@ -232,17 +219,9 @@ function isIncluded(
 }
 
 /** Value of a field's argument; null when it is absent or a variable without a value. */
-export function argument(context: SelectionContext, node: FieldNode, name: string): Value {
+export function argument({ variables, limits }: SelectionContext, node: FieldNode, name: string): Value {
   const value = node.arguments?.find((candidate) => candidate.name.value === name)?.value;
-  if (value === undefined) return null;
-  const known = context.values?.get(value);
-  if (known !== undefined) return known;
-  const read = readValue(value, context.variables, context.limits.depth);
-  if (typeof read === "object" && read !== null) {
-    context.values ??= new Map();
-    context.values.set(value, read);
-  }
-  return read;
+  return value === undefined ? null : readValue(value, variables, limits.depth);
 }
 
 /** `first` and `skip` of a list: 1 to 1000 (default 100) and 0 to 2^32 - 1 (default 0). */

@@ -133,9 +133,9 @@ function tooLong({ responseBytes }: SubgraphLimits): QueryError {
 }
 
 function hintsText(hints: { member: string; key: string; text: string }[]): string {
-  const members = [...new Set(hints.map(({ member }) => member))].map((member) => {
-    const entries = hints.filter((hint) => hint.member === member).map(({ key, text }) => `"${key}":${text}`);
-    return `"${member}":{${entries.join(",")}}`;
+  const members = Map.groupBy(hints, ({ member }) => member);
+  const texts = Array.from(members, ([member, entries]) => {
+    return `"${member}":{${entries.map(({ key, text }) => `"${key}":${text}`).join(",")}}`;
   });
-  return `{${members.join(",")}}`;
+  return `{${texts.join(",")}}`;
 }

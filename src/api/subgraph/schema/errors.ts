@@ -1,9 +1,9 @@
 import type { ASTNode } from "graphql";
 
+type Location = { line: number; column: number };
+
 /** One entry of `errors` in a response. */
 export type ErrorEntry = { locations?: Location[]; message: string };
-
-type Location = { line: number; column: number };
 
 /**
  * An error of the query. Has a location in the document where the original has one.
@@ -14,19 +14,14 @@ export class QueryError extends Error {
   readonly entry: ErrorEntry;
   readonly scope: "document" | "group";
 
-  constructor(message: string, { node, location, scope = "document" }: QueryErrorOptions = {}) {
+  constructor(
+    message: string,
+    given: { node?: ASTNode | undefined; location?: Location | undefined; scope?: "group" } = {},
+  ) {
     super(message);
-    const place = location ?? node?.loc?.startToken;
-    this.entry =
-      place === undefined
-        ? { message }
-        : { locations: [{ line: place.line, column: place.column }], message };
-    this.scope = scope;
+    const start = given.location ?? given.node?.loc?.startToken;
+    const locations = start && [{ line: start.line, column: start.column }];
+    this.entry = { ...(locations && { locations }), message };
+    this.scope = given.scope ?? "document";
   }
 }
-
-type QueryErrorOptions = {
-  node?: ASTNode | undefined;
-  location?: Location | undefined;
-  scope?: "document" | "group";
-};

@@ -161,15 +161,11 @@ export function isObject(value: Value): value is InputObject {
 
 /** A value as shown in a message: short, on one line. */
 export function show(value: Value): string {
-  const text = jsonOf(value);
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
-}
-
-function jsonOf(value: Value): string {
   try {
-    return JSON.stringify(value, (_, item) =>
+    const text = JSON.stringify(value, (_, item) =>
       typeof item === "bigint" ? item.toString() : typeof item === "symbol" ? item.description : item,
     );
+    return text.length > 60 ? `${text.slice(0, 57)}...` : text;
   } catch (error) {
     // A variable may be nested too deeply for the stack.
     if (error instanceof RangeError) return "a deeply nested value";
@@ -205,13 +201,8 @@ export function coerce(scalar: Scalar, value: Value): string | undefined {
 
 // Numbers may have up to 64 bits; longer ones come as strings.
 function wholeNumber(value: Value): bigint | undefined {
-  const number =
-    typeof value === "bigint"
-      ? value
-      : typeof value === "number" && Number.isInteger(value)
-        ? BigInt(value)
-        : undefined;
-  return number !== undefined && BigInt.asIntN(64, number) === number ? number : undefined;
+  const isWhole = typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
+  return isWhole && BigInt.asIntN(64, BigInt(value)) === BigInt(value) ? BigInt(value) : undefined;
 }
 
 function bytes(value: string): string {
