@@ -1,4 +1,4 @@
-import type { FieldNode, SelectionSetNode } from "graphql";
+import type { SelectionSetNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { yieldToEventLoop } from "../../rest/turns.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
@@ -283,11 +283,10 @@ function objectSql(context: CompileContext, scope: Scope, nodes: Selected["nodes
 function interfaceSql(context: CompileContext, scope: Scope, sets: SelectionSetNode[]): string {
   const { type, alias } = scope;
   const branches = new Map<string, { names: string[]; fields: Selected[] }>();
-  const ids = new Map<FieldNode, number>();
   for (const name of type.implementers) {
     const fields = collectFields(context, name, type.name, sets);
     const shape = fields
-      .map(({ key, nodes }) => `${key}:${nodes.map((node) => idOf(ids, node)).join(".")}`)
+      .map(({ key, nodes }) => `${key}:${nodes.map(({ loc }) => loc?.start).join(".")}`)
       .join();
     const branch = branches.get(shape);
     if (branch === undefined) branches.set(shape, { names: [name], fields });
@@ -314,12 +313,6 @@ function interfaceSql(context: CompileContext, scope: Scope, sets: SelectionSetN
     return `WHEN ${alias}.type IN (${known}) THEN ${object}`;
   });
   return `CASE ${cases.join(" ")} ELSE '{}' END`;
-}
-
-function idOf(ids: Map<FieldNode, number>, node: FieldNode): number {
-  const id = ids.get(node) ?? ids.size;
-  ids.set(node, id);
-  return id;
 }
 
 function entitySql(context: CompileContext, scope: Scope, fields: Selected[]): string {

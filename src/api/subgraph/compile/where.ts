@@ -58,27 +58,14 @@ function conditions(context: CompileContext, filtered: Filtered, filter: Value):
   const inner = { ...filtered, depth: depth - 1, isNarrow };
   return names.flatMap((name) => {
     const key = keys.get(name);
+    const value = filter[name] ?? null;
     if (key === undefined) throw invalid(`\`${type.name}_filter\` has no field \`${name}\``);
-    return condition(context, inner, key, filter[name] ?? null);
+    if (key.kind === "group") return group(context, inner, key, value);
+    if (key.kind === "changeBlock") return changeBlock(context, inner, value);
+    return key.kind === "child"
+      ? child(context, inner, key.field, value)
+      : column(context, inner, key, value);
   });
-}
-
-function condition(
-  context: CompileContext,
-  filtered: Filtered,
-  key: FilterKey,
-  value: Value,
-): string | string[] {
-  switch (key.kind) {
-    case "group":
-      return group(context, filtered, key, value);
-    case "changeBlock":
-      return changeBlock(context, filtered, value);
-    case "child":
-      return child(context, filtered, key.field, value);
-    case "column":
-      return column(context, filtered, key, value);
-  }
 }
 
 // The keys of one element are ANDed. A group beside other keys is ANDed with them; graph-node does the same, or refuses it.
