@@ -16,10 +16,10 @@ type ArgsOf<A extends Abi, Key extends string> = Key extends `${string}(${string
   ? EventArgs<Extract<ParseAbiItem<`event ${Key}`>, AbiEvent>>
   : EventArgs<EventOf<A, Key>>;
 
-/** Registers the rule of one event of a contract entry. Strings come as emitted; see `emittedString`. */
+/** Registers the handler of one event of a contract entry. Strings come as emitted; see `emittedString`. */
 export type On<A extends Abi> = <const Key extends EventKey<A>>(
   event: Key,
-  rule: (scope: Scope, args: ArgsOf<A, Key>) => unknown,
+  handler: (scope: Scope, args: ArgsOf<A, Key>) => unknown,
 ) => void;
 
 /** `On` for a contract entry, by its key. With an `emitter` (lower case) only that contract's logs count. */
@@ -37,10 +37,10 @@ export type LogsOf = <const A extends Abi>(
   abi: A,
 ) => <const Name extends EventName<A>>(
   event: Name,
-  rule: (scope: Scope, args: RawArgs<EventArgs<EventOf<A, Name>>>) => unknown,
+  handler: (scope: Scope, args: RawArgs<EventArgs<EventOf<A, Name>>>) => unknown,
 ) => void;
 
-/** The settings of the rules for a label source, the chains' nodes and a mode. */
+/** The settings of the handlers for a label source, the chains' nodes and a mode. */
 export function createSettings(
   labels: Pick<LabelSource, "heal">,
   {
@@ -114,12 +114,12 @@ type Topics = readonly (Hex | null | undefined)[];
 const register = (name: string, handler: (input: Input) => unknown): void =>
   (ponder.on as unknown as (name: string, handler: (input: Input) => unknown) => void)(name, handler);
 
-/** `ponder.on` for rules: gives them their scope, ignoring unconfigured sources and logs that are not the declared event. */
+/** `ponder.on` for handlers: gives them their scope, ignoring unconfigured sources and logs that are not the declared event. */
 export function registerHandlers(settings: Settings, isSource: (source: string) => boolean): EventsOf {
-  return (source, abi, emitter) => (event, rule) => {
+  return (source, abi, emitter) => (event, handler) => {
     if (!isSource(source)) return;
     const { topics, strings } = shapeOf(abi, event);
-    const apply = rule as (scope: Scope, args: Args) => unknown;
+    const apply = handler as (scope: Scope, args: Args) => unknown;
     const namespace = namespaceOfEntry(source);
     register(`${source}:${event}`, ({ context, event }) => {
       const { log } = event;
@@ -132,12 +132,12 @@ export function registerHandlers(settings: Settings, isSource: (source: string) 
   };
 }
 
-/** Registers rules that read their logs strictly; see LogsOf. */
+/** Registers handlers that read their logs strictly; see LogsOf. */
 export function registerStrictHandlers(settings: Settings, isSource: (source: string) => boolean): LogsOf {
-  return (source, abi) => (event, rule) => {
+  return (source, abi) => (event, handler) => {
     if (!isSource(source)) return;
     const read = argumentReader(eventIn(abi, event));
-    const apply = rule as (scope: Scope, args: Args) => unknown;
+    const apply = handler as (scope: Scope, args: Args) => unknown;
     const namespace = namespaceOfEntry(source);
     register(`${source}:${event}`, ({ context, event }) => {
       const scope = scopeOf(settings, namespace, context, event);

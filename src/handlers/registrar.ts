@@ -57,15 +57,15 @@ export function registerControllers(events: EventsOf, namespace: Namespace, depl
   }
 }
 
-/** Registers one rule for all events of a controller, each read as its description says. */
+/** Registers one handler for all events of a controller, each read as its description says. */
 export function onController(
   events: EventsOf,
   { source, contract: { abi, read } }: { source: string; contract: Controller },
-  rule: (scope: Scope, facts: ControllerFacts) => unknown,
+  handler: (scope: Scope, facts: ControllerFacts) => unknown,
 ): void {
   const on = events(source, abi);
   // `controller` checked each reader against the event's declaration.
   for (const [event, factsOf] of Object.entries(read)) {
-    on(event, (scope, args) => rule(scope, factsOf(args as never)));
+    on(event, (scope, args) => handler(scope, factsOf(args as never)));
   }
 }

@@ -38,11 +38,11 @@ export function registerNameWrappers(events: EventsOf, namespace: Namespace, dep
     on("FusesSet", applyFusesSet);
     on("ExpiryExtended", applyExpiryExtended);
     on("TransferSingle", (scope, { id, ...parties }) =>
-      applyWrappedTransfer(scope, { node: tokenIdToHex(id), ...parties, place: 0 }),
+      applyWrappedTransfer(scope, { node: tokenIdToHex(id), ...parties, index: 0 }),
     );
     on("TransferBatch", async (scope, { ids, ...parties }) => {
-      for (const [place, id] of ids.entries()) {
-        await applyWrappedTransfer(scope, { node: tokenIdToHex(id), ...parties, place });
+      for (const [index, id] of ids.entries()) {
+        await applyWrappedTransfer(scope, { node: tokenIdToHex(id), ...parties, index });
       }
     });
   }

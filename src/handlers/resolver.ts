@@ -27,12 +27,12 @@ export const dnsRecordEvents = [
 
 type DnsRecord = Parameters<typeof dnsTextRecord>[0] & { node: Hex };
 
-/** A rule for text records, as one for events of DNS records: those that set or delete a text are such. */
+/** A handler for text records, as one for events of DNS records: those that set or delete a text are such. */
 export const ofDnsRecords =
-  (rule: (scope: Scope, record: { node: Hex; key: string; value: string | undefined }) => unknown) =>
+  (handler: (scope: Scope, record: { node: Hex; key: string; value: string | undefined }) => unknown) =>
   (scope: Scope, args: DnsRecord): unknown => {
     const record = dnsTextRecord(args);
-    return record && rule(scope, { node: args.node, ...record });
+    return record && handler(scope, { node: args.node, ...record });
   };
 
 /** Registers the record events of every resolver on the chains of a deployment, DNS records among them. */

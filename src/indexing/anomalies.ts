@@ -5,14 +5,14 @@ const loggedOfEachKind = 20;
 const examplesOfEachKind = 3;
 
 /**
- * Logs the first 20 anomalies of each kind with the place of the event; all further ones are only counted, since a
+ * Logs the first 20 anomalies of each kind with the block and log of the event; all further ones are only counted, since a
  * chain can contain any number of them. The last three of each kind are kept in `examples`.
  */
 export function createAnomalyLog(log: Log, examples: Shared["examples"]): (report: AnomalyReport) => void {
   const seen = new Map<string, number>();
   return (report) => {
-    const { anomaly, ...place } = report;
-    examples.set(anomaly, [place, ...(examples.get(anomaly) ?? [])].slice(0, examplesOfEachKind));
+    const { anomaly, ...where } = report;
+    examples.set(anomaly, [where, ...(examples.get(anomaly) ?? [])].slice(0, examplesOfEachKind));
     const count = (seen.get(report.anomaly) ?? 0) + 1;
     seen.set(report.anomaly, count);
     if (count > loggedOfEachKind) return;
@@ -23,7 +23,7 @@ export function createAnomalyLog(log: Log, examples: Shared["examples"]): (repor
   };
 }
 
-/** Contradictory or unknown things in the events of a chain that a rule skipped or repaired. */
+/** Contradictory or unknown things in the events of a chain that a handler skipped or repaired. */
 export type Anomaly =
   | "unknown-node"
   | "unknown-registration"

@@ -22,13 +22,13 @@ export async function ensureResolver({ db, naming, chainId, blockNumber }: Scope
 
 type OwnColumns<Row> = Omit<Row, "id" | "blockNumber" | "timestamp" | "logIndex" | "transactionID">;
 
-/** Stores an event of a domain; `place` is its place within a wrapper transfer, part of the id. */
+/** Stores an event of a domain; `index` is its position within a wrapper transfer, part of the id. */
 export function addDomainEvent(
   scope: Scope,
   values: OwnColumns<typeof domainEvent.$inferInsert>,
-  place?: number,
+  index?: number,
 ) {
-  const id = place === undefined ? eventId(scope) : `${eventId(scope)}-${place}`;
+  const id = index === undefined ? eventId(scope) : `${eventId(scope)}-${index}`;
   return scope.db.insert(domainEvent).values({ id, ...origin(scope), ...values });
 }
 

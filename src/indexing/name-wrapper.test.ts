@@ -77,13 +77,13 @@ test("a transfer creates a placeholder before NameWrapped, and moves the owner a
     operator: owner,
     from: zeroAddress,
     to: owner,
-    place: 0,
+    index: 0,
   });
   expect(rows(wrappedDomain)).toMatchObject([
     { id: alice, expiryDate: 0n, fuses: 0, ownerId: owner, name: null },
   ]);
   await wrap();
-  await applyWrappedTransfer(scope(), { node: alice, operator: owner, from: owner, to: other, place: 0 });
+  await applyWrappedTransfer(scope(), { node: alice, operator: owner, from: owner, to: other, index: 0 });
   expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, ownerId: other, name: "alice.eth" }]);
   expect(domainOf(alice)?.["wrappedOwnerId"]).toBe(other);
   expect(rows(domainEvent).map(({ type }) => type)).toEqual([

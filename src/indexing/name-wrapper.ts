@@ -138,10 +138,10 @@ export async function applyWrapperRenewal(
   await unlessMissing(scope.db.update(wrappedDomain, { id: node }).set(set));
 }
 
-/** TransferSingle, or one item of TransferBatch (`place` in the batch): a mint comes before NameWrapped. */
+/** TransferSingle, or one item of TransferBatch (`index` in the batch): a mint comes before NameWrapped. */
 export async function applyWrappedTransfer(
   scope: Scope,
-  { node, operator, from, to, place }: { node: Hex; operator: Hex; from: Hex; to: Hex; place: number },
+  { node, operator, from, to, index }: { node: Hex; operator: Hex; from: Hex; to: Hex; index: number },
 ): Promise<void> {
   const { db, blockNumber } = scope;
   await ensureAccount(scope, to);
@@ -160,7 +160,7 @@ export async function applyWrappedTransfer(
     .values(placeholder)
     .onConflictDoUpdate({ ownerId: to, changeBlock: blockNumber });
   const event = { type: "WrappedTransfer", domainId: node, fromId: from, ownerId: to, operatorId: operator };
-  await addDomainEvent(scope, event, place);
+  await addDomainEvent(scope, event, index);
 }
 
 // One unusable label voids the whole name; outside subgraph mode it is written as its hash. A label that ends in NUL

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { EventAhead } from "../ponder/shared.ts";
 
 /**
- * Labelhashes whose labels the rules of these events will ask for: registries announce a name by its labelhash alone, and what
+ * Labelhashes whose labels the handlers of these events will ask for: registries announce a name by its labelhash alone, and what
  * controllers emit later is looked up by the same.
  */
 export function labelhashesOf(events: readonly EventAhead[]): Hex[] {

@@ -45,7 +45,7 @@ describe("NameRegistered of a name that lapsed while it was wrapped", () => {
       operator: owner,
       from: zeroAddress,
       to: owner,
-      place: 0,
+      index: 0,
     });
     await applyNameRegistered(scope({ naming }), {
       managed,

@@ -33,7 +33,7 @@ export type Database = Omit<Context["db"], "sql" | "find"> & {
 /** Ponder's client of the event's chain: it reads at the event's block. */
 export type Client = Context["client"];
 
-/** One event as the rules see it: its place in the chain, the store, the settings. */
+/** One event as the handlers see it: its position in the chain, the store, the settings. */
 export type Scope = Settings & {
   db: Database;
   chainId: number;
@@ -52,7 +52,7 @@ export type Scope = Settings & {
   client: Client;
 };
 
-/** Settings and services of the rules; the same for all events. */
+/** Settings and services of the handlers; the same for all events. */
 export type Settings = {
   naming: Naming;
   /** Chain of the root registry; some rules hold there only. */

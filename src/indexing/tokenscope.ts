@@ -53,8 +53,8 @@ export async function applyTokenTransfers(
     scope.report("odd-token-batch", scope);
     return;
   }
-  for (const [place, tokenId] of ids.entries()) {
-    if (amounts[place] === 1n) await applyTokenTransfer(scope, issuer, { tokenId, from, to });
+  for (const [index, tokenId] of ids.entries()) {
+    if (amounts[index] === 1n) await applyTokenTransfer(scope, issuer, { tokenId, from, to });
     else scope.report("odd-token-amount", scope);
   }
 }
