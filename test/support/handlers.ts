@@ -124,13 +124,22 @@ const namespace: Namespace = {
 // The chain of the made-up deployment too, where a test adds that.
 const urls = [1, 10, 8453, 31337, 59144, 42161, 534352].map((id) => [`RPC_URL_${id}`, "http://localhost"]);
 const environment = { NAMESPACE: "mainnet", LABELS_URL: "file:labels", ...Object.fromEntries(urls) };
-const config = { ...parseEnvironment(environment, () => ""), datasources: namespace };
-const sources = contractSources(config);
+
+// Read once they are needed: a test may replace the deployments before.
+function readConfiguration() {
+  const config = { ...parseEnvironment(environment, () => ""), datasources: namespace };
+  return { config, sources: contractSources(config) };
+}
+let read: ReturnType<typeof readConfiguration> | undefined;
+const mainnet = () => {
+  read ??= readConfiguration();
+  return read;
+};
 
 /** The declaration of the event that `<source>:<event>` names. */
 function declaredEvent(name: string): AbiEvent {
   const [source = "", event] = name.split(":");
-  const abi = sources[source]?.abi ?? [];
+  const abi = mainnet().sources[source]?.abi ?? [];
   const found = abi.find((item) => item.type === "event" && eventKey(abi, item) === event);
   if (found?.type !== "event") throw new Error(`no event ${name}`);
   return found;
@@ -171,6 +180,7 @@ export function createChainsHarness({
   /** Feeds `<source>:<event>` to its indexing function; each event is the next log unless `place` is given. */
   function play(name: string, args: Record<string, unknown>, place: Place = {}): Promise<void> {
     played += 1;
+    const { config, sources } = mainnet();
     const indexed = sources[name.split(":")[0] ?? ""]?.chain ?? {};
     const at = {
       chainId: config.chains.find((chain) => chain.name in indexed)?.id ?? 0,
@@ -242,7 +252,7 @@ export function createSubgraphHarness({
 
 function keyOf(source: string, event: string): string {
   const isWithValue = event === "TextChanged(value)" || event === "TextChangedWithValue";
-  const abi = sources[source]?.abi ?? [];
+  const abi = mainnet().sources[source]?.abi ?? [];
   const events = abi.flatMap((item) =>
     item.type === "event" && item.name === (isWithValue ? "TextChanged" : event) ? [item] : [],
   );
