@@ -1,231 +1,275 @@
 import {
-  type FieldNode,
-  type FragmentDefinitionNode,
+  executeSync,
+  GraphQLInterfaceType,
+  GraphQLList,
+  type GraphQLNamedOutputType,
+  GraphQLObjectType,
+  GraphQLScalarType,
+  GraphQLSchema,
+  Kind as NodeKind,
   parse,
-  type SelectionSetNode,
-  type ValueNode,
+  valueFromASTUntyped,
+  visit,
 } from "graphql";
-import type { EntityDump } from "./entities.ts";
-import { matches, type Related, type Typed } from "./evaluate-filter.ts";
+import { readFixture } from "../recordings.ts";
+import type { Entity, EntityDump } from "./entities.ts";
 
 // A second, slow reading of the query dialect, over the entities of a dump in memory: what the SQL is
-// compared with. It shares no code with src/api/subgraph.
+// compared with. It shares no code with src/api/subgraph; the types are those of the original's schema.
 
-const interfaces: { [name: string]: string[] } = {
-  DomainEvent: [
-    "Transfer",
-    "NewOwner",
-    "NewResolver",
-    "NewTTL",
-    "WrappedTransfer",
-    "NameWrapped",
-    "NameUnwrapped",
-    "FusesSet",
-    "ExpiryExtended",
-  ],
-  RegistrationEvent: ["NameRegistered", "NameRenewed", "NameTransferred"],
-  ResolverEvent: [
-    "AddrChanged",
-    "MulticoinAddrChanged",
-    "NameChanged",
-    "AbiChanged",
-    "PubkeyChanged",
-    "TextChanged",
-    "ContenthashChanged",
-    "InterfaceChanged",
-    "AuthorisationChanged",
-    "VersionChanged",
-  ],
+type Typed = Entity & { __typename: string };
+type Arguments = {
+  id?: string;
+  first?: number;
+  skip?: number;
+  where?: object;
+  orderBy?: string;
+  orderDirection?: string;
 };
-const targets: { [field: string]: string } = {
-  domain: "Domain",
-  parent: "Domain",
-  parentDomain: "Domain",
-  resolver: "Resolver",
-  registration: "Registration",
-  resolvedAddress: "Account",
-  owner: "Account",
-  registrant: "Account",
-  wrappedOwner: "Account",
-  newOwner: "Account",
-  addr: "Account",
+
+const surface: { fields: string[]; roots: string[] } = readFixture("subgraph-surface.json.gz");
+/** Fields of each type: their names and the types of their values. */
+const fieldsOf = new Map(
+  Object.entries(Object.groupBy(surface.fields, (line) => line.split(".")[0] ?? "")).map(([type, lines]) => {
+    const fields = (lines ?? []).map((line) => line.slice(type.length + 1).split(" ") as [string, string]);
+    return [type, new Map(fields)];
+  }),
+);
+const namedType = (type = "") => type.replaceAll(/[[\]!]/g, "");
+const isEntity = (type: string) => fieldsOf.has(type);
+const interfaceOf = (type: string): string | undefined => {
+  const fields = fieldsOf.get(type);
+  if (fields === undefined || !fields.has("blockNumber") || type.endsWith("Event")) return undefined;
+  if (fields.has("domain")) return "DomainEvent";
+  return fields.has("registration") ? "RegistrationEvent" : "ResolverEvent";
 };
-const derived: { [field: string]: { target: string; by: string; many: boolean } } = {
-  "Domain.subdomains": { target: "Domain", by: "parent", many: true },
-  "Domain.registration": { target: "Registration", by: "domain", many: false },
-  "Domain.wrappedDomain": { target: "WrappedDomain", by: "domain", many: false },
-  "Domain.events": { target: "DomainEvent", by: "domain", many: true },
-  "Registration.events": { target: "RegistrationEvent", by: "registration", many: true },
-  "Resolver.events": { target: "ResolverEvent", by: "resolver", many: true },
-  "Account.domains": { target: "Domain", by: "owner", many: true },
-  "Account.wrappedDomains": { target: "WrappedDomain", by: "owner", many: true },
-  "Account.registrations": { target: "Registration", by: "registrant", many: true },
+// The field of the other entity by which a relation without a field of its own is found.
+const derived: { [field: string]: string } = {
+  "Domain.subdomains": "parent",
+  "Domain.registration": "domain",
+  "Domain.wrappedDomain": "domain",
+  "Domain.events": "domain",
+  "Registration.events": "registration",
+  "Resolver.events": "resolver",
+  "Account.domains": "owner",
+  "Account.wrappedDomains": "owner",
+  "Account.registrations": "registrant",
 };
-const numbers = new Set(
-  "subdomainCount ttl createdAt expiryDate registrationDate cost fuses blockNumber coinType contentType version".split(
-    " ",
-  ),
+
+const anything = new GraphQLScalarType({
+  name: "Anything",
+  parseValue: (value) => value,
+  parseLiteral: (node, variables) => valueFromASTUntyped(node, variables),
+});
+const args = Object.fromEntries(
+  ["id", "first", "skip", "where", "orderBy", "orderDirection", "block", "subgraphError"].map((name) => [
+    name,
+    { type: anything },
+  ]),
 );
 
 /** A dump that can be queried, with the results of the original subgraph over the same entities. */
 export function createEvaluator(dump: EntityDump) {
-  const typed = new Map(
-    Object.entries(dump).map(([type, entities]) => [
-      type,
-      entities.map((entity) => ({ ...entity, __typename: type })),
-    ]),
+  const typed = Object.entries(dump).flatMap(([type, entities]) =>
+    entities.map((entity): Typed => ({ ...entity, __typename: type })),
   );
-  const entitiesOf = (type: string): Typed[] =>
-    (interfaces[type] ?? [type]).flatMap((name) => typed.get(name) ?? []);
-  const byId = new Map(
-    [...typed].map(([type, entities]) => [type, new Map(entities.map((entity) => [entity.id, entity]))]),
-  );
-  const backwards = new Map<string, Map<unknown, Typed[]>>();
-
-  const related: Related = (type, field, entity) => {
-    const list = derived[`${type}.${field}`];
-    if (list !== undefined) {
-      const key = `${type}.${field}`;
-      const index = backwards.get(key) ?? Map.groupBy(entitiesOf(list.target), (other) => other[list.by]);
-      backwards.set(key, index);
-      return { target: list.target, entities: index.get(entity.id) ?? [], many: list.many };
-    }
-    if (type === "AuthorisationChanged" && field === "owner") return undefined;
-    if (type === "MulticoinAddrChanged" && field === "addr") return undefined;
-    const target = targets[field];
-    if (target === undefined) return undefined;
-    const found = byId.get(target)?.get(String(entity[field]));
-    return { target, entities: found === undefined ? [] : [found], many: false };
+  const byType = Map.groupBy(typed, ({ __typename }) => __typename);
+  for (const [type, entities] of [...byType]) {
+    const shared = interfaceOf(type);
+    if (shared !== undefined) byType.set(shared, [...(byType.get(shared) ?? []), ...entities]);
+  }
+  const indexes = new Map<string, Map<unknown, Typed[]>>();
+  const found = (type: string, by: string, value: unknown): Typed[] => {
+    const key = `${type}.${by}`;
+    const index = indexes.get(key) ?? Map.groupBy(byType.get(type) ?? [], (one) => one[by]);
+    indexes.set(key, index);
+    return index.get(value) ?? [];
   };
+
+  /** The entities that a field of an entity leads to; undefined for plain fields. */
+  const related = (entity: Typed, field: string): Typed[] | undefined => {
+    const target = namedType(fieldsOf.get(entity.__typename)?.get(field));
+    if (!isEntity(target)) return undefined;
+    const by = derived[`${entity.__typename}.${field}`];
+    return by === undefined ? found(target, "id", entity[field]) : found(target, by, entity.id);
+  };
+
+  function list(all: readonly Typed[], { first, skip, orderBy, orderDirection, where }: Arguments): Typed[] {
+    const [field = "id", child] = String(orderBy ?? "id").split("__");
+    const isDown = orderBy !== undefined && orderBy !== null && orderDirection === "desc";
+    const keyOf = (entity: Typed) => {
+      const [of, name] = child === undefined ? [entity, field] : [related(entity, field)?.[0], child];
+      return { value: of?.[name] ?? null, kind: of ? kindOf(of.__typename, name) : "text" };
+    };
+    const order = (a: Typed, b: Typed) => {
+      const [one, other] = [keyOf(a), keyOf(b)];
+      return compare(one.kind, one.value, other.value) || compare("text", a.id, b.id);
+    };
+    const start = Number(skip ?? 0);
+    return all
+      .filter((entity) => matches(entity, where ?? {}, related))
+      .sort((a, b) => (isDown ? order(b, a) : order(a, b)))
+      .slice(start, start + Number(first ?? 100));
+  }
+
+  const schema = schemaOf({
+    root: (type, isList, given) =>
+      isList ? list(byType.get(type) ?? [], given) : (found(type, "id", given.id)[0] ?? null),
+    field(entity, field, isList, given) {
+      const entities = related(entity, field);
+      if (entities === undefined) return entity[field];
+      if (isList) return list(entities, given);
+      // A resolver without a record of its own.
+      const isUnknown = field === "resolver" && entity.__typename === "NewResolver";
+      return entities[0] ?? (isUnknown && entity[field] ? { id: entity[field] } : null);
+    },
+  });
 
   /** Data of a document's only operation. */
-  return function evaluate(source: string, given: { [name: string]: unknown } = {}): unknown {
-    const { definitions } = parse(source);
-    const operation = definitions.find((node) => node.kind === "OperationDefinition")!;
-    const fragments = new Map(
-      definitions.filter((node) => node.kind === "FragmentDefinition").map((node) => [node.name.value, node]),
-    );
-    const variables = new Map<string, unknown>();
-    for (const { variable, defaultValue } of operation.variableDefinitions ?? []) {
-      const name = variable.name.value;
-      if (name in given) variables.set(name, given[name]);
-      else if (defaultValue !== undefined) variables.set(name, valueOfNode(defaultValue, variables));
-    }
-    const answer: { [key: string]: unknown } = {};
-    for (const { key, nodes } of fieldsOf("Query", [operation.selectionSet], fragments, variables)) {
-      answer[key] = rootField(nodes, fragments, variables);
-    }
-    return answer;
-  };
-
-  type Fragments = Map<string, FragmentDefinitionNode>;
-  type Variables = Map<string, unknown>;
-
-  function rootField(nodes: FieldNode[], fragments: Fragments, variables: Variables): unknown {
-    const name = nodes[0]!.name.value;
-    const singular = [...typed.keys(), ...Object.keys(interfaces)].find((type) => camel(type) === name);
-    if (singular !== undefined) {
-      const entity = entitiesOf(singular).find(({ id }) => id === argumentsOf(nodes[0]!, variables)["id"]);
-      return entity === undefined ? null : object(entity, nodes, fragments, variables);
-    }
-    const plural = [...typed.keys(), ...Object.keys(interfaces)].find((type) => `${camel(type)}s` === name);
-    if (plural === undefined) throw new Error(`The evaluator knows no field ${name}.`);
-    return list(entitiesOf(plural), plural, nodes, fragments, variables);
-  }
-
-  function list(
-    all: Typed[],
-    type: string,
-    nodes: FieldNode[],
-    fragments: Fragments,
-    variables: Variables,
-  ): unknown[] {
-    const { first, skip, orderBy, orderDirection, where } = argumentsOf(nodes[0]!, variables);
-    const start = Number(skip ?? 0);
-    const [field = "id", child] = String(orderBy ?? "id").split("__");
-    const down = orderBy !== null && orderBy !== undefined && orderDirection === "desc";
-    const keyOf = (entity: Typed) =>
-      child === undefined
-        ? entity[field]
-        : related(type in interfaces ? entity.__typename : type, field, entity)?.entities[0]?.[child];
-    const order = (a: Typed, b: Typed) =>
-      compare(child ?? field, keyOf(a) ?? null, keyOf(b) ?? null) || compare("id", a.id, b.id);
-    return all
-      .filter((entity) => matches(type, entity, (where ?? {}) as object, related))
-      .sort((a, b) => (down ? order(b, a) : order(a, b)))
-      .slice(start, start + Number(first ?? 100))
-      .map((entity) => object(entity, nodes, fragments, variables));
-  }
-
-  function object(entity: Typed, nodes: FieldNode[], fragments: Fragments, variables: Variables): unknown {
-    const sets = nodes.flatMap((node) => node.selectionSet ?? []);
-    return Object.fromEntries(
-      fieldsOf(entity.__typename, sets, fragments, variables).map(({ key, nodes: asked }) => {
-        const field = asked[0]!.name.value;
-        const relation = related(entity.__typename, field, entity);
-        if (relation === undefined) return [key, entity[field]];
-        if (relation.many)
-          return [key, list(relation.entities, relation.target, asked, fragments, variables)];
-        const [only] = relation.entities;
-        if (only !== undefined) return [key, object(only, asked, fragments, variables)];
-        if (field === "resolver" && entity.__typename === "NewResolver") return [key, { id: entity[field] }];
-        return [key, null];
+  return function evaluate(source: string, variableValues: { [name: string]: unknown } = {}): unknown {
+    const document = visit(parse(source), {
+      VariableDefinition: (node) => ({
+        ...node,
+        type: { kind: NodeKind.NAMED_TYPE, name: { kind: NodeKind.NAME, value: anything.name } },
       }),
-    );
-  }
-}
-
-function fieldsOf(
-  type: string,
-  sets: SelectionSetNode[],
-  fragments: Map<string, FragmentDefinitionNode>,
-  variables: Map<string, unknown>,
-): { key: string; nodes: FieldNode[] }[] {
-  const found = new Map<string, FieldNode[]>();
-  const walk = (set: SelectionSetNode): void => {
-    for (const selection of set.selections) {
-      const off = (selection.directives ?? []).some(({ name, arguments: given }) => {
-        const on = valueOfNode(given![0]!.value, variables);
-        return name.value === "skip" ? on === true : on === false;
-      });
-      if (off) continue;
-      if (selection.kind === "Field") {
-        const key = (selection.alias ?? selection.name).value;
-        found.set(key, [...(found.get(key) ?? []), selection]);
-        continue;
-      }
-      const fragment = selection.kind === "InlineFragment" ? selection : fragments.get(selection.name.value)!;
-      const condition = fragment.typeCondition?.name.value ?? type;
-      if (condition === type || interfaces[condition]?.includes(type) === true) walk(fragment.selectionSet);
-    }
+    });
+    const { data, errors } = executeSync({ schema, document, variableValues });
+    if (errors !== undefined) throw errors[0];
+    return data;
   };
-  for (const set of sets) walk(set);
-  return [...found].map(([key, nodes]) => ({ key, nodes }));
 }
 
-function argumentsOf(node: FieldNode, variables: Map<string, unknown>): { [name: string]: unknown } {
-  return Object.fromEntries(
-    (node.arguments ?? []).map(({ name, value }) => [name.value, valueOfNode(value, variables)]),
-  );
-}
+type Resolvers = {
+  root: (type: string, isList: boolean, given: Arguments) => unknown;
+  field: (entity: Typed, field: string, isList: boolean, given: Arguments) => unknown;
+};
 
-function valueOfNode(node: ValueNode, variables: Map<string, unknown>): unknown {
-  if (node.kind === "Variable") return variables.get(node.name.value) ?? null;
-  if (node.kind === "NullValue") return null;
-  if (node.kind === "ListValue") return node.values.map((item) => valueOfNode(item, variables));
-  if (node.kind === "ObjectValue") {
-    return Object.fromEntries(
-      node.fields.map(({ name, value }) => [name.value, valueOfNode(value, variables)]),
-    );
+function schemaOf(resolvers: Resolvers): GraphQLSchema {
+  const types = new Map<string, GraphQLInterfaceType | GraphQLObjectType>();
+  const outputOf = (type: string) => {
+    const named: GraphQLNamedOutputType = types.get(namedType(type)) ?? anything;
+    return type.startsWith("[") && named !== anything ? new GraphQLList(named) : named;
+  };
+  for (const [name, fields] of fieldsOf) {
+    const config = {
+      name,
+      fields: () =>
+        Object.fromEntries(
+          Array.from(fields, ([field, type]) => {
+            const resolve = (entity: Typed, given: Arguments) =>
+              resolvers.field(entity, field, type.startsWith("["), given);
+            return [field, { type: outputOf(type), args, resolve }];
+          }),
+        ),
+    };
+    if (name.endsWith("Event"))
+      types.set(
+        name,
+        new GraphQLInterfaceType({ ...config, resolveType: ({ __typename }: Typed) => __typename }),
+      );
+    else {
+      const interfaces = () =>
+        [types.get(interfaceOf(name) ?? "")].filter((one) => one instanceof GraphQLInterfaceType);
+      types.set(name, new GraphQLObjectType({ ...config, interfaces }));
+    }
   }
-  return node.value;
+  const roots = surface.roots.map((line) => {
+    const [name = "", type = ""] = line.split(" ");
+    const resolve = (_: unknown, given: Arguments) =>
+      resolvers.root(namedType(type), type.startsWith("["), given);
+    return [name, { type: outputOf(type), args, resolve }];
+  });
+  const query = new GraphQLObjectType({ name: "Query", fields: Object.fromEntries(roots) });
+  return new GraphQLSchema({ query, types: [...types.values()] });
 }
 
 /** Ascending: numbers by size, text by its bytes, nulls last. */
-function compare(field: string, a: unknown, b: unknown): number {
+function compare(kind: Kind, a: unknown, b: unknown): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
-  if (numbers.has(field)) return Math.sign(Number(BigInt(String(a)) - BigInt(String(b))));
+  if (kind === "number") return Math.sign(Number(BigInt(String(a)) - BigInt(String(b))));
   return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
 }
 
-const camel = (type: string) => `${type.charAt(0).toLowerCase()}${type.slice(1)}`;
+const suffixes =
+  "not_contains_nocase not_starts_with_nocase not_ends_with_nocase contains_nocase starts_with_nocase ends_with_nocase " +
+  "not_contains not_starts_with not_ends_with not_in contains starts_with ends_with not gte lte gt lt in";
+
+/** Whether an entity matches a filter object: all of its keys, `and` and `or` included. */
+function matches(
+  entity: Typed,
+  filter: object,
+  related: (entity: Typed, field: string) => Typed[] | undefined,
+): boolean {
+  return Object.entries(filter).every(([key, given]) => {
+    const wanted: unknown = given ?? null;
+    if (key === "and") return (wanted as object[]).every((part) => matches(entity, part, related));
+    if (key === "or") return (wanted as object[]).some((part) => matches(entity, part, related));
+    if (key.endsWith("_") && key !== "_") {
+      const others = related(entity, key.slice(0, -1)) ?? [];
+      return others.some((other) => matches(other, wanted as object, related));
+    }
+    const suffix = suffixes.split(" ").find((name) => key.endsWith(`_${name}`));
+    const field = suffix === undefined ? key : key.slice(0, -suffix.length - 1);
+    return meets(kindOf(entity.__typename, field), suffix ?? "is", entity[field] ?? null, wanted);
+  });
+}
+
+function kindOf(type: string, field: string): Kind {
+  const named = namedType(fieldsOf.get(type)?.get(field));
+  if (named === "Bytes") return "bytes";
+  return named === "Int" || named === "BigInt" ? "number" : "text";
+}
+
+type Kind = "bytes" | "number" | "text";
+
+function meets(kind: Kind, operator: string, value: unknown, wanted: unknown): boolean {
+  if (wanted === null) return operator === "is" ? value === null : value !== null;
+  if (value === null) return false;
+  // On lists the negation of `contains` means that none is present, not that one is missing.
+  if (operator.startsWith("not_contains") && Array.isArray(value)) {
+    return (wanted as unknown[]).every((item) => !meetsList(operator.slice("not_".length), value, [item]));
+  }
+  if (operator.startsWith("not")) {
+    const positive = operator === "not" ? "is" : operator.slice("not_".length);
+    if (positive === "in" && (wanted as unknown[]).length === 0) return false;
+    return !meets(kind, positive, value, wanted);
+  }
+  if (Array.isArray(value)) return meetsList(operator, value, wanted as unknown[]);
+  if (operator === "in") return (wanted as unknown[]).some((item) => meets(kind, "is", value, item));
+  if (typeof value === "boolean") return value === wanted;
+  if (kind === "number") return isInOrder(operator, Number(BigInt(String(value)) - BigInt(String(wanted))));
+  const fold = operator.endsWith("_nocase") || kind === "bytes" ? lower : (text: string) => text;
+  const have = fold(String(value));
+  const want = fold(kind === "bytes" ? `0x${String(wanted).replace(/^0x/, "")}` : String(wanted));
+  switch (operator.replace("_nocase", "")) {
+    case "contains":
+      return kind === "bytes" ? holdsBytes(have, want) : have.includes(want);
+    case "starts_with":
+      return have.startsWith(want);
+    case "ends_with":
+      return have.endsWith(want);
+    default:
+      return isInOrder(operator, Buffer.compare(Buffer.from(have), Buffer.from(want)));
+  }
+}
+
+function isInOrder(operator: string, difference: number): boolean {
+  if (operator === "is") return difference === 0;
+  if (operator === "gt" || operator === "gte")
+    return difference > 0 || (operator === "gte" && difference === 0);
+  return difference < 0 || (operator === "lte" && difference === 0);
+}
+
+function holdsBytes(have: string, want: string): boolean {
+  return Buffer.from(have.slice(2), "hex").includes(Buffer.from(want.slice(2), "hex"));
+}
+
+function meetsList(operator: string, value: unknown[], wanted: unknown[]): boolean {
+  const fold = operator.endsWith("_nocase") ? lower : (text: string) => text;
+  const have = value.map((item) => fold(String(item)));
+  const want = wanted.map((item) => fold(String(item)));
+  if (operator.startsWith("contains")) return want.every((item) => have.includes(item));
+  return have.length === want.length && have.every((item, place) => item === want[place]);
+}
+
+const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
