@@ -1,5 +1,4 @@
 import type { Random } from "../../../devnet/random.ts";
-import type { QueryDocument } from "./documents.ts";
 import { chance, hostileTexts, hostileValue, mutated } from "./values.ts";
 
 /** A request as bytes would carry it. `path` has its query string, already escaped. */
@@ -14,6 +13,9 @@ export type FuzzRequest = {
 export type ApiDocument = {
   paths: Record<string, Record<string, { parameters?: readonly unknown[]; responses: object }>>;
 };
+
+/** A query as a client sends it. */
+export type QueryDocument = { query: string; variables?: Record<string, unknown>; operationName?: string };
 
 type Parameter = { name: string; in: string; required?: boolean; schema: Schema; example?: unknown };
 type Schema = { enum?: unknown[]; pattern?: string; example?: unknown; type?: string };
@@ -34,6 +36,19 @@ const accepts = [
   "",
   "application/x-ndjson",
 ];
+
+/** A client's query with hostile values among its literals and variables, and now and then in a broken text. */
+export function hostileQuery(random: Random, { query, variables = {} }: QueryDocument): QueryDocument {
+  const value = (given: unknown) => (chance(random, 0.15) ? hostileValue(random) : given);
+  const text = query.replaceAll(/"[^"\n]*"|\b\d+\b/g, (literal) =>
+    chance(random, 0.05) ? JSON.stringify(hostileValue(random, 0)) : literal,
+  );
+  return {
+    query: chance(random, 0.15) ? mutated(random, text) : text,
+    variables: Object.fromEntries(Object.entries(variables).map(([name, given]) => [name, value(given)])),
+    ...(chance(random, 0.05) ? { operationName: random.pick(["Q", "R", ""]) } : {}),
+  };
+}
 
 /** A query by POST or GET, now and then with a broken body, another method or odd headers. */
 export function queryRequest(random: Random, path: string, document: QueryDocument): FuzzRequest {
