@@ -3,12 +3,13 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 // Attacks that need neither an EVM node nor a service of their own.
-const inProcess = "test/hostile/{documents,fuzz,labels,raw}-*.test.ts";
+const inProcess = "test/hostile/{documents,{fuzz,labels,raw}-*}.test.ts";
 
 // Replaces modules, which would last beyond it.
 const replacesModules = "src/plugins/made-up-deployment.test.ts";
 
-const workers = Math.max(2, availableParallelism() - 1);
+// They wait for databases and services in turn.
+const workers = availableParallelism() + 1;
 
 // Limits for standstill, not for speed: no verdict depends on how busy the machine is.
 const unit = {
@@ -24,7 +25,6 @@ const endToEnd = { testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: {
 
 export default defineConfig({
   test: {
-    // Of two processors Vitest would use one.
     maxWorkers: workers,
     // As many: workers that end when idle may be ended a second time between two projects, which fails the run.
     minWorkers: workers,

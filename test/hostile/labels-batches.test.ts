@@ -85,20 +85,6 @@ test("batches that nobody reads hold a piece each, and end when their time is ov
   expect((await server.post(batchOf(1))).status).toBe(200);
 });
 
-test("bodies that are arriving may hold so much together; after a second the oldest ends", async () => {
-  await start({ arrivingBytes: 1_000_000, stalledMs: 60_000 });
-  const body = JSON.stringify({ labelhashes: new Array(10_000).fill(labelhash("eth")) });
-  const socket = connect(server.port, "127.0.0.1").setEncoding("latin1");
-  // All but the end of a body of 690 kB.
-  socket.write(
-    `POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`,
-  );
-  await expect.poll(server.received).toBeGreaterThanOrEqual(body.length);
-  await expect.poll(async () => (await server.post(body)).status).toBe(200);
-  const [refusal] = await once(socket, "data");
-  expect(refusal).toMatch(/^HTTP\/1\.1 503 .*"errorCode":503}$/s);
-});
-
 test("a body that does not fit into the shared memory is refused", async () => {
   await start({ memory: 100_000 });
   expect(await server.post(batchOf(6_000))).toEqual(busy);
