@@ -10,7 +10,7 @@ import { freePort } from "../../devnet/ports.ts";
 import { recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
-import { expireLock } from "../../test/support/postgres.ts";
+import { expireLock } from "../../test/support/expire-lock.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { recordedLabels, recordingAs, sepolia, sepoliaDatasources } from "../../test/support/recordings.ts";
 import { sleep } from "../measure.ts";
@@ -139,7 +139,7 @@ export async function createSubject({ server, inputs }: Place, name: string) {
     },
     async kill() {
       await killProcess(running());
-      await expireLock(databaseUrl, `names_v${schema}`);
+      await expireLock({ databaseUrl, pgliteDirectory: "" }, `names_v${schema}`);
     },
   };
 }

@@ -18,7 +18,7 @@ test("an index killed in the backfill and while following ends equal to one that
   world.start();
   await world.waitFor("the backfill to be in its middle", async () => {
     const blocks = world.node.counts()["eth_getBlockByNumber"] ?? 0;
-    return blocks > 500 ? { done: blocks } : { state: `${blocks} blocks were fetched` };
+    return blocks > 200 ? { done: blocks } : { state: `${blocks} blocks were fetched` };
   });
   await world.crash();
   world.node.faults.set({ delayMs: 0 });

@@ -130,15 +130,3 @@ function serverUser(): { uid: number; gid: number } | undefined {
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
 }
-
-/** Lets the lock of a killed indexer on its schema expire at once instead of after 25 seconds. */
-export async function expireLock(url: string, schema: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client
-    .query(
-      `UPDATE ${schema}._ponder_meta SET value = jsonb_set(value, '{heartbeat_at}', '0') WHERE key = 'app'`,
-    )
-    .catch(() => undefined);
-  await client.end();
-}

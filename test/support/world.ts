@@ -19,7 +19,8 @@ import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
 import { recordArchives } from "./archive/recorded.ts";
-import { createEmptyDatabase, expireLock } from "./postgres.ts";
+import { expireLock } from "./expire-lock.ts";
+import { createEmptyDatabase } from "./postgres.ts";
 import { childrenOf } from "./process-tree.ts";
 import { compareWithRecording, recordedEntities, recordedLabels, recordingOf } from "./recordings.ts";
 
@@ -136,15 +137,16 @@ export async function createIndexer(options: IndexerOptions) {
     },
 
     /**
-     * Kills the indexing process at once, like the OOM killer, and waits until it is gone. Its lock on a server's schema does not
-     * hold up the next start.
+     * Kills the indexing process at once, like the OOM killer, and waits until it is gone. Its lock on the schema does not hold up
+     * the next start.
      */
     async crash() {
       const [ponder] = await childrenOf(running().pid);
       if (ponder === undefined) throw new Error(endingOf(running()));
       process.kill(ponder, "SIGKILL");
       await running().ended;
-      if (stored) await expireLock(stored.url, "public");
+      const pgliteDirectory = inFolder("pglite");
+      await expireLock({ pgliteDirectory, ...(stored ? { databaseUrl: stored.url } : {}) }, "public");
     },
 
     /** Throws if the service has ended. */
