@@ -3,6 +3,7 @@ import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { mostLevels } from "../../ens/registrations.ts";
+import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Domain, v2Entry, v2Place } from "../../schema/ensv2.ts";
 import { ensureAccount, ensureResolver } from "../events.ts";
 import { childName } from "../naming.ts";
@@ -19,8 +20,14 @@ type Place = { node: Hex; name: string; registry: Hex; place: number; above?: Ed
 /** The entry that leads to a registry, and the place of its own registry. */
 type Edge = { parent: Hex; storageId: Hex; parentPlace: number };
 
-// Anybody can put a registry under their names, each of which has rows of its entries: of names that it does not claim it has so many.
-const mostUnclaimed = 8;
+// Anybody can put a registry under their names: of names that it does not claim it has so many. With many entries it is listed under
+// fewer of them, so that the rows of a log do not multiply.
+const mostUnclaimed = 64;
+const fewUnclaimed = 8;
+const mostRows = 1_024;
+
+const capacityOf = (entryCount: number) =>
+  Math.max(fewUnclaimed, Math.min(mostUnclaimed, Math.floor(mostRows / Math.max(1, entryCount))));
 
 /** Stores what is known of a contract. */
 export function saveContract(
@@ -40,9 +47,10 @@ export async function nameEntry(
   known: V2KnownContracts,
   { entry, isBack }: { entry: Entry; isBack: boolean },
 ): Promise<void> {
-  const places = await placesOf(scope, known, entry.registry);
-  for (const place of places) await nameAt(scope, place, entry);
-  await nameBelow(scope, known, { entry, places, isBack });
+  const named: Place[] = [];
+  for (const place of await placesOf(scope, known, entry.registry))
+    if (await nameAt(scope, place, entry)) named.push(place);
+  await nameBelow(scope, known, { entry, places: named, isBack });
 }
 
 /** Puts the registry under the name that it claims, if that entry leads to it. */
@@ -108,8 +116,7 @@ async function nameEntries(
     if (place === undefined) {
       const id = subnode(node as Hex, entry.labelhash);
       await db.delete(v2Domain, { chainId, id, registry, place: job.place });
-    } else {
-      await nameAt(scope, place, entry);
+    } else if (await nameAt(scope, place, entry)) {
       const put = await putSubregistry(scope, known, { place, entry });
       spent += put.spent;
       rest.push(...put.jobs);
@@ -222,12 +229,18 @@ function isProven(
   return userImplementations.size === 0 || userImplementations.has(row.implementation);
 }
 
-// Where a registry is, the oldest place first.
-async function placesOf(scope: Scope, known: V2KnownContracts, registry: Hex): Promise<Place[]> {
+type Listed = Place & { isListed: boolean };
+
+// Where a registry is, the oldest place first. New entries are listed only at as many places as it may have.
+async function placesOf(scope: Scope, known: V2KnownContracts, registry: Hex): Promise<Listed[]> {
   const fixed = known.places.get(registry);
-  if (fixed !== undefined) return [{ ...fixed, registry, place: 0 }];
+  if (fixed !== undefined) return [{ ...fixed, registry, place: 0, isListed: true }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
-  return isProven(row, known) ? presentPlaces(scope, registry) : [];
+  if (!isProven(row, known)) return [];
+  const places = await presentPlaces(scope, registry);
+  const capacity = capacityOf(row?.entryCount ?? 0);
+  const tooMany = (await rankUnclaimed(scope, known, { places, capacity })).slice(capacity);
+  return places.map((place) => ({ ...place, isListed: !tooMany.includes(place) }));
 }
 
 async function presentPlaces({ db, chainId }: Scope, registry: Hex): Promise<Place[]> {
@@ -282,7 +295,8 @@ async function putSubregistry(
   const names = { node: subnode(above.node, labelhash), name: childName(part, above.name) ?? part };
   const place = (row?.placeCount ?? 0) + 1;
   const all = [...present, { registry, place, ...names, above: edge }];
-  const outdone = await outdonePlace(scope, known, all);
+  const capacity = capacityOf(row?.entryCount ?? 0);
+  const outdone = await outdonePlace(scope, known, { places: all, capacity });
   if (outdone?.place === place) return { spent, jobs: [] };
   await db.insert(v2Place).values({ chainId, registry, place, ...names, ...edge });
   const places = all.filter((one) => one !== outdone).map((one) => one.place);
@@ -293,26 +307,42 @@ async function putSubregistry(
   return { spent, jobs: [...left, ...jobs(place)] };
 }
 
-// The place that is too many, of the unclaimed ones: one that is not reached, else the newest.
+/** Places of a registry, the oldest first, and how many of those that it does not claim may be listed. */
+type Bounded = { places: readonly Place[]; capacity: number };
+
+// The place that is too many: one that is not reached, else the last by rank.
 async function outdonePlace(
   scope: Scope,
   known: V2KnownContracts,
-  places: readonly Place[],
+  bounded: Bounded,
 ): Promise<Place | undefined> {
-  if (places.length <= mostUnclaimed) return undefined;
-  const unclaimed: Place[] = [];
-  for (const place of places) if (!(await isClaimed(scope, known, place))) unclaimed.push(place);
-  if (unclaimed.length <= mostUnclaimed) return undefined;
+  const unclaimed = await rankUnclaimed(scope, known, bounded);
+  if (unclaimed.length <= bounded.capacity) return undefined;
   for (const place of unclaimed) if (!(await isReached(scope, known, place))) return place;
   return unclaimed.at(-1);
 }
 
-// Stores the entry's row there.
+// Those that the registry does not claim: the older half of the capacity, which nobody can displace, then the shortest, of these the oldest.
+// None where all have room.
+async function rankUnclaimed(
+  scope: Scope,
+  known: V2KnownContracts,
+  { places, capacity }: Bounded,
+): Promise<Place[]> {
+  if (places.length <= capacity) return [];
+  const unclaimed: Place[] = [];
+  for (const place of places) if (!(await isClaimed(scope, known, place))) unclaimed.push(place);
+  const older = unclaimed.splice(0, Math.ceil(capacity / 2));
+  const lengthOf = ({ name }: Place) => name.split(".").length;
+  return [...older, ...unclaimed.sort((one, other) => lengthOf(one) - lengthOf(other))];
+}
+
+// Stores the entry's row there; false if it has none. An entry that is not listed there has one if it was, before the registry had as many.
 async function nameAt(
   scope: Scope,
-  { node: parentId, name: parentName, place }: Place,
+  { node: parentId, name: parentName, place, isListed }: Listed,
   entry: Entry,
-): Promise<void> {
+): Promise<boolean> {
   const { db, chainId, naming, blockNumber: changeBlock } = scope;
   const { registry, labelhash, owner: ownerId, resolver: address, createdAt, subregistry } = entry;
   const id = subnode(parentId, labelhash);
@@ -325,14 +355,18 @@ async function nameAt(
     subregistry,
     changeBlock,
   };
-  const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
-  const name = childName(part, parentName) ?? part;
-  const names = { name, labelName: labelName ?? part, labelhash, parentId };
-  await db
-    .insert(v2Domain)
-    .values({ chainId, id, registry, place, ...names, createdAt, ...state })
-    .onConflictDoUpdate(state);
+  if (isListed) {
+    const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
+    const name = childName(part, parentName) ?? part;
+    const names = { name, labelName: labelName ?? part, labelhash, parentId };
+    await db
+      .insert(v2Domain)
+      .values({ chainId, id, registry, place, ...names, createdAt, ...state })
+      .onConflictDoUpdate(state);
+  } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry, place }).set(state))))
+    return false;
   await ensureAccount(scope, ownerId);
+  return true;
 }
 
 const textOf = ({ label }: Entry) => Buffer.from(label.slice(2), "hex").toString("utf8");
