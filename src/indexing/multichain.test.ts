@@ -1,6 +1,17 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createSubgraphHarness } from "../../test/support/handlers.ts";
+import {
+  after,
+  event,
+  other,
+  own,
+  owner,
+  registered,
+  revealed,
+  text,
+  wrapped,
+} from "../../test/support/given-events.ts";
+import type { GivenEvent } from "../../test/support/handlers.ts";
 import { addrReverseNode, rootNode, subnode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import { multichainNaming } from "./naming.ts";
@@ -8,161 +19,81 @@ import { addressesIn } from "./reverse-labels.ts";
 
 // Outside subgraph mode: ids prefixed with the chain, interpreted names, reverse labels healed.
 
-const owner: Hex = `0x${"a1".repeat(20)}`;
 const eth = namehash("eth");
-const harnessOf = (labels: string[]) =>
-  createSubgraphHarness({ labels, naming: multichainNaming, chainId: 10 });
-
-const newOwner = (parent: Hex, label: string, to: Hex = owner, logIndex = 1) => ({
-  contract: "ENSv1Registry",
-  event: "NewOwner",
-  args: { node: parent, label: labelhash(label), owner: to },
-  block: 7,
-  logIndex,
-});
+const foo = namehash("foo.eth");
+const naming = multichainNaming;
+const afterOn10 = (labels: string[], events: GivenEvent[]) => after(labels, events, { naming, chainId: 10 });
+const named = (label: string) => [own(rootNode, "eth"), own(eth, label)];
+const encoded = (label: string) => `[${labelhash(label).slice(2)}]`;
 
 test("the root's name is empty, and its children's names do not begin with a full stop", async () => {
-  const { play, entities } = harnessOf(["eth", "alice"]);
-  await play(newOwner(rootNode, "eth"));
-  await play(newOwner(eth, "alice", owner, 2));
-  const { Domain } = entities();
-  expect(Domain?.[rootNode]?.["name"]).toBe("");
-  expect(Domain?.[eth]).toMatchObject({ name: "eth", labelName: "eth" });
-  expect(Domain?.[namehash("alice.eth")]).toMatchObject({ name: "alice.eth", labelName: "alice" });
+  const { domains } = await afterOn10(["eth", "foo"], named("foo"));
+  expect(domains[rootNode]?.["name"]).toBe("");
+  expect(domains[eth]).toMatchObject({ name: "eth", labelName: "eth" });
+  expect(domains[foo]).toMatchObject({ name: "foo.eth", labelName: "foo" });
 });
 
 test("ids carry the chain, a registration is known by its node", async () => {
-  const { play, entities } = harnessOf(["eth", "alice"]);
-  const node = namehash("alice.eth");
-  await play(newOwner(rootNode, "eth"));
-  await play(newOwner(eth, "alice", owner, 2));
-  await play({
-    contract: "BaseRegistrar",
-    event: "NameRegistered",
-    args: { id: BigInt(labelhash("alice")), owner, expires: "9" },
-    block: 7,
-    logIndex: 3,
-  });
-  await play({
-    contract: "ENSv1Registry",
-    event: "NewResolver",
-    args: { node, resolver: owner },
-    block: 7,
-    logIndex: 4,
-  });
-  const { Registration, NewResolver, NewOwner, Domain } = entities();
-  expect(Object.keys(Registration ?? {})).toEqual([node]);
-  expect(Object.keys(NewOwner ?? {})).toEqual(["10-7-1", "10-7-2"]);
-  expect(NewResolver?.["10-7-4"]?.["resolver"]).toBe(`10-${owner}-${node}`);
-  expect(Domain?.[node]).toMatchObject({ resolver: `10-${owner}-${node}`, expiryDate: "7776009" });
+  const resolver = event("ENSv1Registry", "NewResolver", { node: foo, resolver: owner });
+  const { entities, domains } = await afterOn10(
+    ["eth", "foo"],
+    [...named("foo"), registered("foo", "9"), resolver],
+  );
+  expect(Object.keys(entities["Registration"] ?? {})).toEqual([foo]);
+  expect(Object.keys(entities["NewOwner"] ?? {})).toEqual(["10-1-1", "10-1-2"]);
+  expect(entities["NewResolver"]?.["10-1-4"]?.["resolver"]).toBe(`10-${owner}-${foo}`);
+  expect(domains[foo]).toMatchObject({ resolver: `10-${owner}-${foo}`, expiryDate: "7776009" });
 });
 
 test.each([
   ["an unnormalised", "ALICE"],
   ["an unnormalisable", "a\0b"],
 ])("%s label is represented by its hash", async (_, label) => {
-  const { play, entities } = harnessOf(["eth", label]);
-  await play(newOwner(rootNode, "eth"));
-  await play(newOwner(eth, label, owner, 2));
-  const encoded = `[${labelhash(label).slice(2)}]`;
-  const domain = entities()["Domain"]?.[subnode(eth, labelhash(label))];
-  expect(domain).toMatchObject({ labelName: encoded, name: `${encoded}.eth` });
+  const { domains } = await afterOn10(["eth", label], named(label));
+  expect(domains[subnode(eth, labelhash(label))]).toMatchObject({
+    labelName: encoded(label),
+    name: `${encoded(label)}.eth`,
+  });
 });
 
 test("a controller cannot name a domain with another label's text", async () => {
-  const { play, entities } = harnessOf(["eth"]);
-  await play(newOwner(rootNode, "eth"));
-  await play(newOwner(eth, "real", owner, 2));
-  await play({
-    contract: "LegacyEthRegistrarController",
-    event: "NameRenewed",
-    args: { name: "liar", label: labelhash("real"), cost: "1", expires: "2" },
-  });
-  expect(entities()["Domain"]?.[namehash("real.eth")]).toMatchObject({
-    name: `[${labelhash("real").slice(2)}].eth`,
-  });
+  const { domains } = await afterOn10(["eth"], [...named("foo"), revealed("liar", labelhash("foo"))]);
+  expect(domains[foo]).toMatchObject({ name: `${encoded("foo")}.eth` });
 });
 
 test("a name that a controller revealed survives a registration with an unknown label", async () => {
-  const { play, entities } = harnessOf(["eth"]);
-  const registered = {
-    contract: "BaseRegistrar",
-    event: "NameRegistered",
-    args: { id: BigInt(labelhash("late")), owner, expires: "9" },
-  };
-  await play(newOwner(rootNode, "eth"));
-  await play(newOwner(eth, "late", owner, 2));
-  await play({ ...registered, block: 7, logIndex: 3 });
-  await play({
-    contract: "LegacyEthRegistrarController",
-    event: "NameRegistered",
-    args: { name: "late", label: labelhash("late"), owner, cost: "1", expires: "9" },
-  });
-  await play({ ...registered, block: 8, logIndex: 3 });
-  const { Domain, Registration } = entities();
-  expect(Domain?.[namehash("late.eth")]).toMatchObject({ name: "late.eth", labelName: "late" });
-  expect(Registration?.[namehash("late.eth")]).toMatchObject({ labelName: "late", cost: "1" });
+  const events = [...named("foo"), registered("foo", "9"), revealed("foo"), registered("foo", "9")];
+  const { domains, entities } = await afterOn10(["eth"], events);
+  expect(domains[foo]).toMatchObject({ name: "foo.eth", labelName: "foo" });
+  expect(entities["Registration"]?.[foo]).toMatchObject({ labelName: "foo", cost: "5" });
 });
 
 test("the wrapper's name heals a domain with an encoded label", async () => {
-  const { play, entities } = harnessOf(["eth"]);
-  const node = namehash("foo.eth");
-  await play(newOwner(rootNode, "eth"));
-  await play(newOwner(eth, "foo", owner, 2));
-  await play({
-    contract: "NameWrapper",
-    event: "NameWrapped",
-    args: { node, name: "0x03666f6f0365746800", owner, fuses: "0", expiry: "0" },
-    block: 7,
-    logIndex: 3,
-  });
-  expect(entities()["Domain"]?.[node]).toMatchObject({ labelName: "foo", name: "foo.eth" });
+  const { domains } = await afterOn10(["eth"], [...named("foo"), wrapped(foo, "0x03666f6f0365746800")]);
+  expect(domains[foo]).toMatchObject({ labelName: "foo", name: "foo.eth" });
 });
 
 test("a wrapped name with a label that no name can use keeps that label as its hash", async () => {
-  const { play, entities } = harnessOf(["eth"]);
   const node = subnode(eth, labelhash("A B"));
-  await play(newOwner(rootNode, "eth"));
-  await play(newOwner(eth, "A B", owner, 2));
-  await play({
-    contract: "NameWrapper",
-    event: "NameWrapped",
-    args: { node, name: "0x034120420365746800", owner, fuses: "0", expiry: "0" },
-    block: 7,
-    logIndex: 3,
-  });
-  expect(entities()["WrappedDomain"]?.[node]?.["name"]).toBe(`[${labelhash("A B").slice(2)}].eth`);
+  const { entities } = await afterOn10(["eth"], [...named("A B"), wrapped(node, "0x034120420365746800")]);
+  expect(entities["WrappedDomain"]?.[node]?.["name"]).toBe(`${encoded("A B")}.eth`);
 });
 
 test("a text value of NULs only is unset, and a key with a NUL is kept once", async () => {
-  const { play, entities } = harnessOf([]);
-  const text = (logIndex: number) =>
-    play({
-      contract: "Resolver",
-      event: "TextChanged(value)",
-      address: owner,
-      args: { node: eth, indexedKey: rootNode, key: "k\0", value: "\0" },
-      block: 7,
-      logIndex,
-    });
-  await text(1);
-  await text(2);
-  const { Resolver, TextChanged } = entities();
-  expect(Resolver?.[`10-${owner}-${eth}`]?.["texts"]).toEqual(["k"]);
-  expect(TextChanged?.["10-7-1"]?.["value"]).toBeUndefined();
+  const { entities } = await afterOn10([], [text(eth, "k\0", "\0"), text(eth, "k\0", "\0")]);
+  expect(entities["Resolver"]?.[`10-${other}-${eth}`]?.["texts"]).toEqual(["k"]);
+  expect(entities["TextChanged"]?.["10-1-1"]).not.toHaveProperty("value");
 });
 
 const claimed: Hex = `0x${"5c".repeat(20)}`;
+const digits = claimed.slice(2);
 const relay: Hex = `0x${"0d".repeat(20)}`;
-const reverseNode = subnode(addrReverseNode, labelhash(claimed.slice(2)));
 
-async function claim(change: { sender?: Hex; to?: Hex; trace?: unknown }) {
-  const harness = harnessOf(["reverse", "addr"]);
-  await harness.play(newOwner(rootNode, "reverse"));
-  await harness.play(newOwner(namehash("reverse"), "addr", owner, 2));
-  const { to = relay, ...rest } = change;
-  await harness.play({ ...newOwner(addrReverseNode, claimed.slice(2), to, 3), sender: relay, ...rest });
-  return { domain: harness.entities()["Domain"]?.[reverseNode], anomalies: harness.anomalies };
+async function claim({ to = relay, ...rest }: { sender?: Hex; to?: Hex; trace?: unknown }) {
+  const claim = { ...own(addrReverseNode, digits, to), sender: relay, ...rest };
+  const names = [own(rootNode, "reverse"), own(namehash("reverse"), "addr")];
+  const { domains, anomalies } = await afterOn10(["reverse", "addr"], [...names, claim]);
+  return { domain: domains[subnode(addrReverseNode, labelhash(digits))], anomalies };
 }
 
 test.each([
@@ -172,20 +103,17 @@ test.each([
     "a contract called on the way",
     { trace: { from: relay, to: relay, calls: [{ from: relay, to: claimed }] } },
   ],
-  [
-    "an argument of a call",
-    { trace: { to: relay, input: `0x0f5a5466${"0".repeat(24)}${claimed.slice(2)}` } },
-  ],
+  ["an argument of a call", { trace: { to: relay, input: `0x0f5a5466${"0".repeat(24)}${digits}` } }],
 ])("heals the label of a reverse node from %s", async (_, change) => {
   const { domain, anomalies } = await claim(change);
-  expect(domain).toMatchObject({ labelName: claimed.slice(2), name: `${claimed.slice(2)}.addr.reverse` });
+  expect(domain).toMatchObject({ labelName: digits, name: `${digits}.addr.reverse` });
   expect(anomalies).toEqual([]);
 });
 
 test("leaves a reverse node encoded if no address matches, or the node returns no traces, and reports it", async () => {
   for (const trace of [{ from: relay }, undefined]) {
     const { domain, anomalies } = await claim({ trace });
-    expect(domain?.["name"]).toBe(`[${labelhash(claimed.slice(2)).slice(2)}].addr.reverse`);
+    expect(domain?.["name"]).toBe(`${encoded(digits)}.addr.reverse`);
     expect(anomalies).toEqual(["unhealed-reverse-label"]);
   }
 });
