@@ -356,8 +356,11 @@ function relationPieces(
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
   // Every address in a row has an account row: selecting no more than its id needs no look-up.
-  const known = target.name === "Account" ? knownObject(context, scope.rows, id, nodes) : undefined;
-  if (known !== undefined) {
+  const fields = target.name === "Account" ? fieldsOf(context, target, nodes) : [];
+  if (fields.length > 0 && fields.every(({ name }) => name === "id" || name === "__typename")) {
+    for (const { key, name } of fields)
+      context.budget.spend("estimatedBytes", scope.rows * bytesOf(target.fields.get(name), key));
+    const known = objectOfId(target, id, fields);
     if (!field.nullable) return known;
     return [{ sql: `CASE WHEN ${id} IS NULL THEN 'null' ELSE ${joinPieces(statement, known)} END` }];
   }
@@ -378,23 +381,6 @@ function relationPieces(
 function fieldsOf(context: CompileContext, { name }: EntityType, nodes: Selected["nodes"]): Selected[] {
   const sets = nodes.flatMap((node) => node.selectionSet ?? []);
   return collectFields(context, name, name, sets);
-}
-
-// An account of which nothing but the id is selected.
-function knownObject(
-  context: CompileContext,
-  rows: number,
-  id: string,
-  nodes: Selected["nodes"],
-): Piece[] | undefined {
-  const type = entityType("Account");
-  const fields = fieldsOf(context, type, nodes);
-  const isKnown = fields.every(({ name }) => name === "id" || name === "__typename");
-  if (fields.length === 0 || !isKnown) return undefined;
-  for (const { key, name } of fields) {
-    context.budget.spend("estimatedBytes", rows * bytesOf(type.fields.get(name), key));
-  }
-  return objectOfId(type, id, fields);
 }
 
 function derivedSql(
