@@ -55,7 +55,7 @@ export type QueryRequest = {
  * One root field: a column of the statement, or read without it, undefined to leave it out. Neighbours with the same block constraint
  * form a group, which succeeds or fails as one.
  */
-export type RootField = { key: string; group: number; constraint: BlockConstraint } & (
+type RootField = { key: string; group: number; constraint: BlockConstraint } & (
   | { kind: "sql"; sql: string }
   | { kind: "read"; read: (source: MetaSource) => Promise<string | undefined> }
 );
@@ -84,7 +84,7 @@ const roots = new Map<string, { type: EntityType; many: boolean }>(
 );
 
 /** What requests are compiled with. */
-export type Compiler = {
+type Compiler = {
   limits: SubgraphLimits;
   readDocument: ReturnType<typeof createDocumentReader>;
   introspect: ReturnType<typeof createIntrospection>;

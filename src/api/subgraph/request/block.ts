@@ -6,7 +6,7 @@ import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
 import { argument, collectFields, type Selected, type SelectionContext } from "./document.ts";
 
 /** Hashes of a block, which only a node knows. */
-export type BlockHashes = { hash: string; parentHash: string };
+type BlockHashes = { hash: string; parentHash: string };
 
 /** The block that a root field must be read at. */
 export type BlockConstraint =

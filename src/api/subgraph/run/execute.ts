@@ -9,7 +9,7 @@ import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 export type Answer = { body: string | readonly string[]; head: Head | undefined };
 
 /** What a request runs with. */
-export type ExecuteOptions = Omit<MetaSource, "head"> & {
+type ExecuteOptions = Omit<MetaSource, "head"> & {
   /** Runs a statement of one row, for `limits.timeoutMs` at most. */
   row: Database["row"];
   limits: SubgraphLimits;

@@ -116,7 +116,7 @@ function byType<T extends { name: string }>(offered: (type: EntityType) => T[]) 
  */
 export type Value = null | boolean | number | bigint | string | symbol | Value[] | InputObject;
 /** An input object, such as a filter. */
-export type InputObject = { [key: string]: Value };
+type InputObject = { [key: string]: Value };
 
 /** Values of the request's variables; one that is declared and has no value is absent. */
 export type Variables = ReadonlyMap<string, Value>;
