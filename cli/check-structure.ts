@@ -55,7 +55,7 @@ export const rooms: readonly Room[] = [
     imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
     packages: ["ponder:registry", "drizzle-orm"],
   },
-  { path: "src/handlers", imports: [...facts, "src/labels", "src/indexing"], packages: ["ponder:registry"] },
+  { path: "src/handlers", imports: [...facts, "src/indexing"], packages: ["ponder:registry"] },
   { path: "src/plugins", imports: [...facts, "src/indexing", "src/handlers"], isApart: true },
   {
     path: "src/api/database",

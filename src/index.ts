@@ -3,16 +3,12 @@ import { deploymentOf, type PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
-import {
-  createSettings,
-  type EventsOf,
-  type LogsOf,
-  registerHandlers,
-  registerStrictHandlers,
-} from "./handlers/on.ts";
+import { type EventsOf, type LogsOf, registerHandlers, registerStrictHandlers } from "./handlers/on.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
+import { multichainNaming, subgraphNaming } from "./indexing/naming.ts";
 import { createNodes } from "./indexing/node-reads.ts";
 import { labelhashesOf } from "./indexing/prefetch-labels.ts";
+import type { Settings } from "./indexing/scope.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { seeOperations } from "./log/json-log.ts";
 import { openMetrics } from "./metrics.ts";
@@ -47,10 +43,11 @@ const logAnomaly = createAnomalyLog(log, shared().examples);
 const metrics = openMetrics();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
 shared().prefetch = async (events) => labels.expect?.(labelhashesOf(events));
-const settings = createSettings(labels, {
-  isSubgraphCompatible: config.isSubgraphCompatible,
+const settings: Settings = {
+  naming: config.isSubgraphCompatible ? subgraphNaming : multichainNaming,
   rootChainId: config.rootChainId,
   isV2Indexed: config.plugins.includes("ensv2"),
+  heal: (labelhash) => labels.heal(labelhash),
   nodes: createNodes(config.chains, {
     onOutage: (chainId) =>
       log("warn", "No node of the chain responds; indexing waits for one", {
@@ -60,11 +57,11 @@ const settings = createSettings(labels, {
   }),
   saved: openSavedResults({ areKept: config.keepsRpcCache }),
   isConfigured: isContractOf(config.datasources),
-  report: (report) => {
-    metrics.countAnomaly(report.anomaly);
-    logAnomaly(report);
+  report: (anomaly, { chainId, transactionHash, logIndex }) => {
+    metrics.countAnomaly(anomaly);
+    logAnomaly({ anomaly, chainId, transactionHash, logIndex });
   },
-});
+};
 const isSource = (source: string) => source in sources;
 const events = registerHandlers(settings, isSource);
 const logs = registerStrictHandlers(settings, isSource);

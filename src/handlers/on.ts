@@ -4,10 +4,7 @@ import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts
 import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { argumentReader } from "../ens/event-arguments.ts";
 import { type Args, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
-import type { Anomaly, AnomalyReport } from "../indexing/anomalies.ts";
-import { multichainNaming, subgraphNaming } from "../indexing/naming.ts";
 import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
-import type { LabelSource } from "../labels/source.ts";
 
 /** An event of an ABI: its name, or where several have that name its full signature with `indexed` and argument names. */
 type EventKey<A extends Abi> = EventName<A> | `${EventName<A>}(${string})`;
@@ -40,27 +37,6 @@ export type LogsOf = <const A extends Abi>(
   handler: (scope: Scope, args: RawArgs<EventArgs<EventOf<A, Name>>>) => unknown,
 ) => void;
 
-/** The settings of the handlers for a label source, the chains' nodes and a mode. */
-export function createSettings(
-  labels: Pick<LabelSource, "heal">,
-  {
-    isSubgraphCompatible,
-    report,
-    ...services
-  }: Pick<Settings, "rootChainId" | "nodes" | "saved" | "isConfigured" | "isV2Indexed"> & {
-    isSubgraphCompatible: boolean;
-    report: (report: AnomalyReport) => void;
-  },
-): Settings {
-  return {
-    naming: isSubgraphCompatible ? subgraphNaming : multichainNaming,
-    ...services,
-    heal: (labelhash) => labels.heal(labelhash),
-    report: (anomaly: Anomaly, { chainId, transactionHash, logIndex }: Scope) =>
-      report({ anomaly, chainId, transactionHash, logIndex }),
-  };
-}
-
 // The parts of Ponder's event and context that a scope is made of.
 type PonderEvent = {
   id: string;
@@ -79,14 +55,7 @@ function scopeOf(
   { id, block, transaction, log }: PonderEvent,
 ): Scope {
   return {
-    naming: settings.naming,
-    rootChainId: settings.rootChainId,
-    heal: settings.heal,
-    isV2Indexed: settings.isV2Indexed ?? false,
-    report: settings.report,
-    nodes: settings.nodes,
-    saved: settings.saved,
-    isConfigured: settings.isConfigured,
+    ...settings,
     db: context.db,
     chainId: context.chain.id,
     namespace,

@@ -44,4 +44,4 @@ export type Anomaly =
   | "odd-roles";
 
 /** Where an anomaly happened: enough to find the log on any explorer. */
-export type AnomalyReport = { anomaly: Anomaly; chainId: number; transactionHash: string; logIndex: number };
+type AnomalyReport = { anomaly: Anomaly; chainId: number; transactionHash: string; logIndex: number };
