@@ -11,7 +11,7 @@ import {
 import { unlessMissing } from "../ponder/store.ts";
 import { v2KeptFuses } from "../schema/ensv2.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
-import { type DomainRow, expectDomain, findDomain, saveDomain, updateDomain } from "./domains.ts";
+import { type DomainRow, findDomain, updateDomain, updateExpectedDomain } from "./domains.ts";
 import { addDomainEvent, ensureAccount } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
@@ -32,12 +32,12 @@ export async function applyNameWrapped(
   const fuses = toSignedFuses(rawFuses);
   const wrapped = wrappedName(scope, wire);
   await ensureAccount(scope, owner);
-  const before = await expectDomain(scope, node, true);
-  await saveDomain(scope, before, {
+  const changes = (before: DomainRow) => ({
     wrappedOwnerId: owner,
     ...(wrapped && isUnnamed(before) ? { labelName: wrapped.labelName, name: wrapped.name } : {}),
     ...raisedExpiry(before, fuses, expiry),
   });
+  await updateExpectedDomain(scope, node, { isMigrated: true, changes });
   const values = {
     domainId: node,
     expiryDate: expiry,
@@ -67,9 +67,11 @@ export async function applyNameUnwrapped(
   { node, owner, managedNode }: { node: Hex; owner: Hex; managedNode: Hex },
 ): Promise<void> {
   await ensureAccount(scope, owner);
-  const before = await expectDomain(scope, node, true);
-  const keepsExpiry = before.parentId === managedNode;
-  await saveDomain(scope, before, { wrappedOwnerId: null, ...(keepsExpiry ? {} : { expiryDate: null }) });
+  const changes = ({ parentId, expiryDate }: DomainRow) => ({
+    wrappedOwnerId: null,
+    expiryDate: parentId === managedNode ? expiryDate : null,
+  });
+  await updateExpectedDomain(scope, node, { isMigrated: true, changes });
   await addDomainEvent(scope, { type: "NameUnwrapped", domainId: node, ownerId: owner });
   await keepFuses(scope, node);
   await scope.db.delete(wrappedDomain, { id: node });
@@ -145,8 +147,7 @@ export async function applyWrappedTransfer(
 ): Promise<void> {
   const { db, blockNumber } = scope;
   await ensureAccount(scope, to);
-  const before = await expectDomain(scope, node, true);
-  await saveDomain(scope, before, { wrappedOwnerId: to });
+  await updateExpectedDomain(scope, node, { isMigrated: true, changes: { wrappedOwnerId: to } });
   const placeholder = {
     id: node,
     domainId: node,

@@ -231,24 +231,19 @@ export async function applyRenewal(
   await openAction(scope, { type: "renewal", node, subregistryId, duration });
 }
 
-/** Controller event: adds prices and referrer to the newest action on the name, if it is of the same transaction. */
-export async function applyControllerFacts(
+/**
+ * Controller event, or that of the referral contract after it: adds prices and referrer to the newest action on the name, if it is of
+ * the same transaction.
+ */
+export function applyControllerFacts(
   scope: Scope,
   managed: ManagedName,
-  { labelhash, price, encodedReferrer }: ControllerFacts,
+  { labelhash, price, encodedReferrer }: Omit<ControllerFacts, "label">,
 ): Promise<void> {
-  await completeAction(scope, subnode(managed.node, labelhash), {
-    ...(price ? { ...price, total: price.baseCost + price.premium } : {}),
-    ...referralOf(encodedReferrer),
+  return completeAction(scope, subnode(managed.node, labelhash), {
+    ...(price && { ...price, total: price.baseCost + price.premium }),
+    ...(encodedReferrer && { encodedReferrer, decodedReferrer: decodedReferrer(encodedReferrer) }),
   });
-}
-
-/** Referral contract RenewalReferred, after the controller's event: replaces the referrer. */
-export async function applyReferral(
-  scope: Scope,
-  { managed, labelhash, encodedReferrer }: Named & { encodedReferrer: Hex },
-): Promise<void> {
-  await completeAction(scope, subnode(managed.node, labelhash), referralOf(encodedReferrer));
 }
 
 function findLifecycle({ db }: Scope, node: Hex): Promise<LifecycleRow | null> {
@@ -304,10 +299,4 @@ export async function completeAction(scope: Scope, node: Hex, facts: ActionFacts
   await scope.db
     .update(registrarAction, { id: action.id })
     .set({ ...facts, eventIds: [...(action.eventIds ?? []), scope.eventId] });
-}
-
-function referralOf(encodedReferrer: Hex | undefined) {
-  return encodedReferrer === undefined
-    ? {}
-    : { encodedReferrer, decodedReferrer: decodedReferrer(encodedReferrer) };
 }

@@ -11,12 +11,7 @@ import { tokenIdToHex } from "../ens/ids.ts";
 import type { EventsOf, LogsOf } from "../handlers/on.ts";
 import { onController, registrarAbi } from "../handlers/registrar.ts";
 import * as leases from "../indexing/ensv2/records.ts";
-import {
-  applyControllerFacts,
-  applyReferral,
-  applyRegistration,
-  applyRenewal,
-} from "../indexing/registrar.ts";
+import { applyControllerFacts, applyRegistration, applyRenewal } from "../indexing/registrar.ts";
 
 /** Registers the indexing functions of the plugin `registrars`: registrations and renewals of every deployment. */
 export function registerRegistrars(events: EventsOf, namespace: Namespace, logs: LogsOf): void {
@@ -32,7 +27,7 @@ export function registerRegistrars(events: EventsOf, namespace: Namespace, logs:
     } else if (contract.role === "referrals") {
       const on = events(source, referralRenewalsAbi);
       on("RenewalReferred", (scope, { labelHash: labelhash, referrer: encodedReferrer }) =>
-        applyReferral(scope, { managed, labelhash, encodedReferrer }),
+        applyControllerFacts(scope, managed, { labelhash, encodedReferrer }),
       );
     } else {
       const on = events(source, registrarAbi);
