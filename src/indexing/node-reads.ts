@@ -23,53 +23,51 @@ export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
   { onOutage, timing = production }: { onOutage: (chainId: number) => void; timing?: Timing },
 ): AskNodes {
-  const urls = new Map(chains.map(({ id, rpc }) => [id, rpc.http]));
-  const patience = new Map<string, Patience>();
   const silentUntil = new Map<string, number>();
-  return (chainId, request) => {
-    const key = `${chainId} ${request.method}`;
-    const ofMethod = patience.get(key) ?? { fruitless: [] };
-    patience.set(key, ofMethod);
-    return ask(urls.get(chainId) ?? [], request, {
-      patience: ofMethod,
-      silentUntil,
-      timing,
-      onOutage: () => onOutage(chainId),
-    });
+  const nodes = new Map(
+    chains.map(({ id, rpc: { http: urls } }): [number, Nodes] => [
+      id,
+      { urls, timing, silentUntil, fruitless: new Map(), onOutage: () => onOutage(id) },
+    ]),
+  );
+  return async (chainId, request) => {
+    const ofChain = nodes.get(chainId);
+    return ofChain && ask(ofChain, request);
   };
 }
 
-async function ask(
-  urls: readonly string[],
-  request: NodeRequest,
-  {
-    patience,
-    silentUntil,
-    timing,
-    onOutage,
-  }: { patience: Patience; silentUntil: Map<string, number>; timing: Timing; onOutage: () => void },
-): Promise<unknown> {
+/** The nodes of a chain: until when a URL is not asked to compare, and when the latest retries of a method were without use. */
+type Nodes = {
+  urls: readonly string[];
+  timing: Timing;
+  silentUntil: Map<string, number>;
+  fruitless: Map<string, number[]>;
+  onOutage: () => void;
+};
+
+async function ask(nodes: Nodes, request: NodeRequest): Promise<unknown> {
+  const { urls, timing, silentUntil, fruitless } = nodes;
+  const { method } = request;
+  const isHasty = () => isShort(fruitless.get(method));
   let spent = 0; // of all tries, as a share
   let repeats = 0;
   let throttled = 0;
   let outages = 0;
   for (let attempt = 0; urls.length > 0; attempt++) {
     const url = urls[attempt % urls.length] ?? "";
-    const timeoutMs = isShort(patience) ? Math.ceil(request.timeoutMs / 8) : request.timeoutMs;
+    const timeoutMs = isHasty() ? Math.ceil(request.timeoutMs / 8) : request.timeoutMs;
     const reply = await post(url, { ...request, timeoutMs });
     if (reply.kind === "result") {
-      if (repeats > 0) patience.fruitless = [];
-      return (await isContradicted(urls, url, { request, reply, silentUntil }))
-        ? undefined
-        : (reply.result ?? undefined);
+      if (repeats > 0) fruitless.delete(method);
+      return (await isContradicted(nodes, url, { request, reply })) ? undefined : (reply.result ?? undefined);
     }
     if (reply.kind === "refused") return undefined;
     silentUntil.set(url, Date.now() + silenceMs);
     if (reply.kind === "throttled") throttled += 1;
     else if (await servesBlock(url, request.blockNumber, timing.probeMs)) {
       spent += 1 / tries[reply.kind];
-      if (spent >= 1 || isShort(patience)) {
-        patience.fruitless = [...patience.fruitless, Date.now()].slice(-fruitlessRepeats);
+      if (spent >= 1 || isHasty()) {
+        fruitless.set(method, [...(fruitless.get(method) ?? []), Date.now()].slice(-fruitlessRepeats));
         return undefined;
       }
       await sleep(Math.min(longestRepeatMs, timing.repeatMs * 2 ** repeats++));
@@ -77,7 +75,7 @@ async function ask(
     }
     if (throttled > tries.throttled * urls.length) return undefined;
     if ((attempt + 1) % urls.length > 0) continue;
-    if (outages === 0 && throttled === 0) onOutage();
+    if (outages === 0 && throttled === 0) nodes.onOutage();
     await sleep(Math.min(timing.longestWaitMs, timing.firstWaitMs * 2 ** outages++));
   }
   return undefined;
@@ -90,11 +88,10 @@ const silenceMs = 60_000;
  * as of fees: that is no reason to doubt the index, but the value is not used. A URL that does not respond is not asked for a minute.
  */
 async function isContradicted(
-  urls: readonly string[],
+  { urls, silentUntil }: Nodes,
   url: string,
-  given: { request: NodeRequest; reply: { result: unknown }; silentUntil: Map<string, number> },
+  { request, reply }: { request: NodeRequest; reply: { result: unknown } },
 ): Promise<boolean> {
-  const { request, reply, silentUntil } = given;
   if (request.method !== "eth_call") return false;
   const isAsked = (other: string) => other !== url && (silentUntil.get(other) ?? 0) < Date.now();
   const found = await Promise.all(
@@ -110,12 +107,9 @@ async function isContradicted(
 const patienceWindowMs = 60_000;
 const fruitlessRepeats = 3;
 
-/** When the latest retries were without use. */
-type Patience = { fruitless: number[] };
-
 // Retries are for temporary failures. While none of the latest was temporary, the next ones get one short attempt: whoever can
 // cause a failure can cause any number, and together they must not stall the index.
-const isShort = ({ fruitless }: Patience) =>
+const isShort = (fruitless: readonly number[] = []) =>
   fruitless.length === fruitlessRepeats && Date.now() - (fruitless[0] ?? 0) < patienceWindowMs;
 
 // A node that serves the event's block is healthy: the request itself is what fails.
