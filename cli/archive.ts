@@ -9,7 +9,7 @@ import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, nameOfPlace, openManifest, readManifest } from "../src/archive/folder.ts";
 import { ArchiveError, levels, type Manifest } from "../src/archive/manifest.ts";
-import { estimateRecording, gapsByRange, recordChain } from "../src/archive/record.ts";
+import { gapsByRange, recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
@@ -229,9 +229,6 @@ function verdictOf(found: Omit<ArchiveCheck, "proof">, isCompared: boolean): str
   return open > 0 ? `${shown} ${lacking}: raise --samples.` : shown;
 }
 
-const durationOf = (seconds: number) =>
-  seconds < 60 ? "less than a minute" : counted(Math.ceil(seconds / 60), "minute");
-
 async function recordOne(
   asked: Asked,
   config: Config,
@@ -250,19 +247,15 @@ async function recordOne(
   if (gaps.length === 0 || range.to < range.from)
     return `${chain.name} (${chain.id}): nothing is missing up to block ${format(range.to)}`;
   const withReceipts = asked.receipts ?? false;
-  const { requests, bytes } = await estimateRecording({ ask: nodes.ask, withReceipts }, gaps);
   say(
-    `${chain.name}: blocks ${format(range.from)} to ${format(range.to)}: expected ${format(requests)} requests, ` +
-      `${format(bytes)} bytes, ${durationOf(requests / nodes.perSecond)} at ${format(nodes.perSecond)} requests a second`,
+    `${chain.name}: blocks ${format(range.from)} to ${format(range.to)} at ${format(nodes.perSecond)} requests a second`,
   );
   const recorded = await recordChain({
     ...wanted,
     ...{ folder, range, chainId: chain.id, withReceipts },
     ...{ ask: nodes.ask, width: nodes.width },
-    progress: ({ at, logs, bytes, requests }) =>
-      say(
-        `${chain.name}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes, ${format(requests)} requests`,
-      ),
+    progress: ({ at, logs, bytes }) =>
+      say(`${chain.name}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes`),
   });
   return `${chain.name} (${chain.id}): ${summary(recorded)}`;
 }

@@ -1,10 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, expect, test } from "vitest";
-import { startNode } from "../../devnet/node.ts";
-import { lastBlocks, recordingOf } from "../../test/support/recordings.ts";
 import { openNodes } from "./ask.ts";
-import { estimateRecording } from "./record.ts";
 
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
@@ -27,21 +24,4 @@ test("a node's error keeps its code, and names method and host", async () => {
     code: -32_000,
     message: "eth_getLogs of 127.0.0.1 failed: missing trie node",
   });
-});
-
-test("an estimate includes the receipts of the sampled blocks", async () => {
-  const recording = recordingOf("root");
-  const node = await startNode({ recording });
-  closing.push(() => node.close());
-  const { ask } = nodesOf(recording.chainId, node.url);
-  const gaps = [{ from: 0, to: lastBlocks.root, filters: [{ addresses: null, topics: null }] }];
-  const without = await estimateRecording({ ask, withReceipts: false }, gaps);
-  const whole = await estimateRecording({ ask, withReceipts: true }, gaps);
-  const blocks = new Set(
-    recording.receipts.flatMap(({ logs, blockNumber }) => (logs as []).map(() => blockNumber)),
-  ).size;
-  // The samples cover nearly all blocks of the recording.
-  expect(whole.requests - without.requests).toBeGreaterThan(blocks / 2);
-  expect(whole.requests - without.requests).toBeLessThan(blocks * 2);
-  expect(whole.bytes).toBeGreaterThan(without.bytes);
 });

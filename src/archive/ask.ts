@@ -1,5 +1,5 @@
 import type { IndexedChain } from "../config/chains.ts";
-import { requestRpc } from "../ponder/rpc-request.ts";
+import { backendWithCredentials } from "../ponder/rpc-request.ts";
 import { checkedUrls } from "../rpc/checked-rpc.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
 import { ArchiveError } from "./manifest.ts";
@@ -38,21 +38,19 @@ export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) 
 }
 
 function backendOf(url: string) {
-  const { hostname } = new URL(url);
+  const { hostname, request } = backendWithCredentials(url, 30_000);
   return {
     hostname,
-    async request({ method, params }: RpcRequest): Promise<unknown> {
-      const failure = (message: string, code?: unknown) =>
-        Object.assign(new ArchiveError(`${method} of ${hostname} failed: ${message}`), { code });
-      const { status, result, error, isTooLong } = await requestRpc(url, {
-        ...{ method, params, timeoutMs: 30_000 },
-      }).catch((thrown: Error) => {
-        throw failure(thrown.message);
-      });
-      if (status === 429) throw failure("too many requests", 429);
-      if (result !== undefined) return result;
-      const reason = error === undefined ? `status ${status}` : String(error.message).slice(0, 10_000);
-      throw failure(isTooLong ? "the response is too long" : reason, error?.code);
+    async request(body: RpcRequest): Promise<unknown> {
+      try {
+        return await request(body);
+      } catch (error) {
+        // The rest of the message has the whole URL.
+        const { code, status, details, shortMessage } = error as Record<string, unknown>;
+        const reason = String(details ?? shortMessage).slice(0, 10_000);
+        const message = `${body.method} of ${hostname} failed: ${reason}`;
+        throw Object.assign(new ArchiveError(message), { code, status });
+      }
     },
   };
 }

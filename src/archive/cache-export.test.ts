@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startNode } from "../../devnet/node.ts";
 import { createRandom } from "../../devnet/random.ts";
+import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { checkCache } from "../operations/cache-check.ts";
@@ -13,8 +11,7 @@ import type { RpcLog } from "../rpc/log-answers.ts";
 import { newNode, newNodes, type RpcRequest } from "../rpc/nodes.ts";
 import { exportCache } from "./cache-export.ts";
 import { checkArchive } from "./check.ts";
-import { readResults } from "./folder.ts";
-import { resultsIn } from "./results.ts";
+import { readResults } from "./results.ts";
 
 // The recording as Ponder 0.17 caches it: its tables, with the columns that an export reads.
 const recording = recordingOf("linea");
@@ -23,66 +20,61 @@ const logs = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]
 const [{ address, topics }] = logs as [RpcLog];
 const last = 100;
 let database: PGlite;
-const folder = mkdtempSync(join(tmpdir(), "archive-"));
+const folder = temporaryFolders()();
+
+const quantities = new Set([
+  ...["number", "timestamp", "gasUsed", "gasLimit", "baseFeePerGas", "size", "difficulty", "totalDifficulty"],
+  ...["blockNumber", "logIndex", "transactionIndex"],
+]);
+
+/** A table with what JSON-RPC says, under names in snake case. */
+async function fill(table: string, columns: string, answers: readonly object[]) {
+  await database.exec(`CREATE TABLE ponder_sync.${table} (chain_id bigint, ${columns})`);
+  const rows = answers.map((answer) =>
+    Object.fromEntries(
+      Object.entries({ chainId, ...answer }).map(([field, value]) => [
+        field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        quantities.has(field) ? Number(value) : value,
+      ]),
+    ),
+  );
+  await database.query(
+    `INSERT INTO ponder_sync.${table} SELECT * FROM jsonb_populate_recordset(NULL::ponder_sync.${table}, $1)`,
+    [JSON.stringify(rows)],
+  );
+}
 
 beforeAll(async () => {
   database = await createEmbedded();
-  const texts =
-    "hash, parent_hash, logs_bloom, miner, nonce, mix_hash, state_root, receipts_root, transactions_root, sha3_uncles, extra_data";
-  const numbers = "timestamp, gas_used, gas_limit, base_fee_per_gas, size, difficulty, total_difficulty";
-  const columns = (names: string, type: string) =>
-    names
-      .split(", ")
-      .map((name) => `${name} ${type}`)
-      .join(", ");
-  await database.exec(`CREATE SCHEMA ponder_sync;
-    CREATE TABLE ponder_sync.blocks (chain_id bigint, number bigint, ${columns(texts, "text")}, ${columns(numbers, "numeric")});
-    CREATE TABLE ponder_sync.transactions (chain_id bigint, block_number bigint, transaction_index int, hash text, "from" text, "to" text);
-    CREATE TABLE ponder_sync.logs (chain_id bigint, block_number bigint, log_index int, block_hash text, transaction_hash text,
-      address text, data text, topic0 text, topic1 text, topic2 text, topic3 text, transaction_index int);
-    CREATE TABLE ponder_sync.rpc_request_results (request_hash text, chain_id bigint, block_number numeric, result text);
-    CREATE TABLE ponder_sync.intervals (fragment_id text, chain_id bigint, blocks nummultirange)`);
-  const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-  for (const block of recording.blocks) {
-    const all = [
-      ...texts.split(", ").map((name) => block[camel(name)]),
-      ...numbers.split(", ").map((name) => Number(block[camel(name)] ?? 0)),
-    ];
-    await database.query(
-      `INSERT INTO ponder_sync.blocks (chain_id, number, ${texts}, ${numbers}) VALUES (${[chainId, Number(block["number"])]}, ${all.map((_, i) => `$${i + 1}`)})`,
-      all,
-    );
-  }
-  for (const { blockNumber, transactionIndex, hash, from, to } of recording.transactions) {
-    const row = [chainId, Number(blockNumber), Number(transactionIndex), hash, from, to];
-    await database.query("INSERT INTO ponder_sync.transactions VALUES ($1, $2, $3, $4, $5, $6)", row);
-  }
-  for (const log of logs) {
-    const row = [
-      chainId,
-      Number(log.blockNumber),
-      Number(log.logIndex),
-      log.blockHash,
-      log.transactionHash,
-      log.address,
-      log.data,
-    ];
-    const four = [0, 1, 2, 3].map((place) => log.topics[place] ?? null);
-    await database.query(
-      "INSERT INTO ponder_sync.logs VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-      [...row, ...four, Number(log.transactionIndex)],
-    );
-  }
-  const fragment = `log_${chainId}_${address}_${topics[0]}_null_null_null_0`;
-  await database.query("INSERT INTO ponder_sync.intervals VALUES ($1, $2, $3), ($4, $2, $5)", [
-    ...[fragment, chainId, `{[0,${last + 1}]}`],
-    ...[`log_${chainId}_null_null_null_null_null_0`, "{[20,41],[60,71]}"],
+  await database.exec("CREATE SCHEMA ponder_sync");
+  await fill(
+    "blocks",
+    `number bigint, hash text, parent_hash text, logs_bloom text, miner text, nonce text, mix_hash text, state_root text, receipts_root text,
+    transactions_root text, sha3_uncles text, extra_data text, timestamp numeric, gas_used numeric, gas_limit numeric, base_fee_per_gas numeric,
+    size numeric, difficulty numeric, total_difficulty numeric`,
+    recording.blocks,
+  );
+  await fill(
+    "transactions",
+    'block_number bigint, transaction_index int, hash text, "from" text, "to" text',
+    recording.transactions,
+  );
+  await fill(
+    "logs",
+    `block_number bigint, log_index int, block_hash text, transaction_hash text, transaction_index int, address text, data text,
+    topic0 text, topic1 text, topic2 text, topic3 text`,
+    logs.map((log) => ({
+      ...log,
+      ...Object.fromEntries(log.topics.map((topic, i) => [`topic${i}`, topic])),
+    })),
+  );
+  await fill("rpc_request_results", "request_hash text, block_number numeric, result text", []);
+  await fill("intervals", "fragment_id text, blocks nummultirange", [
+    { fragmentId: `log_${chainId}_${address}_${topics[0]}_null_null_null_0`, blocks: `{[0,${last + 1}]}` },
+    { fragmentId: `log_${chainId}_null_null_null_null_null_0`, blocks: "{[20,41],[60,71]}" },
   ]);
 });
-afterAll(async () => {
-  await database.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => database.close());
 
 const isExported = (log: RpcLog) => {
   const number = Number(log.blockNumber);
@@ -120,10 +112,7 @@ test("what the cache has is exported once, by what it has all logs of", async ()
 test("results of calls of archived blocks are exported once", async () => {
   const add = (key: string, chain: number, block: number | null) =>
     run("INSERT INTO ponder_sync.rpc_request_results VALUES ($1, $2, $3, $4)", [
-      key,
-      chain,
-      block,
-      `0x${key}`,
+      ...[chain, key, block, `0x${key}`],
     ]);
   await add("b2", chainId, last);
   await add("a1", chainId, last);
@@ -133,9 +122,7 @@ test("results of calls of archived blocks are exported once", async () => {
   const options = { folder, chainId, progress: () => {} };
   const found = async () => {
     const { results = [] } = await exportCache(run, options);
-    const files = await Promise.all(
-      results.map(async (file) => resultsIn(file, await readResults(folder, chainId, file))),
-    );
+    const files = await Promise.all(results.map((file) => readResults(folder, chainId, file)));
     expect(results.map(({ count }) => count)).toEqual(files.map(({ length }) => length));
     return files;
   };

@@ -2,11 +2,11 @@ import { cachedChildren, cachedFilters, cachedLogs } from "../operations/cached-
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
-import { openManifest, readResults } from "./folder.ts";
+import { openManifest } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest, queryOfFilter } from "./manifest.ts";
 import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
-import { type ArchivedResult, addResults, resultsIn } from "./results.ts";
-import type { ArchivedBlock } from "./segment.ts";
+import { type ArchivedResult, addResults, readResults } from "./results.ts";
+import { type ArchivedBlock, keptFields } from "./segment.ts";
 
 /** What Ponder's cache has all logs of: a filter, and the blocks from the first to the last without a gap. */
 type ExportedFilter = { filter: ArchiveFilter; ranges: BlockRange[] };
@@ -41,45 +41,33 @@ export async function exportCache(
       }
     }
   }
-  await exportResults(run, { folder, manifest });
+  await exportResults(run, folder, manifest);
   return manifest;
 }
 
-const [mostResults, mostCharacters] = [10_000, 8_000_000];
+const resultsOfFile = 1_000;
 
 /** Writes results of calls up to the newest archived block, which are final; those that the archive has are left out. */
-async function exportResults(
-  run: Statement,
-  { folder, manifest }: { folder: string; manifest: Manifest },
-): Promise<void> {
+async function exportResults(run: Statement, folder: string, manifest: Manifest): Promise<void> {
   if (!(await hasTable(run, "ponder_sync.rpc_request_results"))) return;
-  const { chainId } = manifest;
+  const { chainId, results = [] } = manifest;
   const known = new Set<string>();
-  for (const file of manifest.results ?? [])
-    for (const [key] of resultsIn(file, await readResults(folder, chainId, file))) known.add(key);
+  for (const file of results) for (const [key] of await readResults(folder, chainId, file)) known.add(key);
   const newest = Math.max(-1, ...manifest.segments.map(({ to }) => to));
-  let found: ArchivedResult[] = [];
-  let characters = 0;
-  const write = async () => {
-    if (found.length > 0) await addResults(folder, manifest, found);
-    [found, characters] = [[], 0];
-  };
-  for (let after = ["-1", ""]; ; ) {
-    const { rows } = await run(
+  for (let [block, key, rows] = [-1, "", resultsOfFile]; rows === resultsOfFile; ) {
+    const found = await run(
       `SELECT request_hash, block_number::text AS block, result FROM ponder_sync.rpc_request_results
-      WHERE chain_id = $1 AND (block_number, request_hash) > ($2, $3) AND block_number <= $4 ORDER BY block_number, request_hash LIMIT 1000`,
-      [chainId, ...after, newest],
+      WHERE chain_id = $1 AND (block_number, request_hash) > ($2, $3) AND block_number <= $4 ORDER BY block_number, request_hash LIMIT $5`,
+      [chainId, block, key, newest, resultsOfFile],
     );
-    for (const { request_hash, block, result } of rows) {
-      after = [String(block), String(request_hash)];
-      if (known.has(String(request_hash))) continue;
-      found.push([String(request_hash), Number(block), String(result)]);
-      characters += String(result).length;
-      if (found.length >= mostResults || characters >= mostCharacters) await write();
-    }
-    if (rows.length < 1_000) break;
+    const all = found.rows.map((row): ArchivedResult => {
+      return [String(row["request_hash"]), Number(row["block"]), String(row["result"])];
+    });
+    const fresh = all.filter(([one]) => !known.has(one));
+    if (fresh.length > 0) await addResults(folder, manifest, fresh);
+    [key, block] = all.at(-1) ?? [key, block];
+    rows = all.length;
   }
-  await write();
 }
 
 const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.from && inner.to <= outer.to;
@@ -148,40 +136,18 @@ async function blocksOf(run: Statement, chainId: number, part: CachedPart): Prom
 
 type Row = Record<string, unknown>;
 
-const texts = {
-  hash: "hash",
-  parentHash: "parent_hash",
-  logsBloom: "logs_bloom",
-  miner: "miner",
-  nonce: "nonce",
-  mixHash: "mix_hash",
-  stateRoot: "state_root",
-  receiptsRoot: "receipts_root",
-  transactionsRoot: "transactions_root",
-  sha3Uncles: "sha3_uncles",
-  extraData: "extra_data",
-};
-const quantities = {
-  number: "number",
-  timestamp: "timestamp",
-  gasUsed: "gas_used",
-  gasLimit: "gas_limit",
-  baseFeePerGas: "base_fee_per_gas",
-  size: "size",
-  difficulty: "difficulty",
-  totalDifficulty: "total_difficulty",
-};
+const quantities = new Set(
+  "number timestamp gasUsed gasLimit baseFeePerGas size difficulty totalDifficulty".split(" "),
+);
 
+/** A header by a row of Ponder's cache, whose columns are the fields of a header in snake case, quantities as numbers. */
 function headerOf(row: Row): ArchivedBlock["header"] {
-  const given = ([, column]: [string, string]) => row[column] !== null && row[column] !== undefined;
-  return Object.fromEntries([
-    ...Object.entries(texts)
-      .filter(given)
-      .map(([field, column]) => [field, String(row[column])]),
-    ...Object.entries(quantities)
-      .filter(given)
-      .map(([field, column]) => [field, `0x${BigInt(String(row[column])).toString(16)}`]),
-  ]);
+  const kept = keptFields.flatMap((field) => {
+    const value = row[field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+    if (value === null || value === undefined) return [];
+    return [[field, quantities.has(field) ? `0x${BigInt(String(value)).toString(16)}` : String(value)]];
+  });
+  return Object.fromEntries(kept) as ArchivedBlock["header"];
 }
 
 const transactionOf = (row: Row) => ({

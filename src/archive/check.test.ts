@@ -1,34 +1,29 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { randomOf } from "../../cli/cache.ts";
-import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
+import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/archive/recorded.ts";
+import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { headerHash, receiptsRoot } from "../rpc/block-proofs.ts";
-import type { RpcLog } from "../rpc/log-answers.ts";
-import type { RpcRequest } from "../rpc/nodes.ts";
 import { checkArchive, compareWithNode } from "./check.ts";
 import { readManifest } from "./folder.ts";
 import type { Manifest } from "./manifest.ts";
-import { proofOf } from "./proofs.ts";
 
 const recording = recordingOf("linea");
 const { chainId } = recording;
 const whole = recordedBlocks(recording);
 const plain = whole.map(({ receipts: _, ...block }) => block);
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
+const newFolder = temporaryFolders();
 
 async function archiveOf(blocks = whole) {
   const half = Math.floor(blocks.length / 2);
   const end = Number(blocks[half]?.header.number);
-  const archive = await writeArchive(chainId, [
+  const segments = [
     { from: 0, to: end, blocks: blocks.slice(0, half + 1) },
     { from: end + 1, to: 158, blocks: blocks.slice(half + 1) },
-  ]);
-  folders.push(archive.folder);
+  ];
+  const archive = await writeArchive(chainId, segments, newFolder());
   const path = (place: number) =>
     join(archive.folder, String(chainId), `${archive.manifest.segments[place]?.hash}.seg`);
   return { ...archive, path };
@@ -57,9 +52,9 @@ test("a segment that is cut off, changed, or missing is named", async () => {
   const { problems } = await checked(folder, manifest);
   expect(problems).toEqual([
     expect.stringMatching(
-      /^Segment .* \(blocks 0 to \d+ of chain 15658735\) has 1000 bytes, not \d+: it is cut off\.$/,
+      /^File .* \(blocks 0 to \d+ of chain 15658735\) has 1000 bytes, not \d+: it is cut off\.$/,
     ),
-    expect.stringMatching(/^Segment .* does not match its hash\.$/),
+    expect.stringMatching(/^File .* does not match its hash\.$/),
   ]);
   rmSync(path(1));
   expect((await checked(folder, manifest)).problems[1]).toMatch(/is missing\.$/);
@@ -90,22 +85,6 @@ test("an archive of another chain, or a manifest that names files elsewhere, is 
 
 type Block = (typeof whole)[number];
 
-/** What a node says of the recording. */
-const nodeAsk = async ({ method, params }: RpcRequest) => {
-  const [first] = params as [{ fromBlock: string; toBlock: string } & string];
-  if (method === "eth_getBlockByNumber") {
-    const transactions = recording.transactions.filter(
-      ({ blockNumber }) => Number(blockNumber) === Number(first),
-    );
-    return { ...recording.blocks[Number(first)], transactions };
-  }
-  const { fromBlock, toBlock } = first;
-  const all = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]);
-  return all.filter(
-    ({ blockNumber: at }) => Number(at) >= Number(fromBlock) && Number(at) <= Number(toBlock),
-  );
-};
-
 const numbers = new Set(whole.map(({ header }) => Number(header.number)));
 
 // A forger gives the segment its right name, and the manifest the right counts: of a block with several logs, which no other one follows.
@@ -124,7 +103,7 @@ async function forged(blocks: Block[], change: (block: Block) => Block | undefin
       found,
       samples,
       random,
-      ask: nodeAsk,
+      ask: recordedNode(recording).ask,
     });
     return found;
   };
@@ -146,14 +125,6 @@ const withSender = (block: Block) => ({
     (one, i) => (i === 0 ? [one[0], one[1], `0x${"99".repeat(20)}`, one[3]] : one) as typeof one,
   ),
 });
-// Of a block with several transactions: its last log is given to another one.
-const withPlace = (block: Block) => ({
-  ...block,
-  logs: block.logs.map((log, i) =>
-    i === block.logs.length - 1 ? ([log[0], 0, ...log.slice(2)] as typeof log) : log,
-  ),
-});
-
 test.each([
   ["a log is missing", withoutLog, "Log 0 of block N is not the same"],
   ["a log has other data", withData, "Log 0 of block N is not the same"],
@@ -176,24 +147,6 @@ test("a header that is not hashed is compared field by field", async () => {
   expect((await ask(1_000)).problems).toEqual([
     `Block ${number} has another timestamp in the archive than at the node.`,
   ]);
-});
-
-test.each([
-  ["a log is missing", withoutLog],
-  ["a log has other data", withData],
-  [
-    "logs have other places",
-    (block: Block) => ({
-      ...block,
-      logs: block.logs.map((log) => [log[0] + 1, ...log.slice(1)]) as Block["logs"],
-    }),
-  ],
-  ["a log is of another transaction", withPlace],
-])("a block of which %s contradicts its receipts", async (_, change) => {
-  const target = whole.filter(
-    ({ logs, receipts }) => logs.length > 2 && (receipts?.length ?? 0) > 1,
-  )[0] as Block;
-  expect(proofOf(change(target))).toEqual({ problem: expect.stringContaining("do not have the root") });
 });
 
 test("a block with receipts and hashes of its own is found by its hash at the node", async () => {
@@ -223,22 +176,21 @@ test("last blocks of segments are always compared, others by chance", async () =
     found,
     samples: 0,
     random: Math.random,
-    ask: nodeAsk,
+    ask: recordedNode(recording).ask,
   });
   expect(found.compared).toBe(0);
   expect(found.problems).toContainEqual(expect.stringContaining(`Block ${Number(last?.header.number)} is`));
-  // One wrong block of N, ten draws: found in 1 - (1 - 1/N)^10 of all runs; with 20 seeds, by far neither in all nor in none.
+  expect(await (await forged(whole, (block) => block)).ask(1_000)).toMatchObject({
+    ...{ problems: [], compared: whole.length },
+  });
+  // One wrong block of N, ten of which are drawn: found in 10/N of all runs; with 40 seeds, by far neither in all nor in none.
   const { ask } = await forged(plain, withData);
   const runs = await Promise.all(Array.from({ length: 40 }, (_, seed) => ask(10, seed + 1)));
   const hits = runs.filter(({ problems }) => problems.length > 0).length;
-  expect(runs.every(({ compared }) => compared === 10)).toBe(true);
+  const compared = runs.reduce((sum, run) => sum + run.compared, 0);
+  expect(Math.abs(compared - 400)).toBeLessThan(100);
   expect(hits).toBeGreaterThan(0);
   expect(hits).toBeLessThan(20);
-});
-
-test("a sound archive equals the node", async () => {
-  const { ask } = await forged(whole, (block) => block);
-  expect(await ask(1_000)).toMatchObject({ problems: [], compared: whole.length });
 });
 
 test("a block that does not follow the one before it is found", async () => {

@@ -1,32 +1,27 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test, vi } from "vitest";
-import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
+import { expect, test, vi } from "vitest";
+import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/archive/recorded.ts";
+import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
-import { readSegment, writeManifest } from "./folder.ts";
+import { addFile, packLines, writeManifest } from "./folder.ts";
 import { createFront } from "./front.ts";
 import type { ArchiveFilter, Manifest } from "./manifest.ts";
-import { type ArchivedBlock, decodeSegment, encodeSegment } from "./segment.ts";
+import { type ArchivedBlock, linesOf, readSegment } from "./segment.ts";
 
 const recording = recordingOf("linea");
 const { chainId } = recording;
 const all = recordedBlocks(recording);
-// Of what some nodes add, the archive keeps nothing.
-const logs = recording.receipts
-  .flatMap((receipt) => receipt["logs"] as (RpcLog & { blockTimestamp: string })[])
-  .map(({ blockTimestamp: _, ...log }): RpcLog => log);
+const { logs } = recordedNode(recording);
 const numberOf = ({ header }: { header: { number: string } }) => Number(header.number);
 const between = (from: number, to: number) =>
   all.filter((block) => numberOf(block) >= from && numberOf(block) <= to);
 const hex = (number: number) => `0x${number.toString(16)}`;
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
+const newFolder = temporaryFolders();
 
-// A node over the recording that remembers what it was asked.
+// An archive in front of a node.
 async function fronted(
   segments: { from: number; to: number; filters?: ArchiveFilter[]; blocks?: ArchivedBlock[] }[],
   claimed?: Manifest["segments"][number]["proof"],
@@ -34,26 +29,11 @@ async function fronted(
   const archive = await writeArchive(
     chainId,
     segments.map((one) => ({ blocks: between(one.from, one.to), ...one })),
+    newFolder(),
   );
-  folders.push(archive.folder);
   for (const segment of archive.manifest.segments) if (claimed !== undefined) segment.proof = claimed;
   await writeManifest(archive.folder, archive.manifest);
-  const asked: string[] = [];
-  const request = async ({ method, params }: RpcRequest) => {
-    const [first] = params as [{ fromBlock: string; toBlock: string; address?: string[] }];
-    if (method === "eth_getBlockByNumber") {
-      asked.push(`block ${Number(first)}`);
-      return recording.blocks[Number(first)];
-    }
-    asked.push(
-      method === "eth_getLogs" ? `logs ${Number(first.fromBlock)} to ${Number(first.toBlock)}` : method,
-    );
-    return logs.filter(({ blockNumber, address }) => {
-      const number = Number(blockNumber);
-      const isNear = number >= Number(first.fromBlock) && number <= Number(first.toBlock);
-      return isNear && (first.address?.includes(address) ?? true);
-    });
-  };
+  const { ask: request, asked } = recordedNode(recording);
   const lines: string[] = [];
   const log = (_: string, message: string) => void lines.push(message);
   const opened = (found: string) => void lines.push(found.replace(archive.folder, "folder"));
@@ -214,12 +194,11 @@ test.each([
 test("receipts that do not have their root are refused", async () => {
   const { getLogs, folder, manifest } = await fronted([range]);
   const [segment] = manifest.segments as [Manifest["segments"][number]];
-  const blocks = decodeSegment(await readSegment(folder, chainId, segment), segment.unpacked);
+  const blocks = await readSegment(folder, chainId, segment);
   for (const { logs: ofBlock } of blocks) for (const log of ofBlock) log[4] = "0x1234";
-  const { bytes, hash, size } = encodeSegment(blocks);
-  writeFileSync(join(folder, String(chainId), `${hash}.seg`), bytes);
-  Object.assign(segment, { hash, bytes: bytes.length, unpacked: size });
-  await writeManifest(folder, manifest);
+  const file = packLines(linesOf(blocks));
+  Object.assign(segment, file.listed);
+  await addFile(folder, manifest, file);
   // One in twenty is drawn.
   vi.spyOn(Math, "random").mockReturnValueOnce(0.01);
   await expect(getLogs(0, 158)).rejects.toThrow("do not have the root that its header names");

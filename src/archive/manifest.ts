@@ -10,12 +10,11 @@ export class ArchiveError extends Error {
 
 const megabyte = 1024 * 1024;
 
-/** Limits of what a manifest may name, so that no archive can fill memory. Bytes; of a segment's text, characters. */
+/** Limits of what a manifest may name, so that no archive can fill memory. Bytes. */
 export const limits = {
   manifest: 64 * megabyte,
   segment: 64 * megabyte,
   unpacked: 128 * megabyte,
-  text: 64 * megabyte,
   /** What a file may decompress to however small it is; a larger one to this many times its bytes. */
   small: 32 * megabyte,
   ratio: 50,
@@ -44,7 +43,7 @@ const fileFields = {
 
 const segmentSchema = z.strictObject({
   ...fileFields,
-  /** Places in `filters`: all logs that match one of them are there. */
+  /** Indexes in `filters`: all logs that match one of them are there. */
   filters: z.array(count).min(1),
   blocks: count,
   logs: count,
@@ -57,7 +56,7 @@ const resultsSchema = z.strictObject({ ...fileFields, count: count.min(1) });
 const manifestSchema = z
   .strictObject({
     format: z.literal("names-archive"),
-    version: z.literal(1),
+    version: z.literal(2),
     chainId: count,
     levels: z.record(z.string(), z.string()),
     filters: z.array(filterSchema).max(100_000),
@@ -66,8 +65,6 @@ const manifestSchema = z
     segments: z.array(segmentSchema).max(1_000_000),
     /** Results of what handlers asked of nodes beyond logs. */
     results: z.array(resultsSchema).max(1_000_000).optional(),
-    /** Not read: some archives have it. */
-    asked: z.unknown().optional(),
   })
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
   .refine(
@@ -79,7 +76,7 @@ const manifestSchema = z
   )
   .refine(
     ({ segments, filters }) =>
-      segments.every((segment) => segment.filters.every((place) => place < filters.length)),
+      segments.every((segment) => segment.filters.every((index) => index < filters.length)),
     "a segment names a filter that is not there",
   );
 
@@ -106,13 +103,16 @@ export const levels = {
 /** How far a block is proven: what is recomputed from the archive alone, each level on top of the one before. */
 export type Proof = keyof typeof levels;
 
+/** How many blocks of an archive are proven how far, as it says. */
+const countsOf = ({ segments }: Pick<Manifest, "segments">) =>
+  (["bloom", "header", "receipts"] as const).map((level) => ({
+    level,
+    blocks: segments.reduce((sum, { proof }) => sum + proof[level], 0),
+  }));
+
 /** How far an archive says that its blocks are proven: the lowest level, and how many blocks have another. */
-export function levelOf({ segments }: Pick<Manifest, "segments">): string {
-  const counts = (["bloom", "header", "receipts"] as const).flatMap((level) => {
-    const blocks = segments.reduce((sum, { proof }) => sum + proof[level], 0);
-    return blocks === 0 ? [] : [{ level, blocks }];
-  });
-  const [lowest, ...others] = counts;
+export function levelOf(manifest: Pick<Manifest, "segments">): string {
+  const [lowest, ...others] = countsOf(manifest).filter(({ blocks }) => blocks > 0);
   const more = others.map(({ level, blocks }) => `; of ${blocks} blocks ${level}`).join("");
   return lowest === undefined ? "no blocks" : `level ${lowest.level}${more}`;
 }
@@ -121,29 +121,26 @@ export function levelOf({ segments }: Pick<Manifest, "segments">): string {
 export const rootShare = 0.05;
 
 /** What is believed of an archive, by the levels that its manifest names. */
-export function believedOfArchive({ segments, results = [] }: Manifest): string[] {
-  const sum = (level: Proof) => segments.reduce((blocks, { proof }) => blocks + proof[level], 0);
-  const [unproven, header, receipts] = [sum("bloom"), sum("header"), sum("receipts")];
-  const found: [number, string][] = [
+export function believedOfArchive(manifest: Manifest): string[] {
+  const [unproven = 0, header = 0, receipts = 0] = countsOf(manifest).map(({ blocks }) => blocks);
+  const ofBlocks = (blocks: number) => counted(blocks, "archived block");
+  const found: [number | undefined, string][] = [
     [
-      segments.length,
+      manifest.segments.length,
       "that the archive has all blocks of the chain and no others, and senders of transactions",
     ],
-    [unproven, `headers of ${counted(unproven, "archived block")} (level bloom)`],
-    [unproven + header, `number and data of logs of ${counted(unproven + header, "archived block")}`],
-    [
-      receipts,
-      `data of logs of ${counted(receipts, "archived block")} beyond a sample of ${rootShare * 100} %`,
-    ],
-    [results.length, "archived results of contracts"],
+    [unproven, `headers of ${ofBlocks(unproven)} (level bloom)`],
+    [unproven + header, `number and data of logs of ${ofBlocks(unproven + header)}`],
+    [receipts, `data of logs of ${ofBlocks(receipts)} beyond a sample of ${rootShare * 100} %`],
+    [manifest.results?.length, "archived results of contracts"],
   ];
-  return found.flatMap(([count, what]) => (count === 0 ? [] : what));
+  return found.flatMap(([count, what]) => (count ? what : []));
 }
 
 /** The manifest of an archive without segments. */
 export const newManifest = (chainId: number): Manifest => ({
   format: "names-archive",
-  version: 1,
+  version: 2,
   chainId,
   levels,
   filters: [],
@@ -197,29 +194,23 @@ export function queryOfFilter(
 
 type Covered = Pick<Manifest, "filters" | "children">;
 
-// Whether all logs that a query asks for match one of the filters with these places.
+// Whether all logs that a query asks for match one of the filters with these indexes.
 function covers(
-  manifest: Covered,
-  places: readonly number[],
-  query: Pick<LogsQuery, "addresses" | "topics">,
+  { filters, children }: Covered,
+  indexes: readonly number[],
+  { addresses, topics: [events] }: Pick<LogsQuery, "addresses" | "topics">,
 ): boolean {
-  const filters = places.flatMap((place) => manifest.filters[place] ?? []);
-  const ofEvent = (event: string | undefined) =>
-    filters.filter(({ topics }) => topics === null || (event !== undefined && topics.includes(event)));
-  const [events] = query.topics;
+  const candidates = indexes.flatMap((index) => filters[index] ?? []);
   return [...(events ?? [undefined])].every((event) => {
-    const fitting = ofEvent(event);
-    if (fitting.some(({ addresses }) => addresses === null)) return true;
-    return query.addresses !== undefined && [...query.addresses].every((one) => isOf(manifest, fitting, one));
-  });
-}
-
-// A contract has no logs before its deployment: what a factory deployed later is covered where nothing of it is.
-function isOf({ children }: Covered, filters: readonly ArchiveFilter[], contract: string): boolean {
-  return filters.some(({ addresses }) => {
-    if (addresses === null) return true;
-    const known = Array.isArray(addresses) ? addresses : children[factoryKey(addresses)];
-    return known?.includes(contract) ?? false;
+    const fitting = candidates.filter(
+      ({ topics }) => topics === null || (event !== undefined && topics.includes(event)),
+    );
+    if (fitting.some((filter) => filter.addresses === null)) return true;
+    // A contract has no logs before its deployment: what a factory deployed later is covered where nothing of it is.
+    const known = fitting.map(({ addresses: of }) =>
+      of === null || Array.isArray(of) ? of : children[factoryKey(of)],
+    );
+    return addresses !== undefined && [...addresses].every((one) => known.some((of) => of?.includes(one)));
   });
 }
 
@@ -228,13 +219,9 @@ export type Piece = BlockRange & { segments: Segment[] };
 
 /** Parts of a query's range, ascending, by whether segments cover the query there. */
 export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
-  const known = new Map<string, boolean>();
   const pieces: Piece[] = [];
   for (const { from, to, segments } of stretchesOf(manifest, query)) {
-    const places = placesOf(segments);
-    const key = places.join();
-    const isCovered = known.get(key) ?? covers(manifest, places, query);
-    known.set(key, isCovered);
+    const isCovered = covers(manifest, filtersOf(segments), query);
     const last = pieces.at(-1);
     if (!isCovered && last?.segments.length === 0) last.to = to;
     else pieces.push({ from, to, segments: isCovered ? segments : [] });
@@ -242,25 +229,19 @@ export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
   return pieces;
 }
 
-const placesOf = (segments: readonly Segment[]) => [...new Set(segments.flatMap(({ filters }) => filters))];
+const filtersOf = (segments: readonly Segment[]) => [...new Set(segments.flatMap(({ filters }) => filters))];
 
 // Parts of a range in which no segment begins or ends, each with its segments.
-function* stretchesOf({ segments }: Manifest, { from, to }: BlockRange): Generator<Piece> {
+function stretchesOf({ segments }: Manifest, { from, to }: BlockRange): Piece[] {
   const near = segments.filter((segment) => segment.from <= to && segment.to >= from);
-  near.sort((a, b) => a.from - b.from);
-  const starts = new Set([from]);
-  for (const segment of near) {
-    if (segment.from > from) starts.add(segment.from);
-    if (segment.to < to) starts.add(segment.to + 1);
-  }
-  const sorted = [...starts].sort((a, b) => a - b);
-  let here: Segment[] = [];
-  let next = 0;
-  for (const [place, start] of sorted.entries()) {
-    here = here.filter((segment) => segment.to >= start);
-    for (; (near[next]?.from ?? start + 1) <= start; next++) here.push(near[next] as Segment);
-    yield { from: start, to: (sorted[place + 1] ?? to + 1) - 1, segments: here };
-  }
+  const bounds = near.flatMap((segment) => [segment.from, segment.to + 1]);
+  const starts = [...new Set([from, ...bounds])].filter((start) => start >= from && start <= to);
+  starts.sort((a, b) => a - b);
+  return starts.map((start, i) => ({
+    from: start,
+    to: (starts[i + 1] ?? to + 1) - 1,
+    segments: near.filter((segment) => segment.from <= start && start <= segment.to),
+  }));
 }
 
 /** A part of a range, and the logs that an archive lacks there. */
@@ -268,12 +249,13 @@ export type Lack = BlockRange & { filter: ArchiveFilter };
 
 /** What an archive lacks of a filter in a range: of which contracts and events, ascending. What a factory deploys is lacked as a whole. */
 export function lacksOf(manifest: Manifest, filter: ArchiveFilter, range: BlockRange): Lack[] {
+  // Most segments have the same filters.
   const known = new Map<string, string | undefined>();
   const found: (BlockRange & { text: string })[] = [];
   for (const { from, to, segments } of stretchesOf(manifest, range)) {
-    const places = placesOf(segments);
-    const key = places.join();
-    if (!known.has(key)) known.set(key, JSON.stringify(lackedOf(manifest, places, filter)));
+    const indexes = filtersOf(segments);
+    const key = indexes.join();
+    if (!known.has(key)) known.set(key, JSON.stringify(lackedOf(manifest, indexes, filter)));
     const text = known.get(key);
     const last = found.at(-1);
     if (text === undefined) continue;
@@ -283,29 +265,23 @@ export function lacksOf(manifest: Manifest, filter: ArchiveFilter, range: BlockR
   return found.map(({ from, to, text }) => ({ from, to, filter: JSON.parse(text) }));
 }
 
-/** The part of a filter that the filters with these places do not cover; undefined if they cover all of it. */
+/** The part of a filter that the filters with these indexes do not cover; undefined if they cover all of it. */
 function lackedOf(
   manifest: Manifest,
-  places: readonly number[],
+  indexes: readonly number[],
   filter: ArchiveFilter,
 ): ArchiveFilter | undefined {
   const { addresses, topics } = filter;
+  const isLacked = (part: Partial<ArchiveFilter>) =>
+    !covers(manifest, indexes, queryOfFilter(manifest, { ...filter, ...part }, { from: 0, to: 0 }));
   if (addresses !== null && !Array.isArray(addresses)) {
     // What a factory deploys is not known beforehand: only its own filter covers it.
     const text = JSON.stringify(filter);
-    return places.some((place) => JSON.stringify(manifest.filters[place]) === text) ? undefined : filter;
+    return indexes.some((index) => JSON.stringify(manifest.filters[index]) === text) ? undefined : filter;
   }
-  const setOf = (value: string | null) => (value === null ? undefined : new Set([value]));
-  const lacks = (address: string | null, topic: string | null) =>
-    !covers(manifest, places, { addresses: setOf(address), topics: [setOf(topic)] });
-  const [contracts, events] = [addresses ?? [null], topics ?? [null]];
-  const lackedEvents = events.filter((event) => contracts.some((contract) => lacks(contract, event)));
-  if (lackedEvents.length === 0) return undefined;
-  const lackedContracts = contracts.filter((contract) =>
-    lackedEvents.some((event) => lacks(contract, event)),
-  );
+  if (!isLacked({})) return undefined;
   return {
-    addresses: addresses && lackedContracts.filter((one) => one !== null),
-    topics: topics && lackedEvents.filter((one) => one !== null),
+    addresses: addresses?.filter((one) => isLacked({ addresses: [one] })) ?? null,
+    topics: topics?.filter((one) => isLacked({ topics: [one] })) ?? null,
   };
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { headerHash, receiptsRoot } from "../rpc/block-proofs.ts";
-import { mayContain } from "../rpc/log-answers.ts";
+import { isInBloom } from "../rpc/log-answers.ts";
 import { ArchiveError, type Proof, rootShare, type Segment } from "./manifest.ts";
 import type { ArchivedBlock } from "./segment.ts";
 
@@ -23,10 +23,9 @@ function proofWithoutRoot({ header, logs, transactions, receipts }: ArchivedBloc
   let last = -1;
   for (const [index, , address, topics] of logs) {
     if (index <= last) return { problem: `log ${index} of ${name} is repeated or out of order` };
+    if (!isInBloom(header, { address, topics }))
+      return { problem: `log ${index} of ${name} is not in the block's bloom` };
     last = index;
-    const isInBloom =
-      mayContain(header.logsBloom, address) && topics.every((one) => mayContain(header.logsBloom, one));
-    if (!isInBloom) return { problem: `log ${index} of ${name} is not in the block's bloom` };
   }
   const indexes = transactions.map(([index]) => index);
   if (indexes.some((index, i) => i > 0 && index <= (indexes[i - 1] ?? 0)))
@@ -35,34 +34,44 @@ function proofWithoutRoot({ header, logs, transactions, receipts }: ArchivedBloc
   return { proof: receipts === undefined ? "header" : "receipts" };
 }
 
-/** Throws an ArchiveError if blocks of a segment contradict themselves, or are proven less than the manifest says. */
-export function requireProven({ hash, proof }: Segment, blocks: Iterable<ArchivedBlock>): void {
-  const counted: Record<Proof, number> = { bloom: 0, header: 0, receipts: 0 };
+/** How many blocks are proven how far. Throws an ArchiveError if one contradicts itself. */
+export function countProofs(
+  blocks: readonly ArchivedBlock[],
+  prove: (block: ArchivedBlock) => Proven,
+): Record<Proof, number> {
+  const counted = { bloom: 0, header: 0, receipts: 0 };
   for (const block of blocks) {
-    const proven = Math.random() < rootShare ? proofOf(block) : proofWithoutRoot(block);
-    if ("problem" in proven) throw new ArchiveError(`Segment ${hash.slice(0, 8)}…: ${proven.problem}.`);
+    const proven = prove(block);
+    if ("problem" in proven) throw new ArchiveError(`An archived block is wrong: ${proven.problem}.`);
     counted[proven.proof] += 1;
   }
+  return counted;
+}
+
+/** Throws an ArchiveError if blocks of a segment contradict themselves, or are proven less than the manifest says. */
+export function requireProven({ hash, proof }: Segment, blocks: readonly ArchivedBlock[]): void {
+  const counted = countProofs(blocks, (block) =>
+    Math.random() < rootShare ? proofOf(block) : proofWithoutRoot(block),
+  );
   if (isDeepStrictEqual(counted, proof)) return;
   throw new ArchiveError(
-    `Segment ${hash.slice(0, 8)}…: the manifest claims another level of proof than its blocks have, such as for a header that was changed.`,
+    `Segment ${hash.slice(0, 12)}…: the manifest claims another level of proof than its blocks have, such as for a header that was changed.`,
   );
 }
 
 // Undefined if the logs are not those of the receipts: the root covers neither their indexes nor the places of their transactions.
 function rootOf({ receipts = [], transactions, logs }: ArchivedBlock): string | undefined {
-  let next = 0;
-  const all = receipts.map(([type, statusOrRoot, cumulativeGasUsed, logCount]) => {
-    const own = logs
-      .slice(next, next + logCount)
-      .map(([, , address, topics, data]) => ({ address, topics, data }));
-    next += logCount;
-    return { type, statusOrRoot, cumulativeGasUsed, logs: own };
-  });
-  const places = receipts.flatMap(([, , , logCount], place) => Array<number>(logCount).fill(place));
+  const ofReceipt = Map.groupBy(logs, ([, sender]) => sender);
   const isWhole =
-    next === logs.length && logs.every(([index, place], i) => index === i && place === places[i]);
-  const isInOrder =
-    transactions.length === receipts.length && transactions.every(([index], i) => index === i);
-  return isWhole && isInOrder ? receiptsRoot(all) : undefined;
+    logs.every(([index, sender], i) => index === i && sender >= (logs[i - 1]?.[1] ?? 0)) &&
+    transactions.length === receipts.length &&
+    transactions.every(([index], i) => index === i) &&
+    receipts.every(([, , , logCount], index) => logCount === (ofReceipt.get(index)?.length ?? 0));
+  if (!isWhole) return undefined;
+  return receiptsRoot(
+    receipts.map(([type, statusOrRoot, cumulativeGasUsed], index) => ({
+      ...{ type, statusOrRoot, cumulativeGasUsed },
+      logs: (ofReceipt.get(index) ?? []).map(([, , address, topics, data]) => ({ address, topics, data })),
+    })),
+  );
 }

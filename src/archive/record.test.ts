@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { recordedNode } from "../../test/support/archive/recorded.ts";
+import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
@@ -11,49 +10,10 @@ import { type FactoryFilter, recordChain } from "./record.ts";
 
 const recording = recordingOf("linea");
 const { chainId } = recording;
-const logs = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]);
+const { logs } = recordedNode(recording);
 const [{ address: first }] = logs as [RpcLog];
 const second = logs.find(({ address }) => address !== first)?.address ?? "";
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "archive-"));
-  folders.push(folder);
-  return folder;
-}
-
-type Filter = { fromBlock: string; toBlock: string; address?: string[]; topics?: string[][] };
-
-// A node over the recording; refuses ranges of more than `mostBlocks` blocks.
-function openNode({ mostBlocks = 1_000 } = {}) {
-  const asked: string[] = [];
-  const ask = async ({ method, params }: RpcRequest) => {
-    const [filter] = params as [Filter & string];
-    asked.push(method);
-    if (method === "eth_getBlockByNumber") {
-      const block = recording.blocks[Number(filter)];
-      return {
-        ...block,
-        transactions: recording.transactions.filter((one) => one["blockHash"] === block?.["hash"]),
-      };
-    }
-    if (method === "eth_getBlockReceipts")
-      return recording.receipts.filter((one) => one["blockHash"] === filter);
-    const [from, to] = [Number(filter.fromBlock), Number(filter.toBlock)];
-    if (to - from >= mostBlocks) throw new Error("the range is too large");
-    return logs.filter(({ blockNumber, address, topics }) => {
-      const isNear = Number(blockNumber) >= from && Number(blockNumber) <= to;
-      const events = filter.topics?.[0];
-      return (
-        isNear && (filter.address?.includes(address) ?? true) && (events?.includes(topics[0] ?? "") ?? true)
-      );
-    });
-  };
-  return { ask, asked, count: (method: string) => asked.filter((one) => one === method).length };
-}
+const newFolder = temporaryFolders();
 
 type Recorded = {
   folder: string;
@@ -63,7 +23,7 @@ type Recorded = {
   withReceipts?: boolean;
 };
 const record = (
-  node: ReturnType<typeof openNode>,
+  node: Pick<ReturnType<typeof recordedNode>, "ask">,
   { to, factories = [], withReceipts = false, ...more }: Recorded,
 ) =>
   recordChain({
@@ -77,6 +37,7 @@ const record = (
     progress: () => {},
   });
 
+const blocksAsked = ({ asked }: { asked: string[] }) => asked.filter((one) => one.startsWith("block")).length;
 const of = (address: string): ArchiveFilter => ({ addresses: [address], topics: null });
 const blocksOf = (address: string, [from, to]: [number, number]) =>
   new Set(
@@ -88,19 +49,19 @@ const blocksOf = (address: string, [from, to]: [number, number]) =>
   ).size;
 
 test("each block is fetched once: an archive is extended, and gets another contract, without what it has", async () => {
-  const [folder, node] = [newFolder(), openNode()];
+  const [folder, node] = [newFolder(), recordedNode(recording)];
   await record(node, { folder, filters: [of(first)], to: 100 });
-  expect(node.count("eth_getBlockByNumber")).toBe(blocksOf(first, [0, 100]));
+  expect(blocksAsked(node)).toBe(blocksOf(first, [0, 100]));
 
   await record(node, { folder, filters: [of(first)], to: 158 });
-  expect(node.count("eth_getBlockByNumber")).toBe(blocksOf(first, [0, 158]));
+  expect(blocksAsked(node)).toBe(blocksOf(first, [0, 158]));
 
   const before = node.asked.length;
   await record(node, { folder, filters: [of(first)], to: 158 });
   expect(node.asked.length).toBe(before);
 
   const manifest = await record(node, { folder, filters: [of(first), of(second)], to: 158 });
-  expect(node.count("eth_getBlockByNumber")).toBe(blocksOf(first, [0, 158]) + blocksOf(second, [0, 158]));
+  expect(blocksAsked(node)).toBe(blocksOf(first, [0, 158]) + blocksOf(second, [0, 158]));
   expect(manifest.segments.map(({ from, to, filters }) => [from, to, filters])).toEqual([
     [0, 100, [0]],
     [101, 158, [0]],
@@ -110,7 +71,7 @@ test("each block is fetched once: an archive is extended, and gets another contr
 });
 
 test("after a release that reads more, only the new contracts and events are fetched", async () => {
-  const [folder, node] = [newFolder(), openNode()];
+  const [folder, node] = [newFolder(), recordedNode(recording)];
   const [known = "", other = ""] = [...new Set(logs.flatMap(({ topics: [event = ""] }) => event))];
   const filterOf = (addresses: string[], topics: string[]) => [{ addresses, topics }];
   await record(node, { folder, filters: filterOf([first], [known]), to: 100 });
@@ -131,13 +92,13 @@ test("after a release that reads more, only the new contracts and events are fet
 });
 
 test("a node that refuses long ranges is asked for shorter ones", async () => {
-  const [folder, node] = [newFolder(), openNode({ mostBlocks: 20 })];
+  const [folder, node] = [newFolder(), recordedNode(recording, { mostBlocks: 20 })];
   const { segments } = await record(node, { folder, filters: [{ addresses: null, topics: null }], to: 158 });
   expect(segments.map((segment) => segment.logs)).toEqual([logs.length]);
 });
 
 test("with receipts each block proves that no log is missing", async () => {
-  const { segments } = await record(openNode(), {
+  const { segments } = await record(recordedNode(recording), {
     folder: newFolder(),
     filters: [of(first)],
     to: 158,
@@ -151,18 +112,24 @@ test("contracts that a factory deployed are recorded with it", async () => {
   const event = logs[0]?.topics[0] ?? "";
   const filter = { addresses: { factory: first, event }, topics: null };
   const factories = [{ filter, childOf: () => second }];
-  const manifest = await record(openNode(), { folder: newFolder(), filters: [], factories, to: 158 });
+  const manifest = await record(recordedNode(recording), {
+    folder: newFolder(),
+    filters: [],
+    factories,
+    to: 158,
+  });
   expect(manifest.children).toEqual({ [`${first} ${event}`]: [second] });
   expect(manifest.segments[0]?.logs).toBe(logs.filter(({ address }) => address === second).length);
 });
 
 test("a block that was replaced meanwhile is not recorded", async () => {
-  const node = openNode();
+  const node = recordedNode(recording);
   const replaced = {
-    ...node,
     ask: async (body: RpcRequest) => {
       const result = await node.ask(body);
-      return body.method === "eth_getBlockByNumber" ? { ...result, hash: `0x${"99".repeat(32)}` } : result;
+      return body.method === "eth_getBlockByNumber"
+        ? { ...(result as object), hash: `0x${"99".repeat(32)}` }
+        : result;
     },
   };
   const folder = newFolder();

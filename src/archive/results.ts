@@ -1,144 +1,80 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { LRUCache } from "lru-cache";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { OtherResults } from "../ponder/shared.ts";
-import { type ArchivePlace, readManifest, readResults, writeFileOf, writeManifest } from "./folder.ts";
+import { type ArchivePlace, addFile, packLines, parsedJson, readLines, readManifest } from "./folder.ts";
 import { ArchiveError, type Manifest, type ResultsFile } from "./manifest.ts";
-import { hashOf, linesOf } from "./segment.ts";
 
-/** What a rule asked of a node beyond logs: the key that an index keeps it by, the block, the result. */
+/** What a handler asked of a node beyond logs: the key that an index keeps it by, the block, the result. */
 export type ArchivedResult = [key: string, block: number, result: string];
 
-const level = 12;
-
-/** Adds a file of results, which are in the order of their blocks, to an archive: the file, then the manifest. */
+/** Adds a file of results, which are in the order of their blocks, to an archive. */
 export async function addResults(
   folder: string,
   manifest: Manifest,
   results: readonly ArchivedResult[],
 ): Promise<void> {
-  const text = Buffer.from(results.map((one) => JSON.stringify(one)).join("\n"));
-  const bytes = zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: level } });
-  const hash = hashOf(bytes);
-  await writeFileOf(folder, manifest.chainId, { hash, bytes });
+  const file = packLines(results);
   const [from, to] = [results[0]?.[1] ?? 0, results.at(-1)?.[1] ?? 0];
-  manifest.results ??= [];
-  manifest.results.push({
-    hash,
-    from,
-    to,
-    count: results.length,
-    bytes: bytes.length,
-    unpacked: text.length,
-  });
-  await writeManifest(folder, manifest);
+  manifest.results = [...(manifest.results ?? []), { ...file.listed, from, to, count: results.length }];
+  await addFile(folder, manifest, file);
 }
 
 /** The results of a file. Throws an ArchiveError if they are not those that the manifest lists. */
-export function resultsIn(file: ResultsFile, bytes: Uint8Array): ArchivedResult[] {
-  const name = `File ${file.hash.slice(0, 8)}… of results`;
-  let text: string;
-  try {
-    text = zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, file.unpacked) }).toString();
-  } catch (error) {
-    throw new ArchiveError(`${name} cannot be decompressed to ${file.unpacked} bytes.`, { cause: error });
-  }
-  let last = file.from;
-  const results = Array.from(linesOf(text, mostOfLine), (line, place) => {
-    const found = resultOf(line);
-    if (found === undefined) throw new ArchiveError(`${name}: line ${place + 1} is not a result.`);
-    if (found[1] < last || found[1] > file.to)
-      throw new ArchiveError(`${name} has block ${found[1]} out of order or outside its range.`);
-    last = found[1];
-    return found;
-  });
-  if (results.length !== file.count)
-    throw new ArchiveError(`${name} has ${results.length} results, not ${file.count}.`);
-  return results;
+export async function readResults(
+  place: ArchivePlace,
+  chainId: number,
+  file: ResultsFile,
+): Promise<ArchivedResult[]> {
+  const results = await readLines(place, { chainId, file }, resultOf);
+  const isOrdered = results.every(
+    ([, block], i) => block >= (results[i - 1]?.[1] ?? file.from) && block <= file.to,
+  );
+  if (isOrdered && results.length === file.count) return results;
+  throw new ArchiveError(
+    `File ${file.hash.slice(0, 12)}… has ${results.length} results, not ${file.count} in the order of their blocks.`,
+  );
 }
-
-// A result of 64 KiB, each character of which JSON may write as six.
-const mostOfLine = 512 * 1024;
 
 function resultOf(line: string): ArchivedResult | undefined {
-  try {
-    const [key, block, result, ...more] = JSON.parse(line) as unknown[];
-    const isResult =
-      typeof key === "string" &&
-      Number.isSafeInteger(block) &&
-      typeof result === "string" &&
-      more.length === 0;
-    return isResult ? [key, Number(block), result] : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parsedJson(line);
+  const [key, block, result] = Array.isArray(parsed) && parsed.length === 3 ? parsed : [];
+  const isResult = typeof key === "string" && Number.isSafeInteger(block) && typeof result === "string";
+  return isResult ? [key, block, result] : undefined;
 }
 
-type ResultMap = Map<string, string>;
+type Options = { place: ArchivePlace; chain: string; chainId: number; log: Log; retryMs?: number };
 
-// Of all chains of the process, by their characters. An index goes through them block by block; several may have the same blocks.
-const recent = new LRUCache<string, Promise<ResultMap>>({ maxSize: 50_000_000 });
-
-/** Looks up the results of a chain's archive, which is opened when it is first needed. One that cannot be read is reported once. */
-export function archivedResults({
-  place,
-  chain,
-  chainId,
-  log,
-  retryMs = 60_000,
-}: {
-  place: ArchivePlace;
-  chain: string;
-  chainId: number;
-  log: Log;
-  retryMs?: number;
-}): OtherResults {
-  let opened: Promise<Manifest["results"]> | undefined;
-  let isReported = false;
-  // A host may respond again; a wrong file is not read for each result.
-  const later = (forget: () => unknown) => void setTimeout(forget, retryMs).unref();
-  const read = (file: ResultsFile) => {
-    const key = `${place} ${chainId} ${file.hash}`;
-    const known = recent.get(key);
-    if (known !== undefined) return known;
-    const results = readResults(place, chainId, file).then(
-      (bytes) => new Map(resultsIn(file, bytes).map(([key, , result]) => [key, result])),
-    );
-    recent.set(key, results, { size: Math.max(1, file.unpacked) });
-    results.catch(() => later(() => recent.delete(key)));
-    return results;
-  };
-  const open = () => {
-    opened ??= readManifest(place, chainId).then((manifest) => manifest?.results);
-    opened.catch(() =>
-      later(() => {
-        opened = undefined;
-      }),
-    );
-    return opened;
-  };
+/**
+ * Looks up the results of a chain's archive, which is opened when it is first needed. Where it cannot be read, that is reported once, and nodes
+ * are asked for `retryMs`.
+ */
+export function archivedResults({ place, chain, chainId, log, retryMs = 60_000 }: Options): OtherResults {
+  let manifest: Promise<Manifest | undefined> | undefined;
+  let [silentUntil, isReported] = [0, false];
+  // An index goes through them block by block; several files may have the same blocks.
+  const recent = new LRUCache<string, ReadonlyMap<string, string>, ResultsFile>({
+    maxSize: 50_000_000,
+    fetchMethod: async (_hash, _stale, { context }) =>
+      new Map((await readResults(place, chainId, context)).map(([key, , result]) => [key, result])),
+  });
   return async (key, blockNumber) => {
+    if (Date.now() < silentUntil) return undefined;
     try {
-      for (const file of (await open()) ?? []) {
+      manifest ??= readManifest(place, chainId);
+      for (const file of (await manifest)?.results ?? []) {
         if (blockNumber < file.from || blockNumber > file.to) continue;
-        const found = (await read(file)).get(key);
+        const results = await recent.fetch(file.hash, { context: file, size: Math.max(1, file.unpacked) });
+        const found = results?.get(key);
         if (found !== undefined) return found;
       }
     } catch (error) {
-      // What cannot be read is asked of a node.
-      if (!isReported)
-        log(
-          "warn",
-          `Results of calls cannot be read from the archive, and are asked of nodes: ${messageOf(error)}`,
-          {
-            chain,
-            section: seeOperations("When the start is refused"),
-          },
-        );
+      manifest = undefined;
+      silentUntil = Date.now() + retryMs;
+      const reason = error instanceof Error ? error.message : String(error);
+      const message = `Results of calls cannot be read from the archive, and are asked of nodes: ${reason}`;
+      if (!isReported) log("warn", message, { chain, section: seeOperations("When the start is refused") });
       isReported = true;
     }
     return undefined;
   };
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

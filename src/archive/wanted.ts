@@ -1,7 +1,7 @@
 import { type Abi, type AbiEvent, decodeEventLog, type Hex, toEventSelector } from "viem";
 import type { Config } from "../config/environment.ts";
 import { missingDatasources, pluginIds } from "../config/plugins.ts";
-import { type ContractEntry, contractSources } from "../config/sources.ts";
+import { contractSources } from "../config/sources.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { ArchiveFilter } from "./manifest.ts";
 import type { FactoryFilter } from "./record.ts";
@@ -20,37 +20,33 @@ export function wantedOf(config: Config, chain: string): Wanted {
     ...Object.values(contractSources({ ...every, plugins, isSubgraphCompatible: false })),
     ...Object.values(contractSources({ ...every, plugins: ["subgraph"], isSubgraphCompatible: true })),
   ];
-  const places = sources.flatMap(({ abi, chain: { [chain]: place } }) => (place ? [{ ...place, abi }] : []));
-  const topicsOf = (of: readonly { abi: Abi }[]) => [
-    ...new Set(
-      of.flatMap(({ abi }) => abi.flatMap((item) => (item.type === "event" ? [toEventSelector(item)] : []))),
-    ),
-  ];
-  const known = places.filter(({ address }) => typeof address === "string");
-  const open = places.filter(({ address }) => address === undefined);
-  const filters = [
-    {
-      addresses: [...new Set(known.map(({ address }) => String(address).toLowerCase()))],
-      topics: topicsOf(known),
-    },
-    { addresses: null, topics: topicsOf(open) },
-  ].filter(({ topics }) => topics.length > 0);
-  const byFactory = Map.groupBy(
-    places.filter(({ address }) => typeof address === "object"),
-    ({ address }) => JSON.stringify(address),
+  const entries = sources.flatMap(({ abi, chain: { [chain]: entry } }) => (entry ? [{ ...entry, abi }] : []));
+  // Those with addresses together, those without, and those of each factory.
+  const groups = Map.groupBy(entries, ({ address }) =>
+    typeof address === "object" ? JSON.stringify(address) : typeof address,
   );
-  const factories = [...byFactory.values()].flatMap((of) => factoryOf(of[0]?.address, topicsOf(of)));
-  return { first: Math.min(...places.map(({ startBlock }) => startBlock)), filters, factories };
-}
-
-type Place = ContractEntry["chain"][string]["address"];
-
-function factoryOf(address: Place, topics: string[]): FactoryFilter[] {
-  if (typeof address !== "object") return [];
-  const { event, parameter } = address;
-  const selector = toEventSelector(event);
-  const filter = { addresses: { factory: address.address.toLowerCase(), event: selector }, topics };
-  return [{ filter, childOf: (log) => childIn(log, event, parameter) }];
+  const wanted: Wanted = {
+    first: Math.min(...entries.map(({ startBlock }) => startBlock)),
+    ...{ filters: [], factories: [] },
+  };
+  for (const group of groups.values()) {
+    const events = group.flatMap(({ abi }) => (abi as Abi).filter((item) => item.type === "event"));
+    const topics = [...new Set(events.map((event) => toEventSelector(event)))];
+    const address = group[0]?.address;
+    if (topics.length === 0) continue;
+    if (typeof address === "object") {
+      const { event, parameter } = address;
+      const addresses = { factory: address.address.toLowerCase(), event: toEventSelector(event) };
+      const childOf = (log: RpcLog) => childIn(log, event, parameter);
+      wanted.factories.push({ filter: { addresses, topics }, childOf });
+      continue;
+    }
+    const known = group.flatMap((entry) =>
+      typeof entry.address === "string" ? entry.address.toLowerCase() : [],
+    );
+    wanted.filters.push({ addresses: address === undefined ? null : [...new Set(known)], topics });
+  }
+  return wanted;
 }
 
 function childIn({ topics, data }: RpcLog, event: AbiEvent, parameter: string): string | undefined {

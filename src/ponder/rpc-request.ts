@@ -28,9 +28,9 @@ export function hasCredentials(text: string): boolean {
  * A client of a URL that holds a user name or password, in the form of Ponder's.
  * ponder: cannot send requests to such a URL. The transport of its library can, and its errors are the same.
  */
-export function backendWithCredentials(text: string) {
+export function backendWithCredentials(text: string, timeout = 10_000) {
   const { url, headers } = rpcTarget(text);
-  const limits = { timeout: 10_000, maxResponseBodySize: mostResponseBytes };
+  const limits = { timeout, maxResponseBodySize: mostResponseBytes };
   const { request } = http(url, { fetchOptions: { headers }, ...limits })({ retryCount: 0 });
   return {
     hostname: new URL(url).hostname,

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import type { Recording } from "../../../devnet/recording.ts";
 import { openNodes } from "../../../src/archive/ask.ts";
 import { type ArchiveFilter, type Manifest, newManifest } from "../../../src/archive/manifest.ts";
-import { addSegment, archivedBlock, recordChain } from "../../../src/archive/record.ts";
-import type { ArchivedBlock, ArchivedReceipt } from "../../../src/archive/segment.ts";
+import { addSegment, recordChain, wholeBlock } from "../../../src/archive/record.ts";
+import type { ArchivedBlock } from "../../../src/archive/segment.ts";
 import { wantedOf } from "../../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../../src/config/environment.ts";
-import type { RpcLog } from "../../../src/rpc/log-answers.ts";
+import { type LogsFilter, matches, queryOf, type RpcLog } from "../../../src/rpc/log-answers.ts";
+import type { RpcRequest } from "../../../src/rpc/nodes.ts";
 
 /**
  * Records an archive of the chains that an environment configures, whole blocks from the first to the given one.
@@ -41,18 +42,40 @@ export function recordedBlocks({ blocks, transactions, receipts }: Recording): A
     Map.groupBy(answers, ({ blockNumber }) => Number(blockNumber));
   const [sent, received] = [ofBlock(transactions), ofBlock(receipts)];
   return blocks.flatMap((block) => {
-    const own = (received.get(Number(block["number"])) ?? []) as unknown as Receipt[];
-    const logs = own.flatMap((receipt) => receipt.logs);
-    if (logs.length === 0) return [];
+    const own = received.get(Number(block["number"])) ?? [];
+    if (own.every(({ logs }) => (logs as unknown[]).length === 0)) return [];
     const full = { ...block, transactions: sent.get(Number(block["number"])) ?? [] };
-    const rest = own.map(({ type, status, cumulativeGasUsed, logs: { length } }): ArchivedReceipt => {
-      return [type, status, cumulativeGasUsed, length];
-    });
-    return { ...archivedBlock(full as never, logs, () => true), receipts: rest };
+    return wholeBlock(full as never, own as never);
   });
 }
 
-type Receipt = { type: string; status: string; cumulativeGasUsed: string; logs: RpcLog[] };
+/** A node over the logs, blocks and receipts of a recording, and what it was asked; refuses ranges of more than `mostBlocks`. */
+export function recordedNode(recording: Recording, { mostBlocks = 1_000 } = {}) {
+  // Of what some nodes add, the archive keeps nothing.
+  const logs = recording.receipts
+    .flatMap((receipt) => receipt["logs"] as (RpcLog & { blockTimestamp: string })[])
+    .map(({ blockTimestamp: _, ...log }): RpcLog => log);
+  const asked: string[] = [];
+  const ask = async ({ method, params }: RpcRequest): Promise<unknown> => {
+    const [first] = params as [LogsFilter & string];
+    const [from, to] = [Number(first.fromBlock), Number(first.toBlock)];
+    if (method === "eth_getBlockByNumber") asked.push(`block ${Number(first)}`);
+    else asked.push(method === "eth_getLogs" ? `logs ${from} to ${to}` : method);
+    const block = recording.blocks[Number(first)];
+    if (method === "eth_getBlockByNumber")
+      return {
+        ...block,
+        transactions: recording.transactions.filter((one) => one["blockHash"] === block?.["hash"]),
+      };
+    if (method === "eth_getBlockReceipts")
+      return recording.receipts.filter((one) => one["blockHash"] === first);
+    if (to - from >= mostBlocks) throw new Error("the range is too large");
+    const query = queryOf(first);
+    const isNear = ({ blockNumber }: RpcLog) => Number(blockNumber) >= from && Number(blockNumber) <= to;
+    return query && logs.filter((log) => isNear(log) && matches(log, query));
+  };
+  return { ask, asked, logs };
+}
 
 /** An archive in a new folder: segments of these blocks, each with all logs of its range. */
 export async function writeArchive(
@@ -63,8 +86,8 @@ export async function writeArchive(
     blocks: readonly ArchivedBlock[];
     filters?: ArchiveFilter[];
   }[],
+  folder = mkdtempSync(join(tmpdir(), "archive-")),
 ): Promise<{ folder: string; manifest: Manifest }> {
-  const folder = mkdtempSync(join(tmpdir(), "archive-"));
   const manifest = newManifest(chainId);
   for (const { from, to, blocks, filters = [{ addresses: null, topics: null }] } of segments)
     await addSegment(folder, manifest, { from, to, filters, blocks });
