@@ -1,7 +1,7 @@
 import { cachedChildren, cachedFilters, cachedLogs } from "../operations/cached-logs.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
-import type { BlockRange } from "../rpc/nodes.ts";
+import { type BlockRange, toHex } from "../rpc/nodes.ts";
 import { openManifest } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest, queryOfFilter } from "./manifest.ts";
 import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
@@ -30,14 +30,15 @@ export async function exportCache(
       .filter(({ ranges }) => ranges.some((one) => isWithin(range, one)))
       .map(({ filter }) => filter);
     for (const gap of gapsByRange(manifest, { filters, factories: [], range })) {
-      let from = gap.from;
-      while (from <= gap.to) {
-        const queries = gap.filters.map((filter) => queryOfFilter(manifest, filter, gap));
-        const { logs, end } = await nextLogs(run, chainId, { from, to: gap.to });
+      const queries = gap.filters.map((filter) => queryOfFilter(manifest, filter, gap));
+      for (let [from, to] = [gap.from, gap.to]; from <= gap.to; from = to + 1) {
+        const first = await cachedLogs(run, chainId, { from, to: gap.to }, logsOfSegment);
+        to = first.length < logsOfSegment ? gap.to : Number(first.at(-1)?.blockNumber);
+        // The last block may be cut off.
+        const logs = to === gap.to ? first : await cachedLogs(run, chainId, { from, to });
         const blocks = await blocksOf(run, chainId, { logs, queries });
-        await addSegment(folder, manifest, { from, to: end, filters: gap.filters, blocks });
-        progress(end, manifest.segments.at(-1)?.logs ?? 0);
-        from = end + 1;
+        await addSegment(folder, manifest, { from, to, filters: gap.filters, blocks });
+        progress(to, manifest.segments.at(-1)?.logs ?? 0);
       }
     }
   }
@@ -100,16 +101,6 @@ function commonRanges(cached: readonly ExportedFilter[]): BlockRange[] {
   return starts.slice(0, -1).map((from, i) => ({ from, to: (starts[i + 1] ?? from + 1) - 1 }));
 }
 
-async function nextLogs(run: Statement, chainId: number, { from, to }: BlockRange) {
-  const logs = await cachedLogs(run, chainId, { from, to }, logsOfSegment);
-  const last = Number(logs.at(-1)?.blockNumber);
-  if (logs.length < logsOfSegment) return { logs, end: to };
-  // The last block may be cut off.
-  const whole = logs.filter(({ blockNumber }) => Number(blockNumber) < last);
-  if (whole.length > 0) return { logs: whole, end: last - 1 };
-  return { logs: await cachedLogs(run, chainId, { from, to: last }), end: last };
-}
-
 type CachedPart = { logs: readonly RpcLog[]; queries: readonly LogsQuery[] };
 
 async function blocksOf(run: Statement, chainId: number, part: CachedPart): Promise<ArchivedBlock[]> {
@@ -151,7 +142,7 @@ function headerOf(row: Row): ArchivedBlock["header"] {
 }
 
 const transactionOf = (row: Row) => ({
-  transactionIndex: String(row["transaction_index"]),
+  transactionIndex: toHex(Number(row["transaction_index"])),
   hash: String(row["hash"]),
   from: String(row["from"]),
   ...(row["to"] === null ? {} : { to: String(row["to"]) }),

@@ -113,7 +113,7 @@ async function forged(blocks: Block[], change: (block: Block) => Block | undefin
 const withoutLog = (block: Block) => ({ ...block, logs: block.logs.slice(1) });
 const withData = (block: Block) => ({
   ...block,
-  logs: block.logs.map((log, i) => (i === 0 ? ([...log.slice(0, 4), `${log[4]}00`] as typeof log) : log)),
+  logs: block.logs.map((log, i) => (i === 0 ? { ...log, data: `${log.data}00` } : log)),
 });
 const withHeader = (field: string) => (block: Block) => {
   const header = { ...block.header, [field]: "0x1" };
@@ -121,10 +121,11 @@ const withHeader = (field: string) => (block: Block) => {
 };
 const withSender = (block: Block) => ({
   ...block,
-  transactions: block.transactions.map(
-    (one, i) => (i === 0 ? [one[0], one[1], `0x${"99".repeat(20)}`, one[3]] : one) as typeof one,
+  transactions: block.transactions.map((one, i) =>
+    i === 0 ? { ...one, from: `0x${"99".repeat(20)}` } : one,
   ),
 });
+
 test.each([
   ["a log is missing", withoutLog, "Log 0 of block N is not the same"],
   ["a log has other data", withData, "Log 0 of block N is not the same"],

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { differingLogs, type LogsQuery, matches, mayHaveMore, type RpcLog } from "../rpc/log-answers.ts";
-import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
+import { differingLogs, type LogsQuery, matches, mayHaveMore } from "../rpc/log-answers.ts";
+import type { BlockRange, RpcRequest } from "../rpc/nodes.ts";
 import type { ArchivePlace } from "./folder.ts";
-import { rpcLogs } from "./front.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
 import { proofOf } from "./proofs.ts";
+import { askLogs } from "./record.ts";
 import { readResults } from "./results.ts";
-import { type ArchivedBlock, keptHeader, readSegment } from "./segment.ts";
+import { type ArchivedBlock, keptHeader, readSegment, rpcLogs } from "./segment.ts";
 
 /** What a check of an archive found. */
 export type ArchiveCheck = ReturnType<typeof newCheck>;
@@ -98,7 +98,6 @@ const filtersOf = ({ filters }: Manifest, segment: Segment) =>
   segment.filters.flatMap((index) => filters[index] ?? []);
 
 const longestRange = 500;
-const mostAddresses = 500;
 
 type Ask = (body: RpcRequest) => Promise<unknown>;
 
@@ -124,7 +123,7 @@ export async function compareWithNode(options: Compared): Promise<void> {
     // What cannot be read is a problem already.
     const blocks = await readSegment(place, manifest.chainId, segment).catch(() => []);
     const last = blocks.at(-1);
-    if (last !== undefined) problems.push(...(await headerDifferences(last, false, ask)));
+    if (last !== undefined) problems.push(...(await headerDifferences(last, ask)));
     for (const [i, block] of blocks.entries()) {
       const number = Number(block.header.number);
       const isDrawn = random() * all < samples;
@@ -133,7 +132,7 @@ export async function compareWithNode(options: Compared): Promise<void> {
       const before = Number(blocks[i - 1]?.header.number ?? segment.from - 1);
       const to = block === last ? Math.min(segment.to, number + longestRange) : number;
       const range = { from: Math.max(before + 1, number - longestRange + 1), to };
-      problems.push(...(await headerDifferences(block, true, ask)));
+      problems.push(...(await headerDifferences(block, ask)));
       problems.push(...(await logDifferences({ manifest, segment, range, block }, ask)));
     }
   }
@@ -145,11 +144,10 @@ type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unkno
 // Not every node returns them.
 const otherFields = ["size", "totalDifficulty"];
 
-/** What differs between a block and the node's: of its header, and of its transactions if they are wanted. */
-async function headerDifferences(block: ArchivedBlock, isWhole: boolean, ask: Ask): Promise<string[]> {
-  const { header, transactions } = block;
-  const params = [header.number, isWhole];
-  const theirs = ((await ask({ method: "eth_getBlockByNumber", params })) ?? {}) as NodeBlock;
+/** What differs between a block and the node's, of its header and its transactions. */
+async function headerDifferences({ header, transactions }: ArchivedBlock, ask: Ask): Promise<string[]> {
+  const body = { method: "eth_getBlockByNumber", params: [header.number, true] };
+  const theirs = ((await ask(body)) ?? {}) as NodeBlock;
   const name = `Block ${Number(header.number)}`;
   if (theirs["hash"] !== header.hash)
     return [`${name} is ${header.hash} in the archive, ${theirs["hash"] ?? "not there"} at the node.`];
@@ -158,11 +156,12 @@ async function headerDifferences(block: ArchivedBlock, isWhole: boolean, ask: As
     .filter(([field, value]) => !otherFields.includes(field) && !isSame(value, other[field] ?? value))
     .map(([field]) => `${name} has another ${field} in the archive than at the node.`);
   const sent = new Map(theirs.transactions?.map((one) => [Number(one["transactionIndex"]), one]));
-  for (const [index, hash, from, to] of isWhole ? transactions : []) {
+  for (const { transactionIndex, hash, from, to } of transactions) {
+    const index = Number(transactionIndex);
     const one = sent.get(index);
     if (!isSame(hash, one?.["hash"]) || !isSame(from, one?.["from"]) || !isSame(to, one?.["to"] ?? null))
       problems.push(
-        `Transaction ${index} of block ${Number(header.number)} is not the same in the archive and at the node.`,
+        `Transaction ${index} of ${name.toLowerCase()} is not the same in the archive and at the node.`,
       );
   }
   return problems;
@@ -179,15 +178,8 @@ async function logDifferences({ manifest, segment, range, block }: BlockPart, as
   for (const filter of filtersOf(manifest, segment)) {
     const query = queryOfFilter(manifest, filter, range);
     const own = logs.filter((log) => matches(log, query));
-    const theirs: RpcLog[] = [];
-    const addresses = query.addresses && [...query.addresses];
-    const topics = query.topics.map((one) => (one === undefined ? null : [...one]));
-    for (let i = 0; i < (addresses?.length ?? 1); i += mostAddresses) {
-      const address = addresses?.slice(i, i + mostAddresses);
-      const blocks = { fromBlock: toHex(range.from), toBlock: toHex(range.to) };
-      const params = [{ ...blocks, ...(address && { address }), topics }];
-      theirs.push(...((await ask({ method: "eth_getLogs", params })) as RpcLog[]));
-    }
+    const addresses = query.addresses === undefined ? null : [...query.addresses];
+    const theirs = await askLogs(ask, range, addresses, filter.topics);
     for (const { blockNumber, logIndex } of differingLogs(own, theirs))
       problems.push(
         `Log ${Number(logIndex)} of block ${Number(blockNumber)} is not the same in the archive and at the node.`,

@@ -36,17 +36,13 @@ export const openManifest = async (folder: string, chainId: number): Promise<Man
 
 /** The bytes of a file, whose hash is checked. Throws an ArchiveError if it is missing or another. */
 async function readFile(place: ArchivePlace, chainId: number, file: Listed): Promise<Buffer> {
+  const name = describe(chainId, file);
   const bytes = await readBytes(pathOf(place, chainId, fileName(file)), file.bytes);
-  const problem =
-    bytes === undefined
-      ? "is missing"
-      : bytes.length !== file.bytes
-        ? `has ${bytes.length} bytes, not ${file.bytes}: it is cut off`
-        : hashOf(bytes) === file.hash
-          ? undefined
-          : "does not match its hash";
-  if (bytes !== undefined && problem === undefined) return bytes;
-  throw new ArchiveError(`${describe(chainId, file)} ${problem}.`);
+  if (bytes === undefined) throw new ArchiveError(`${name} is missing.`);
+  if (bytes.length !== file.bytes)
+    throw new ArchiveError(`${name} has ${bytes.length} bytes, not ${file.bytes}: it is cut off.`);
+  if (hashOf(bytes) !== file.hash) throw new ArchiveError(`${name} does not match its hash.`);
+  return bytes;
 }
 
 const describe = (chainId: number, { hash, from, to }: Listed) =>

@@ -9,7 +9,7 @@ import type { RpcRequest } from "../rpc/nodes.ts";
 import { addFile, packLines, writeManifest } from "./folder.ts";
 import { createFront } from "./front.ts";
 import type { ArchiveFilter, Manifest } from "./manifest.ts";
-import { type ArchivedBlock, linesOf, readSegment } from "./segment.ts";
+import { type ArchivedBlock, readSegment } from "./segment.ts";
 
 const recording = recordingOf("linea");
 const { chainId } = recording;
@@ -195,8 +195,8 @@ test("receipts that do not have their root are refused", async () => {
   const { getLogs, folder, manifest } = await fronted([range]);
   const [segment] = manifest.segments as [Manifest["segments"][number]];
   const blocks = await readSegment(folder, chainId, segment);
-  for (const { logs: ofBlock } of blocks) for (const log of ofBlock) log[4] = "0x1234";
-  const file = packLines(linesOf(blocks));
+  for (const { logs: ofBlock } of blocks) for (const log of ofBlock) log.data = "0x1234";
+  const file = packLines(blocks);
   Object.assign(segment, file.listed);
   await addFile(folder, manifest, file);
   // One in twenty is drawn.

@@ -1,23 +1,14 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../log/json-log.ts";
 import type { Believe } from "../rpc/believed.ts";
-import {
-  type LogsFilter,
-  type LogsQuery,
-  limitSize,
-  matches,
-  queryOf,
-  type RpcLog,
-} from "../rpc/log-answers.ts";
-import { inRange, type LogsRequest, type RpcRequest, toHex } from "../rpc/nodes.ts";
+import { type Backend, urlsAs } from "../rpc/checked-rpc.ts";
+import { type LogsFilter, limitSize, queryOf, type RpcLog } from "../rpc/log-answers.ts";
+import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
 import { type ArchivePlace, nameOfPlace, readManifest } from "./folder.ts";
 import { believedOfArchive, levelOf, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
 import { createPaces } from "./pace.ts";
 import { requireProven } from "./proofs.ts";
-import { type ArchivedBlock, readSegment } from "./segment.ts";
-
-/** What Ponder creates from an entry of its list of RPC URLs. */
-type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
+import { type ArchivedBlock, readSegment, rpcLogs } from "./segment.ts";
 
 /** Which archive stands in front of a chain's RPC URLs, and who is told what the chain's archive covers. */
 export type FrontOptions = {
@@ -37,18 +28,13 @@ const entriesOfArchive = 150;
 /**
  * The list of RPC URLs that Ponder gets, with an archive in front: what it covers is not asked of the URLs. They are asked at
  * the rate at which `urls` would have been.
- * ponder: `map` is the call by which Ponder turns the entries into its clients.
  */
 export function archivedUrls(urls: string[], options: FrontOptions): string[] {
   const [first = ""] = urls;
-  const list = Array<string>(entriesOfArchive).fill(first);
-  const map = (toBackend: (url: string) => Backend) => {
-    const front = createFront(options, urls.map(toBackend));
-    const client = { hostname: new URL(first).hostname, request: front };
-    return Array.from({ length: entriesOfArchive }, () => client);
-  };
-  Object.defineProperty(list, "map", { value: map });
-  return list;
+  return urlsAs(Array(entriesOfArchive).fill(first), (toBackend) => {
+    const request = createFront(options, urls.map(toBackend));
+    return Array(entriesOfArchive).fill({ hostname: new URL(first).hostname, request });
+  });
 }
 
 type Ask = (body: RpcRequest) => Promise<unknown>;
@@ -142,23 +128,6 @@ async function logsOf(archive: OpenArchive, piece: Piece, request: LogsRequest):
   );
 }
 
-/** Logs of a block as a node returns them; all, or those that a query asks for. */
-export function rpcLogs({ header, transactions, logs }: ArchivedBlock, query?: LogsQuery): RpcLog[] {
-  return logs.flatMap(([index, sender, address, topics, data]) => {
-    if (query !== undefined && !matches({ address, topics }, query)) return [];
-    const [transactionIndex, transactionHash] = transactions[sender] ?? [0, ""];
-    return {
-      ...{ address, topics, data, blockNumber: header.number, blockHash: header.hash },
-      ...{
-        logIndex: toHex(index),
-        transactionHash,
-        transactionIndex: toHex(transactionIndex),
-        removed: false,
-      },
-    };
-  });
-}
-
 /** A block with the transactions of its logs, which the archive has answered before; else undefined. */
 async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   const isOwn = archive.answered.get(number) === "archive";
@@ -172,14 +141,11 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   const [{ header } = {}] = found;
   if (header === undefined) return undefined;
   const sent = found.flatMap(({ transactions }) => transactions);
-  const transactions = [...new Map(sent.map((one) => [one[0], one])).values()]
+  const { number: blockNumber, hash: blockHash } = header;
+  const transactions = [...new Map(sent.map((one) => [Number(one.transactionIndex), one]))]
     .sort(([a], [b]) => a - b)
-    .map(([index, hash, from, to]) => ({
-      ...{ hash, from, to, transactionIndex: toHex(index) },
-      ...{ blockNumber: header.number, blockHash: header.hash },
-      // ponder: sets the other fields that are missing.
-      gasPrice: "0x0",
-    }));
+    // ponder: sets the other fields that are missing.
+    .map(([, one]) => ({ ...one, blockNumber, blockHash, gasPrice: "0x0" }));
   return { ...header, transactions };
 }
 

@@ -1,16 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import { headerHash, receiptsRoot } from "../rpc/block-proofs.ts";
-import { isInBloom } from "../rpc/log-answers.ts";
+import { headerHash, provenLogs } from "../rpc/block-proofs.ts";
+import { type Header, isInBloom } from "../rpc/log-answers.ts";
 import { ArchiveError, type Proof, rootShare, type Segment } from "./manifest.ts";
-import type { ArchivedBlock } from "./segment.ts";
+import { type ArchivedBlock, rpcLogs } from "./segment.ts";
 
 type Proven = { proof: Proof } | { problem: string };
 
 /** What contradicts itself in a block, or how far the block is proven. */
 export function proofOf(block: ArchivedBlock): Proven {
   const proven = proofWithoutRoot(block);
-  const isWrong = block.receipts !== undefined && rootOf(block) !== block.header["receiptsRoot"];
-  if ("problem" in proven || !isWrong) return proven;
+  if ("problem" in proven || block.receipts === undefined || hasRoot(block)) return proven;
   const name = `block ${Number(block.header.number)}`;
   return {
     problem: `the receipts of ${name} do not have the root that its header names: a log is missing, changed or misplaced`,
@@ -21,13 +20,13 @@ export function proofOf(block: ArchivedBlock): Proven {
 function proofWithoutRoot({ header, logs, transactions, receipts }: ArchivedBlock): Proven {
   const name = `block ${Number(header.number)}`;
   let last = -1;
-  for (const [index, , address, topics] of logs) {
+  for (const log of logs) {
+    const index = Number(log.logIndex);
     if (index <= last) return { problem: `log ${index} of ${name} is repeated or out of order` };
-    if (!isInBloom(header, { address, topics }))
-      return { problem: `log ${index} of ${name} is not in the block's bloom` };
+    if (!isInBloom(header, log)) return { problem: `log ${index} of ${name} is not in the block's bloom` };
     last = index;
   }
-  const indexes = transactions.map(([index]) => index);
+  const indexes = transactions.map(({ transactionIndex }) => Number(transactionIndex));
   if (indexes.some((index, i) => i > 0 && index <= (indexes[i - 1] ?? 0)))
     return { problem: `the transactions of ${name} are out of order` };
   if (headerHash(header) !== header.hash) return { proof: "bloom" };
@@ -59,19 +58,14 @@ export function requireProven({ hash, proof }: Segment, blocks: readonly Archive
   );
 }
 
-// Undefined if the logs are not those of the receipts: the root covers neither their indexes nor the places of their transactions.
-function rootOf({ receipts = [], transactions, logs }: ArchivedBlock): string | undefined {
-  const ofReceipt = Map.groupBy(logs, ([, sender]) => sender);
-  const isWhole =
-    logs.every(([index, sender], i) => index === i && sender >= (logs[i - 1]?.[1] ?? 0)) &&
-    transactions.length === receipts.length &&
-    transactions.every(([index], i) => index === i) &&
-    receipts.every(([, , , logCount], index) => logCount === (ofReceipt.get(index)?.length ?? 0));
-  if (!isWhole) return undefined;
-  return receiptsRoot(
-    receipts.map(([type, statusOrRoot, cumulativeGasUsed], index) => ({
-      ...{ type, statusOrRoot, cumulativeGasUsed },
-      logs: (ofReceipt.get(index) ?? []).map(([, , address, topics, data]) => ({ address, topics, data })),
-    })),
-  );
+// Whether logs and transactions are exactly those of receipts that have the root.
+function hasRoot(block: ArchivedBlock): boolean {
+  const { header, transactions, receipts = [] } = block;
+  const logs = Map.groupBy(rpcLogs(block), ({ transactionIndex }) => Number(transactionIndex));
+  const whole = receipts.map((receipt, index) => ({
+    ...{ ...receipt, transactionHash: transactions[index]?.hash, logs: logs.get(index) ?? [] },
+  }));
+  const hashes = transactions.map(({ hash }) => hash);
+  const proven = provenLogs(whole, { ...header, transactions: hashes } as unknown as Header);
+  return proven?.length === block.logs.length && hashes.length === receipts.length;
 }

@@ -5,7 +5,7 @@ import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { addFile, openManifest, packLines } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, lacksOf, limits, type Manifest } from "./manifest.ts";
 import { countProofs, proofOf } from "./proofs.ts";
-import { type ArchivedBlock, keptHeader, linesOf } from "./segment.ts";
+import { type ArchivedBlock, keptHeader } from "./segment.ts";
 
 /** A contract that deploys others: how to read a contract's address from its log. */
 export type FactoryFilter = { filter: ArchiveFilter; childOf: (log: RpcLog) => string | undefined };
@@ -89,7 +89,7 @@ export async function addSegment(
   manifest: Manifest,
   { from, to, filters, blocks }: Part & { blocks: readonly ArchivedBlock[] },
 ): Promise<number> {
-  const file = packLines(linesOf(blocks));
+  const file = packLines(blocks);
   if (file.listed.unpacked > limits.small / 2 && blocks.length > 1) {
     const [first, rest] = [blocks.slice(0, blocks.length / 2), blocks.slice(blocks.length / 2)];
     const end = Number(first.at(-1)?.header.number);
@@ -149,36 +149,42 @@ async function logsOf(
   manifest: Manifest,
   { from, to, filters }: Part,
 ): Promise<RpcLog[]> {
-  const request = async (address: string[] | null, topics: string[] | null) => {
-    const blocks = { fromBlock: toHex(from), toBlock: toHex(to) };
-    const filter = { ...blocks, ...(address && { address }), ...(topics && { topics: [topics] }) };
-    const send = () => ask({ method: "eth_getLogs", params: [filter] });
-    return (await (from === to ? retried(send) : send())) as RpcLog[];
-  };
+  const send = from === to ? (body: RpcRequest) => retried(() => ask(body)) : ask;
   const found: RpcLog[] = [];
   for (const { addresses, topics } of filters) {
-    if (addresses === null || Array.isArray(addresses)) {
-      found.push(...(await request(addresses, topics)));
-      continue;
+    let contracts = addresses;
+    if (contracts !== null && !Array.isArray(contracts)) {
+      const key = factoryKey(contracts);
+      const factory = factories.find(
+        ({ filter: { addresses: of } }) => of !== null && !Array.isArray(of) && factoryKey(of) === key,
+      );
+      const deployed = await askLogs(send, { from, to }, [contracts.factory], [contracts.event]);
+      const fresh = deployed.flatMap((log) => factory?.childOf(log) ?? []);
+      contracts = [...new Set([...(manifest.children[key] ?? []), ...fresh])];
+      manifest.children[key] = contracts;
     }
-    const key = factoryKey(addresses);
-    const factory = factories.find(
-      ({ filter: { addresses: of } }) => of !== null && !Array.isArray(of) && factoryKey(of) === key,
-    );
-    const deployed = await request([addresses.factory], [addresses.event]);
-    const children = [
-      ...new Set([
-        ...(manifest.children[key] ?? []),
-        ...deployed.flatMap((log) => factory?.childOf(log) ?? []),
-      ]),
-    ];
-    manifest.children[key] = children;
-    for (let i = 0; i < children.length; i += mostAddresses)
-      found.push(...(await request(children.slice(i, i + mostAddresses), topics)));
+    found.push(...(await askLogs(send, { from, to }, contracts, topics)));
   }
   return [
     ...new Map(found.map((log) => [`${Number(log.blockNumber)} ${Number(log.logIndex)}`, log])).values(),
   ];
+}
+
+/** The logs of a range by contracts and events, `null` for all, in requests of at most 500 contracts. */
+export async function askLogs(
+  ask: RecordOptions["ask"],
+  { from, to }: BlockRange,
+  addresses: readonly string[] | null,
+  topics: readonly string[] | null,
+): Promise<RpcLog[]> {
+  const found: RpcLog[] = [];
+  for (let i = 0; i < (addresses?.length ?? 1); i += mostAddresses) {
+    const address = addresses?.slice(i, i + mostAddresses);
+    const blocks = { fromBlock: toHex(from), toBlock: toHex(to) };
+    const filter = { ...blocks, ...(address && { address }), ...(topics && { topics: [topics] }) };
+    for (const log of (await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[]) found.push(log);
+  }
+  return found;
 }
 
 type FullBlock = Record<string, unknown> & { hash: string; transactions: Record<string, string>[] };
@@ -203,8 +209,9 @@ export function wholeBlock(full: FullBlock, receipts: readonly Receipt[]): Archi
   const logs = receipts.flatMap((receipt) => receipt.logs);
   return {
     ...archivedBlock(full, logs, () => true),
-    receipts: receipts.map(({ type = "0x0", status, root, cumulativeGasUsed = "", logs: { length } }) => {
-      return [type, status ?? root ?? "", cumulativeGasUsed, length];
+    receipts: receipts.map(({ type, status, root, cumulativeGasUsed = "", ...more }) => {
+      const { depositNonce, depositReceiptVersion } = more;
+      return { type, status, root, cumulativeGasUsed, depositNonce, depositReceiptVersion };
     }),
   };
 }
@@ -218,18 +225,22 @@ export function archivedBlock(
   const senders = new Set(logs.map(({ transactionHash }) => transactionHash));
   const transactions = full.transactions
     .filter((one) => isKept?.() ?? senders.has(one["hash"] ?? ""))
-    .map(({ transactionIndex, hash = "", from = "", to }) => {
-      return [Number(transactionIndex), hash, from, to ?? null] as ArchivedBlock["transactions"][number];
-    })
-    .sort(([a], [b]) => a - b);
-  const indexes = new Map(transactions.map(([, hash], index) => [hash, index]));
-  const kept = logs.map((log): ArchivedBlock["logs"][number] => {
-    const index = indexes.get(log.transactionHash);
-    if (index === undefined || log.blockHash !== full.hash)
-      throw new ArchiveError(
-        `Log ${Number(log.logIndex)} is not of block ${Number(full["number"])} with hash ${full.hash}.`,
-      );
-    return [Number(log.logIndex), index, log.address, log.topics, log.data];
-  });
-  return { header: keptHeader(full), transactions, logs: kept.sort(([a], [b]) => a - b) };
+    .map(({ transactionIndex = "", hash = "", from = "", to }) => {
+      return { transactionIndex, hash, from, to: to ?? null };
+    });
+  const hashes = new Set(transactions.map(({ hash }) => hash));
+  const strange = logs.find((log) => log.blockHash !== full.hash || !hashes.has(log.transactionHash));
+  if (strange !== undefined)
+    throw new ArchiveError(
+      `Log ${Number(strange.logIndex)} is not of block ${Number(full["number"])} with hash ${full.hash}.`,
+    );
+  return {
+    header: keptHeader(full),
+    transactions: transactions.sort((a, b) => Number(a.transactionIndex) - Number(b.transactionIndex)),
+    logs: logs
+      .map(({ logIndex, transactionIndex, transactionHash, address, topics, data }) => {
+        return { logIndex, transactionIndex, transactionHash, address, topics, data };
+      })
+      .sort((a, b) => Number(a.logIndex) - Number(b.logIndex)),
+  };
 }

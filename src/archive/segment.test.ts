@@ -4,10 +4,10 @@ import { recordedBlocks } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { packLines, unpackLines } from "./folder.ts";
 import { proofOf } from "./proofs.ts";
-import { type ArchivedBlock, blockOf, keptHeader, linesOf } from "./segment.ts";
+import { type ArchivedBlock, blockOf, keptHeader } from "./segment.ts";
 
 const blocks = recordedBlocks(recordingOf("linea"));
-const packed = (some: readonly ArchivedBlock[]) => packLines(linesOf(some));
+const packed = (some: readonly ArchivedBlock[]) => packLines(some);
 type Packed = ReturnType<typeof packed>;
 const unpacked = ({ content, listed }: Packed) => unpackLines(content, listed.unpacked, blockOf);
 
@@ -43,9 +43,13 @@ test.each([
   ["is a header of objects", bomb(`"x":[${"{},".repeat(1_000_000)}0]`), noBlock],
   ["is a header of names", bomb(keysOf(100_000)), noBlock],
   ["is a header in a header", bomb('"a":{'.repeat(200_000)), noBlock],
-  ["has lists for logs", as(`[{},[],[${"[],".repeat(1_000_000)}[]]]`), noBlock],
+  [
+    "has lists for logs",
+    as(`{"header":{},"transactions":[],"logs":[${"[],".repeat(1_000_000)}[]]}`),
+    noBlock,
+  ],
   ["is lines without text", as("\n".repeat(5_000_000)), noBlock],
-  ["has a line that is no block", as('[{"number":"0x1"},[],[]]'), noBlock],
+  ["has a line that is no block", as('{"header":{"number":"0x1"},"transactions":[],"logs":[]}'), noBlock],
   ["has a line of 32 MiB", as(`"${"x".repeat(32 * 1024 * 1024)}"`), noBlock],
 ])("a segment that %s is refused", (_, segment, problem) => {
   expect(() => unpacked(segment)).toThrow(problem);
@@ -53,7 +57,7 @@ test.each([
 
 function bomb(fields: string) {
   const text = JSON.stringify(blocks[0]?.header).slice(0, -1);
-  return as(`[${text},${fields}},[],[]]`);
+  return as(`{"header":${text},${fields}},"transactions":[],"logs":[]}`);
 }
 
 function keysOf(count: number) {
@@ -62,53 +66,41 @@ function keysOf(count: number) {
 
 function changed({ address, data }: { address?: string; data?: string }) {
   const block = blocks.find(({ logs }) => logs.length > 0) as ArchivedBlock;
-  const [[index, sender, of, topics, bytes]] = block.logs as [ArchivedBlock["logs"][number]];
-  return packed([{ ...block, logs: [[index, sender, address ?? of, topics, data ?? bytes]] }]);
+  const [log] = block.logs as [ArchivedBlock["logs"][number]];
+  return packed([{ ...block, logs: [{ ...log, address: address ?? log.address, data: data ?? log.data }] }]);
 }
 
-const [whole] = blocks.filter(({ logs }) => logs.length > 3 && logs.at(-1)?.[1] !== 0) as [ArchivedBlock];
-const [log] = whole.logs as [ArchivedBlock["logs"][number]];
+const [whole] = blocks.filter(({ transactions, logs }) => logs.length > 3 && transactions.length > 1) as [
+  ArchivedBlock,
+];
+const [first, second, ...rest] = whole.logs as [ArchivedBlock["logs"][number], ArchivedBlock["logs"][number]];
+const last = whole.transactions.at(-1)!;
+const withFirst = (change: Partial<typeof first>) => ({
+  ...whole,
+  logs: [{ ...first, ...change }, second, ...rest],
+});
 
 test.each([
-  ["a log is missing", { ...whole, logs: whole.logs.slice(1) }, "do not have the root"],
-  [
-    "a log is missing and its receipt says so",
-    {
-      ...whole,
-      logs: whole.logs.slice(1),
-      receipts: whole.receipts?.map((one, i) => (i === log[1] ? [one[0], one[1], one[2], one[3] - 1] : one)),
-    },
-    "do not have the root",
-  ],
-  [
-    "a log has other data",
-    { ...whole, logs: [[...log.slice(0, 4), "0x00"], ...whole.logs.slice(1)] },
-    "do not have the root",
-  ],
-  [
-    "two logs changed places",
-    { ...whole, logs: [whole.logs[1], log, ...whole.logs.slice(2)] },
-    "out of order",
-  ],
+  ["a log is missing", { ...whole, logs: [second, ...rest] }, "do not have the root"],
+  ["the last log is missing", { ...whole, logs: whole.logs.slice(0, -1) }, "do not have the root"],
+  ["a log has other data", withFirst({ data: "0x00" }), "do not have the root"],
+  ["two logs changed places", { ...whole, logs: [second, first, ...rest] }, "out of order"],
   [
     "a log is of another transaction",
-    {
-      ...whole,
-      logs: [
-        ...whole.logs.slice(0, -1),
-        [...whole.logs.at(-1)!.slice(0, 1), 0, ...whole.logs.at(-1)!.slice(2)],
-      ],
-    },
+    withFirst({ transactionIndex: last.transactionIndex, transactionHash: last.hash }),
     "do not have the root",
   ],
   [
     "logs have other indexes",
-    { ...whole, logs: whole.logs.map(([index, ...rest]) => [index + 1, ...rest]) },
+    {
+      ...whole,
+      logs: whole.logs.map((log) => ({ ...log, logIndex: `0x${(Number(log.logIndex) + 1).toString(16)}` })),
+    },
     "do not have the root",
   ],
   [
     "a log is of another contract",
-    { ...whole, logs: [[log[0], log[1], `0x${"77".repeat(20)}`, log[3], log[4]], ...whole.logs.slice(1)] },
+    withFirst({ address: `0x${"77".repeat(20)}` }),
     "not in the block's bloom",
   ],
 ])("that %s is found", (_, block, problem) => {

@@ -1,5 +1,6 @@
 import { z } from "zod/v4";
 import { headerFields } from "../rpc/block-proofs.ts";
+import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type ArchivePlace, parsedJson, readLines } from "./folder.ts";
 import { ArchiveError, type Segment } from "./manifest.ts";
 
@@ -8,29 +9,35 @@ const hex = z.string().regex(hexPattern);
 const bytes = z.string().regex(/^0x([0-9a-f]{2})*$/i);
 const address = z.string().regex(/^0x[0-9a-f]{40}$/i);
 const hash = z.string().regex(/^0x[0-9a-f]{64}$/i);
-const count = z.number().int().min(0);
+const quantity = z.string().regex(/^0x[0-9a-f]{1,13}$/i);
 
-/** Index, hash, sender and recipient. */
-const transaction = z.tuple([count, hash, address, address.nullable()]);
-
-/** Index in the block, that of its transaction in the block's list, contract, topics and data. */
-const log = z.tuple([count, count, address, z.array(hash).max(4), bytes]);
-
-/** Type, status or root, cumulative gas, and how many logs follow those of the receipts before it. */
-const receipt = z.tuple([hex, hex, hex, count]);
-
-const header = z.looseObject({
-  number: z.string().regex(/^0x[0-9a-f]{1,13}$/i),
-  ...{ hash, parentHash: hash, logsBloom: hex },
+const block = z.object({
+  header: z.looseObject({ number: quantity, hash, parentHash: hash, logsBloom: hex }),
+  transactions: z.array(
+    z.object({ transactionIndex: quantity, hash, from: address, to: address.nullable() }),
+  ),
+  logs: z.array(
+    z.object({
+      ...{ logIndex: quantity, transactionIndex: quantity, transactionHash: hash },
+      ...{ address, topics: z.array(hash).max(4), data: bytes },
+    }),
+  ),
+  receipts: z
+    .array(
+      z.object({
+        ...{ type: hex.optional(), status: hex.optional(), root: hex.optional(), cumulativeGasUsed: hex },
+        ...{ depositNonce: hex.optional(), depositReceiptVersion: hex.optional() },
+      }),
+    )
+    .optional(),
 });
-const block = z.tuple([header, z.array(transaction), z.array(log), z.array(receipt).optional()]);
 
-/** A block: the fields of its header that archives keep, and of its content what was asked for; all of it if `receipts` are there. */
-export type ArchivedBlock = {
+/**
+ * A block in the words of JSON-RPC: the fields of its header that archives keep, and of its content what was asked for; all of it if
+ * `receipts` are there, whose logs are those of the block.
+ */
+export type ArchivedBlock = Omit<z.infer<typeof block>, "header"> & {
   header: Record<"number" | "hash" | "parentHash" | "logsBloom", string> & Record<string, string>;
-  transactions: z.infer<typeof transaction>[];
-  logs: z.infer<typeof log>[];
-  receipts?: z.infer<typeof receipt>[] | undefined;
 };
 
 /** The fields of a header that archives keep: what a block's hash covers, and what Ponder stores beyond it. */
@@ -43,11 +50,13 @@ export function keptHeader(block: Record<string, unknown>): ArchivedBlock["heade
   return Object.fromEntries(kept) as ArchivedBlock["header"];
 }
 
-/** The lines of a segment of blocks. */
-export const linesOf = (blocks: readonly ArchivedBlock[]): unknown[][] =>
-  blocks.map(({ header, transactions, logs, receipts }) =>
-    receipts === undefined ? [header, transactions, logs] : [header, transactions, logs, receipts],
-  );
+/** Logs of a block as a node returns them; all, or those that a query asks for. */
+export function rpcLogs({ header, logs }: ArchivedBlock, query?: LogsQuery): RpcLog[] {
+  const wanted = query === undefined ? logs : logs.filter((log) => matches(log, query));
+  return wanted.map((log) => ({
+    ...{ ...log, blockNumber: header.number, blockHash: header.hash, removed: false },
+  }));
+}
 
 /** The blocks of a segment. Throws an ArchiveError if they are not those that the manifest lists. */
 export async function readSegment(
@@ -75,12 +84,13 @@ export async function readSegment(
 export function blockOf(line: string): ArchivedBlock | undefined {
   const parsed = block.safeParse(isLean(line) ? parsedJson(line) : undefined);
   if (!parsed.success) return undefined;
-  const [given, transactions, logs, receipts] = parsed.data;
-  const isPlaced = logs.every(([, sender]) => sender < transactions.length);
-  return isPlaced ? { header: keptHeader(given), transactions, logs, receipts } : undefined;
+  const { header, transactions, logs } = parsed.data;
+  const senders = new Map(transactions.map(({ transactionIndex, hash }) => [Number(transactionIndex), hash]));
+  const isSent = logs.every((log) => senders.get(Number(log.transactionIndex)) === log.transactionHash);
+  return isSent ? { ...parsed.data, header: keptHeader(header) } : undefined;
 }
 
-// A text of lists alone takes forty times its size when it is parsed. No list of a block is shorter than twenty characters.
+// A text of lists alone takes forty times its size when it is parsed. A block has one list and one name in twenty characters at most.
 function isLean(line: string): boolean {
   let [lists, keys] = [0, 0];
   for (let i = 0; i < line.length; i++) {
@@ -88,8 +98,7 @@ function isLean(line: string): boolean {
     if (code === bracket || code === brace) lists += 1;
     else if (code === colon) keys += 1;
   }
-  return lists <= 50 + line.length / 20 && keys <= mostKeys;
+  return lists <= 50 + line.length / 20 && keys <= 200 + line.length / 20;
 }
 
 const [bracket, brace, colon] = [91, 123, 58];
-const mostKeys = 200;

@@ -20,42 +20,40 @@ import { requireNearBlock, requireSameChain } from "./same-chain.ts";
 import { recheckUnverified } from "./unverified.ts";
 
 /** What Ponder creates from an entry of its list of RPC URLs. */
-type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
+export type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
+
+/** A list of RPC URLs from which Ponder gets other clients. ponder: `map` is the call by which it turns the entries into them. */
+export function urlsAs(
+  list: string[],
+  clientsOf: (toBackend: (url: string) => Backend) => Backend[],
+): string[] {
+  return Object.defineProperty(list, "map", { value: clientsOf });
+}
 
 /**
  * The URLs as Ponder's `rpc` option, with every answer checked before Ponder sees it. Ponder keeps its rate limit, retries
  * and choice of URL for each entry.
- * ponder: a transport of our own would get 20 requests a second for all URLs together. `map` is the call by which Ponder
- * turns the entries into its clients.
+ * ponder: a transport of our own would get 20 requests a second for all URLs together.
  */
 export function checkedUrls(urls: readonly string[], options: NodesOptions): string[] {
-  const list = [...urls];
-  const map = (toBackend: (url: string) => Backend) => checkedBackends(urls, toBackend, options);
-  Object.defineProperty(list, "map", { value: map });
-  return list;
-}
-
-function checkedBackends(
-  urls: readonly string[],
-  toBackend: (url: string) => Backend,
-  options: NodesOptions,
-): Backend[] {
-  const byUrl = new Map<string, Node>();
-  const watched = watchOutages(options);
-  const nodes = urls.map((url) => {
-    const { hostname, request } = hasCredentials(url) ? backendWithCredentials(url) : toBackend(url);
-    const node = byUrl.get(url) ?? newNode(hostname, watched(url, hostname, request));
-    byUrl.set(url, node);
-    return node;
+  return urlsAs([...urls], (toBackend) => {
+    const byUrl = new Map<string, Node>();
+    const watched = watchOutages(options);
+    const nodes = urls.map((url) => {
+      const { hostname, request } = hasCredentials(url) ? backendWithCredentials(url) : toBackend(url);
+      const node = byUrl.get(url) ?? newNode(hostname, watched(url, hostname, request));
+      byUrl.set(url, node);
+      return node;
+    });
+    const all = newNodes(options, [...byUrl.values()]);
+    const { crossCheckShare, isPublic } = options;
+    const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
+    options.believe(believedOfUrls(byUrl.size, crossCheckShare), isWarning ? "warn" : "info");
+    return nodes.map((node) => ({
+      hostname: node.host,
+      request: (body) => checkedRequest(all, inPlaceOf(all, node), body),
+    }));
   });
-  const all = newNodes(options, [...byUrl.values()]);
-  const { crossCheckShare, isPublic } = options;
-  const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
-  options.believe(believedOfUrls(byUrl.size, crossCheckShare), isWarning ? "warn" : "info");
-  return nodes.map((node) => ({
-    hostname: node.host,
-    request: (body) => checkedRequest(all, inPlaceOf(all, node), body),
-  }));
 }
 
 async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {

@@ -33,13 +33,8 @@ export type LogsQuery = {
 };
 
 /** The query of a filter; undefined if its bounds are tags, so that its range is not known. */
-export function queryOf({
-  address,
-  topics,
-  fromBlock,
-  toBlock,
-  blockHash,
-}: LogsFilter): LogsQuery | undefined {
+export function queryOf(filter: LogsFilter): LogsQuery | undefined {
+  const { address, topics, fromBlock, toBlock, blockHash } = filter;
   const [from, to] = blockHash === undefined ? [Number(fromBlock), Number(toBlock)] : [0, Infinity];
   if (Number.isNaN(from) || Number.isNaN(to)) return undefined;
   return { from, to, blockHash, addresses: setOf(address), topics: (topics ?? []).map(setOf) };
@@ -202,11 +197,9 @@ export function mayHaveMore(
   { addresses, topics }: LogsQuery,
 ): boolean {
   const events = [...(topics[0] ?? [])];
+  const isSilent = (address: string) => !logs.some((log) => log.address.toLowerCase() === address);
   if (addresses !== undefined) {
-    const silent = [...addresses].filter(
-      (address) => !logs.some((log) => log.address.toLowerCase() === address),
-    );
-    const mayEmit = silent.some((address) => mayContain(bloom, address));
+    const mayEmit = [...addresses].some((address) => mayContain(bloom, address) && isSilent(address));
     return mayEmit && (events.length === 0 || events.some((topic) => mayContain(bloom, topic)));
   }
   return events.some((topic) => mayContain(bloom, topic) && !logs.some((log) => log.topics[0] === topic));
@@ -228,29 +221,22 @@ export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): st
   return `0x${bloom.toString("hex")}`;
 }
 
+const headerTexts = ["number", "hash", "parentHash", "timestamp", "logsBloom", "receiptsRoot"] as const;
+
 /** What the checks read of a block; its transactions are their hashes. */
-export type Header = {
-  number: string;
-  hash: string;
-  parentHash: string;
-  timestamp: string;
-  logsBloom: string;
-  receiptsRoot: string;
-  transactions: string[];
-};
+export type Header = Record<(typeof headerTexts)[number], string> & { transactions: string[] };
 
 /** What the checks read of a block; undefined for an answer that is not one, which Ponder refuses. */
 export function headerIn(answer: unknown): Header | undefined {
-  if (typeof answer !== "object" || answer === null) return undefined;
-  const { number, hash, parentHash, timestamp, logsBloom, receiptsRoot, transactions } =
-    answer as Partial<Header>;
-  const texts = { number, hash, parentHash, timestamp, logsBloom, receiptsRoot };
-  const isHeader = Object.values(texts).every((text) => typeof text === "string");
+  const { transactions, ...fields } = Object(answer) as Record<string, unknown>;
+  const isHeader = headerTexts.every((field) => typeof fields[field] === "string");
   if (!isHeader || !Array.isArray(transactions)) return undefined;
-  const hashes = (transactions as (string | { hash: string })[]).map((one) =>
-    typeof one === "string" ? one : one?.hash,
-  );
-  return { ...texts, transactions: hashes } as Header;
+  return {
+    ...(Object.fromEntries(headerTexts.map((field) => [field, fields[field]])) as Header),
+    transactions: (transactions as (string | { hash: string })[]).map((one) =>
+      typeof one === "string" ? one : one?.hash,
+    ),
+  };
 }
 
 /** Whether the header's bloom has the contract and all topics of a log: else the block has no such log. */
