@@ -1,5 +1,6 @@
 import { cachedChildren, cachedFilters, cachedLogs } from "../operations/cached-logs.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
+import { headerQuantities } from "../rpc/block-proofs.ts";
 import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, toHex } from "../rpc/nodes.ts";
 import { openManifest } from "./folder.ts";
@@ -127,9 +128,7 @@ async function blocksOf(run: Statement, chainId: number, part: CachedPart): Prom
 
 type Row = Record<string, unknown>;
 
-const quantities = new Set(
-  "number timestamp gasUsed gasLimit baseFeePerGas size difficulty totalDifficulty".split(" "),
-);
+const quantities = new Set([...headerQuantities, "size", "totalDifficulty"]);
 
 /** A header by a row of Ponder's cache, whose columns are the fields of a header in snake case, quantities as numbers. */
 function headerOf(row: Row): ArchivedBlock["header"] {

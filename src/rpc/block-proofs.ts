@@ -4,46 +4,40 @@ import { bloomOf, type Header, type RpcLog } from "./log-answers.ts";
 
 // What a block proves of itself: its hash covers its header, which names the root of its receipts.
 
+const words = (text: string) => text.split(" ");
 // Ethereum yellow paper, 4.4.1, then what later forks added, in their order.
-const firstFields = [
-  "parentHash sha3Uncles miner stateRoot transactionsRoot receiptsRoot logsBloom".split(" "),
-  "difficulty number gasLimit gasUsed timestamp".split(" "),
-  "extraData mixHash nonce".split(" "),
-] as const;
-const laterFields = [
-  ["baseFeePerGas", "quantity"],
-  ["withdrawalsRoot", "bytes"],
-  ["blobGasUsed", "quantity"],
-  ["excessBlobGas", "quantity"],
-  ["parentBeaconBlockRoot", "bytes"],
-  ["requestsHash", "bytes"],
-] as const;
+const firstFields = words(
+  "parentHash sha3Uncles miner stateRoot transactionsRoot receiptsRoot logsBloom difficulty number gasLimit gasUsed timestamp extraData mixHash nonce",
+);
+const laterFields = words(
+  "baseFeePerGas withdrawalsRoot blobGasUsed excessBlobGas parentBeaconBlockRoot requestsHash",
+);
 
 /** The fields of a header that the hash of its block covers. */
-export const headerFields: readonly string[] = [
-  ...firstFields.flat(),
-  ...laterFields.map(([field]) => field),
-];
+export const headerFields: readonly string[] = [...firstFields, ...laterFields];
+
+/** Those that are numbers. */
+export const headerQuantities: ReadonlySet<string> = new Set(
+  words("difficulty number gasLimit gasUsed timestamp baseFeePerGas blobGasUsed excessBlobGas"),
+);
 
 /**
  * The hash of a block, from its header as a node gives it; undefined if the header lacks a field. Where a header names another hash,
  * one or two fields that are not known here are tried at its end: that is where forks put theirs.
  */
 export function headerHash(header: Record<string, unknown>): string | undefined {
-  const [bytes, quantities, rest] = firstFields;
-  const text = (field: string) => (typeof header[field] === "string" ? (header[field] as Hex) : undefined);
-  const quantity = (field: string) => quantityOf(text(field));
-  const later = laterFields.flatMap(([field, kind]) =>
-    text(field) === undefined ? [] : [kind === "quantity" ? quantity(field) : text(field)],
-  );
-  const items = [...bytes.map(text), ...quantities.map(quantity), ...rest.map(text), ...later];
-  if (items.includes(undefined)) return undefined;
-  const hash = hashOf(items as Hex[]);
+  if (firstFields.some((field) => typeof header[field] !== "string")) return undefined;
+  const items = headerFields.flatMap((field) => {
+    const value = header[field] as Hex | undefined;
+    if (typeof value !== "string") return [];
+    return headerQuantities.has(field) ? quantityOf(value) : value;
+  });
+  const hash = hashOf(items);
   if (hash === header["hash"]) return hash;
   const unknown = unknownFields(header);
   const pairs = unknown.flatMap((one) => unknown.map((next) => [...new Set([one, next])]));
-  const named = pairs.find((ending) => hashOf([...(items as Hex[]), ...ending]) === header["hash"]);
-  return named === undefined ? hash : (header["hash"] as string);
+  const isNamed = pairs.some((ending) => hashOf([...items, ...ending]) === header["hash"]);
+  return isNamed ? (header["hash"] as string) : hash;
 }
 
 const hashOf = (items: readonly Hex[]) => keccak256(bytesOf(toRlp(items)));
@@ -59,15 +53,14 @@ function unknownFields(header: Record<string, unknown>): Hex[] {
   return Object.entries(header)
     .flatMap(([field, value]) =>
       typeof value === "string" && /^0x[0-9a-f]*$/.test(value) && !knownFields.has(field)
-        ? [value.length >= 42 ? (value as Hex) : (quantityOf(value as Hex) ?? "0x")]
+        ? [value.length >= 42 ? (value as Hex) : quantityOf(value)]
         : [],
     )
     .slice(0, mostUnknown);
 }
 
 /** A number as RLP holds it: without leading zeros, zero as nothing. */
-function quantityOf(text: Hex | undefined): Hex | undefined {
-  if (text === undefined) return undefined;
+function quantityOf(text: string): Hex {
   const digits = text.slice(2).replace(/^0+/, "");
   return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`;
 }
@@ -92,7 +85,7 @@ export type ProvenReceipt = {
 /** The `receiptsRoot` of the block that has exactly these receipts, in order. */
 export function receiptsRoot(receipts: readonly ProvenReceipt[]): Hex {
   const leaves = receipts.map((receipt, index) => ({
-    path: toRlp(quantityOf(`0x${index.toString(16)}`) ?? "0x").slice(2),
+    path: toRlp(quantityOf(`0x${index.toString(16)}`)).slice(2),
     value: encodeReceipt(receipt),
   }));
   return keccak256(bytesOf(toRlp(nodeOf(leaves))));
@@ -103,16 +96,14 @@ const arbitrumLegacy = 0x78;
 
 function encodeReceipt(receipt: ProvenReceipt): Hex {
   const { type, statusOrRoot, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion } = receipt;
-  const status = statusOrRoot.length === 66 ? (statusOrRoot as Hex) : quantityOf(statusOrRoot as Hex);
+  const status = statusOrRoot.length === 66 ? (statusOrRoot as Hex) : quantityOf(statusOrRoot);
   const items = logs.map(({ address, topics, data }) => [address, topics, data] as [Hex, Hex[], Hex]);
-  const gas = quantityOf(cumulativeGasUsed as Hex);
   const deposit = depositReceiptVersion === undefined ? [] : [depositNonce ?? "0x0", depositReceiptVersion];
-  const numbers = deposit.map((number) => quantityOf(number as Hex) ?? "0x");
-  const body = toRlp([status ?? "0x", gas ?? "0x", bloomOf(logs) as Hex, items, ...numbers]);
+  const gas = quantityOf(cumulativeGasUsed);
+  const body = toRlp([status, gas, bloomOf(logs) as Hex, items, ...deposit.map(quantityOf)]);
   const kind = Number(type);
-  return kind === 0 || kind === arbitrumLegacy
-    ? body
-    : `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
+  if (kind === 0 || kind === arbitrumLegacy) return body;
+  return `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
 }
 
 /** Root of the receipts of a block without transactions. */
