@@ -1,5 +1,3 @@
-import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/archive/recorded.ts";
 import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
@@ -134,17 +132,6 @@ test("other requests, and logs of one block by its hash, are the node's", async 
   await front({ method: "eth_chainId", params: [{}] });
   await front({ method: "eth_getLogs", params: [{ blockHash: logs[0]?.blockHash }] });
   expect(asked).toEqual(["eth_chainId", "logs NaN to NaN"]);
-});
-
-test("a segment with other bytes than its name says fails the request, with its blocks and chain", async () => {
-  const { getLogs, folder, manifest } = await fronted([{ from: 0, to: 158 }]);
-  const [{ hash = "", bytes = 0 } = {}] = manifest.segments;
-  writeFileSync(join(folder, String(chainId), `${hash}.seg`), Buffer.alloc(bytes, 1));
-  await expect(getLogs(0, 158)).rejects.toThrow(
-    `blocks 0 to 158 of chain ${chainId}) does not match its hash`,
-  );
-  rmSync(join(folder, String(chainId), `${hash}.seg`));
-  await expect(getLogs(0, 158)).rejects.toThrow("is missing");
 });
 
 test("without the chain in the archive all is the node's", async () => {
