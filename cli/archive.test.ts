@@ -33,11 +33,11 @@ test.each([
 
 describe("a check never claims more than was looked at", () => {
   const found: ArchiveCheck = {
-    ...{ segments: 2, blocks: 1_000, logs: 5_000, links: 0, results: 0, problems: [], suspects: [] },
+    ...{ segments: 2, blocks: 1_000, logs: 5_000, links: 0, results: 0, problems: [], lacking: [] },
     ...{
       proof: { bloom: 0, header: 1_000, receipts: 0 },
       compared: 0,
-      comparedSuspects: 0,
+      comparedLacking: 0,
     },
   };
   const verdict = (more: Partial<ArchiveCheck>, seed?: number) =>
@@ -45,7 +45,7 @@ describe("a check never claims more than was looked at", () => {
       .split("\n")
       .at(-1)
       ?.trim();
-  const suspects = Array.from({ length: 25 }, (_, i) => i);
+  const lacking = Array.from({ length: 25 }, (_, i) => i);
 
   test.each<[Partial<ArchiveCheck>, number | undefined, string]>([
     [
@@ -54,15 +54,15 @@ describe("a check never claims more than was looked at", () => {
       "It does not contradict itself. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.",
     ],
     [
-      { suspects },
+      { lacking },
       undefined,
       "It does not contradict itself, but 25 blocks may lack a log. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.",
     ],
     // 1 - 0.05^(1/300) = 0.994 %
     [{ compared: 300 }, 5, "No difference: with 95 % certainty fewer than 0.99 % of the blocks are changed."],
-    [{ compared: 1_000, suspects, comparedSuspects: 25 }, 5, "No block differs from the node's."],
+    [{ compared: 1_000, lacking, comparedLacking: 25 }, 5, "No block differs from the node's."],
     [
-      { compared: 20, suspects, comparedSuspects: 20 },
+      { compared: 20, lacking, comparedLacking: 20 },
       5,
       "No difference: with 95 % certainty fewer than 13.91 % of the blocks are changed. 5 blocks may lack a log: raise --samples.",
     ],

@@ -190,16 +190,16 @@ const shownProblems = 20;
 
 /** The findings of a check as text; `seed` if a node was asked. */
 export function reportOf(
-  { problems, suspects, proof, ...found }: ArchiveCheck,
+  { problems, lacking, proof, ...found }: ArchiveCheck,
   seed: number | undefined,
 ): string {
   const counts = Object.entries(proof).map(([level, count]) => `${level} ${format(count)}`);
   return [
     `${counted(found.logs, "log")} in ${counted(found.blocks, "block")} and ${counted(found.segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
     `  blocks by what proves them: ${counts.join(", ")}`,
-    ...(suspects.length > 0
+    ...(lacking.length > 0
       ? [
-          `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(suspects.length)}`,
+          `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(lacking.length)}`,
         ]
       : []),
     ...(found.results > 0 ? [`  results of calls, which nothing proves: ${format(found.results)}`] : []),
@@ -210,23 +210,23 @@ export function reportOf(
         ]),
     ...problems.slice(0, shownProblems).map((problem) => `  WRONG: ${problem}`),
     ...(problems.length > shownProblems ? [`  and ${problems.length - shownProblems} more`] : []),
-    `  ${verdictOf({ problems, suspects, ...found }, seed !== undefined)}`,
+    `  ${verdictOf({ problems, lacking, ...found }, seed !== undefined)}`,
   ].join("\n");
 }
 
 /** What a check shows, in words: no more than was looked at. */
 function verdictOf(found: Omit<ArchiveCheck, "proof">, isCompared: boolean): string {
-  const { problems, suspects, blocks, compared, comparedSuspects } = found;
-  const open = suspects.length - comparedSuspects;
-  const lacking = `${counted(open, "block")} may lack a log`;
+  const { problems, lacking, blocks, compared, comparedLacking } = found;
+  const open = lacking.length - comparedLacking;
+  const openText = `${counted(open, "block")} may lack a log`;
   if (problems.length > 0) return "This archive is wrong: fetch or record it again.";
   if (!isCompared)
-    return `It does not contradict itself${open > 0 ? `, but ${lacking}` : ""}. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.`;
+    return `It does not contradict itself${open > 0 ? `, but ${openText}` : ""}. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.`;
   const shown =
     compared === blocks
       ? "No block differs from the node's."
       : `No difference: with 95 % certainty fewer than ${mostWrong(compared)} % of the blocks are changed.`;
-  return open > 0 ? `${shown} ${lacking}: raise --samples.` : shown;
+  return open > 0 ? `${shown} ${openText}: raise --samples.` : shown;
 }
 
 async function recordOne(

@@ -38,7 +38,7 @@ test("a sound archive has its counts, and nothing is wrong", async () => {
     blocks: whole.length,
     logs: 1125,
     proof: { bloom: 0, header: 0, receipts: whole.length },
-    suspects: [],
+    lacking: [],
     problems: [],
   });
 });

@@ -17,11 +17,11 @@ const newCheck = (segments: number) => ({
   /** Blocks whose parent is there too, and was compared. */
   links: 0,
   /** Blocks whose bloom has a contract and event of which the archive has no log: chance, or a log is missing. */
-  suspects: [] as number[],
+  lacking: [] as number[],
   /** Results of calls, which nothing proves. */
   results: 0,
   /** Blocks at random that were compared with a node, and blocks that may lack a log. */
-  ...{ compared: 0, comparedSuspects: 0 },
+  ...{ compared: 0, comparedLacking: 0 },
   problems: [] as string[],
 });
 
@@ -91,7 +91,7 @@ function checkLogs(block: ArchivedBlock, queries: readonly LogsQuery[], found: A
   const number = Number(block.header.number);
   if (logs.some((log) => !queries.some((query) => matches(log, query))))
     found.problems.push(`Block ${number} has a log that its segment's filters do not name.`);
-  if (queries.some((query) => mayHaveMore(block.header.logsBloom, logs, query))) found.suspects.push(number);
+  if (queries.some((query) => mayHaveMore(block.header.logsBloom, logs, query))) found.lacking.push(number);
 }
 
 const filtersOf = ({ filters }: Manifest, segment: Segment) =>
@@ -115,9 +115,9 @@ type Compared = Pick<CheckOptions, "place" | "manifest"> & {
  */
 export async function compareWithNode(options: Compared): Promise<void> {
   const { place, manifest, found, samples, random, ask } = options;
-  const { suspects, problems } = found;
-  const suspected = new Set(suspects.slice(0, samples));
-  found.comparedSuspects = suspected.size;
+  const { lacking, problems } = found;
+  const chosen = new Set(lacking.slice(0, samples));
+  found.comparedLacking = chosen.size;
   const all = manifest.segments.reduce((sum, { blocks }) => sum + blocks, 0);
   for (const segment of manifest.segments) {
     // What cannot be read is a problem already.
@@ -128,7 +128,7 @@ export async function compareWithNode(options: Compared): Promise<void> {
       const number = Number(block.header.number);
       const isDrawn = random() * all < samples;
       if (isDrawn) found.compared += 1;
-      else if (!suspected.has(number)) continue;
+      else if (!chosen.has(number)) continue;
       const before = Number(blocks[i - 1]?.header.number ?? segment.from - 1);
       const to = block === last ? Math.min(segment.to, number + longestRange) : number;
       const range = { from: Math.max(before + 1, number - longestRange + 1), to };

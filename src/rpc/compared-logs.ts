@@ -281,11 +281,11 @@ async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Com
   if (liar) throw missingLogs(nodes, liar.node, { block: number, truth: "its bloom", isFinal: true });
   const isSampled =
     nodes.crossCheckShare > 0 && (nodes.sampled++ < alwaysSampled || nodes.random() < nodes.crossCheckShare);
-  const isSuspicious = ({ node, selection, byBlock }: ServedRange) =>
+  const mayBeWrong = ({ node, selection, byBlock }: ServedRange) =>
     node.hasLied ||
     mayBeCutOff(byBlock.get(number)?.length ?? 0) ||
     mayHaveMore(block.logsBloom, logs, selection.query);
-  if (!(isSampled || ranges.some(isSuspicious)) || !nodes.checks.spend()) return;
+  if (!(isSampled || ranges.some(mayBeWrong)) || !nodes.checks.spend()) return;
   const [first = node] = ranges.map((range) => range.node);
   const witness = anotherThan(nodes, first) ?? first;
   const proven = await logsByReceipts(nodes, startingWith(nodes, witness), block);
