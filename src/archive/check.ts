@@ -3,10 +3,9 @@ import { differingLogs, type LogsQuery, matches, mayHaveMore } from "../rpc/log-
 import type { BlockRange, RpcRequest } from "../rpc/nodes.ts";
 import type { ArchivePlace } from "./folder.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
-import { proofOf } from "./proofs.ts";
 import { askLogs } from "./record.ts";
 import { readResults } from "./results.ts";
-import { type ArchivedBlock, keptHeader, readSegment, rpcLogs } from "./segment.ts";
+import { type ArchivedBlock, keptHeader, proofOf, readSegment, rpcLogs } from "./segment.ts";
 
 /** What a check of an archive found. */
 export type ArchiveCheck = ReturnType<typeof newCheck>;

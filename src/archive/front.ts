@@ -7,8 +7,7 @@ import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
 import { type ArchivePlace, nameOfPlace, readManifest } from "./folder.ts";
 import { believedOfArchive, levelOf, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
 import { createPaces } from "./pace.ts";
-import { requireProven } from "./proofs.ts";
-import { type ArchivedBlock, readSegment, rpcLogs } from "./segment.ts";
+import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
 /** Which archive stands in front of a chain's RPC URLs, and who is told what the chain's archive covers. */
 export type FrontOptions = {

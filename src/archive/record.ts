@@ -4,8 +4,7 @@ import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { addFile, openManifest, packLines } from "./folder.ts";
 import { ArchiveError, type ArchiveFilter, factoryKey, lacksOf, limits, type Manifest } from "./manifest.ts";
-import { countProofs, proofOf } from "./proofs.ts";
-import { type ArchivedBlock, keptHeader } from "./segment.ts";
+import { type ArchivedBlock, countProofs, keptHeader, proofOf } from "./segment.ts";
 
 /** A contract that deploys others: how to read a contract's address from its log. */
 export type FactoryFilter = { filter: ArchiveFilter; childOf: (log: RpcLog) => string | undefined };

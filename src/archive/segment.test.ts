@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { recordedBlocks } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { packLines, unpackLines } from "./folder.ts";
-import { proofOf } from "./proofs.ts";
-import { type ArchivedBlock, blockOf, keptHeader } from "./segment.ts";
+import { type ArchivedBlock, blockOf, keptHeader, proofOf } from "./segment.ts";
 
 const blocks = recordedBlocks(recordingOf("linea"));
 const packed = (some: readonly ArchivedBlock[]) => packLines(some);
