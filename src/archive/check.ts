@@ -1,11 +1,10 @@
-import { isDeepStrictEqual } from "node:util";
 import { differingLogs, type LogsQuery, matches, mayHaveMore } from "../rpc/log-answers.ts";
 import type { BlockRange, RpcRequest } from "../rpc/nodes.ts";
 import type { ArchivePlace } from "./folder.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
 import { askLogs } from "./record.ts";
 import { readResults } from "./results.ts";
-import { type ArchivedBlock, keptHeader, proofOf, readSegment, rpcLogs } from "./segment.ts";
+import { type ArchivedBlock, keptHeader, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
 /** What a check of an archive found. */
 export type ArchiveCheck = ReturnType<typeof newCheck>;
@@ -41,20 +40,15 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   const hashes = new Map<number, string>();
   for (const [done, segment] of segments.entries()) {
     await checked(async () => {
-      const counted = { bloom: 0, header: 0, receipts: 0 };
       const queries = filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment));
-      for (const block of await readSegment(place, chainId, segment)) {
-        const result = proofOf(block);
-        if ("proof" in result) counted[result.proof] += 1;
-        else found.problems.push(`Segment ${nameOf(segment)}: ${result.problem}.`);
+      const blocks = await readSegment(place, chainId, segment);
+      for (const block of blocks) {
         checkLinks(block, hashes, found);
         checkLogs(block, queries, found);
       }
-      for (const level of ["bloom", "header", "receipts"] as const) found.proof[level] += counted[level];
-      if (!isDeepStrictEqual(counted, segment.proof))
-        found.problems.push(
-          `Segment ${nameOf(segment)}: the manifest claims another level of proof than its blocks have.`,
-        );
+      requireProven(segment, blocks);
+      for (const level of ["bloom", "header", "receipts"] as const)
+        found.proof[level] += segment.proof[level];
     });
     progress(done + 1, segments.length);
   }
@@ -64,8 +58,6 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
     });
   return found;
 }
-
-const nameOf = ({ hash, from, to }: Segment) => `${hash.slice(0, 12)}… (blocks ${from} to ${to})`;
 
 /** `hashes`: of blocks by number, and of the parents that they name by their own number below zero: segments come in any order. */
 function checkLinks({ header }: ArchivedBlock, hashes: Map<number, string>, found: ArchiveCheck): void {

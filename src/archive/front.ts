@@ -7,7 +7,7 @@ import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
 import { type ArchivePlace, nameOfPlace, readManifest } from "./folder.ts";
 import { believedOfArchive, levelOf, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
 import { createPaces } from "./pace.ts";
-import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segment.ts";
+import { type ArchivedBlock, readSegment, requireProven, rpcLogs, sampledProof } from "./segment.ts";
 
 /** Which archive stands in front of a chain's RPC URLs, and who is told what the chain's archive covers. */
 export type FrontOptions = {
@@ -156,7 +156,7 @@ const recent = new LRUCache<string, Blocks, SegmentOfChain>({
   maxSize: 200_000_000,
   fetchMethod: async (_key, _stale, { context: { archive, segment } }) => {
     const blocks = await readSegment(archive.place, archive.chainId, segment);
-    requireProven(segment, blocks);
+    requireProven(segment, blocks, sampledProof);
     return new Map(blocks.map((block) => [Number(block.header.number), block]));
   },
 });

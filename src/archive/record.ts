@@ -39,24 +39,23 @@ const refusedRangeMs = 250;
  * begins, so that an interrupted recording goes on where it stopped.
  */
 export async function recordChain(options: RecordOptions): Promise<Manifest> {
-  const { folder, chainId, progress } = options;
+  const { folder, chainId, width, progress } = options;
   const manifest = await openManifest(folder, chainId);
-  let [logs, bytes] = [0, 0];
+  let [count, bytes] = [0, 0];
   for (const { from, to, filters } of gapsByRange(manifest, options)) {
     for (let at = from; at <= to; ) {
-      const found = await logsFrom(options, manifest, { from: at, to, filters });
+      const { logs, end } = await logsFrom(options, manifest, { from: at, to, filters });
+      const byBlock = [...Map.groupBy(logs, ({ blockNumber }) => Number(blockNumber))];
+      byBlock.sort(([a], [b]) => a - b);
       const blocks: ArchivedBlock[] = [];
-      const numbers = [...found.byBlock.keys()].sort((a, b) => a - b);
-      for (let i = 0; i < numbers.length; i += options.width) {
-        const some = numbers.slice(i, i + options.width);
-        blocks.push(
-          ...(await Promise.all(some.map((one) => blockOf(options, one, found.byBlock.get(one) ?? [])))),
-        );
+      for (let i = 0; i < byBlock.length; i += width) {
+        const some = byBlock.slice(i, i + width).map(([number, own]) => blockOf(options, number, own));
+        blocks.push(...(await Promise.all(some)));
       }
-      bytes += await addSegment(folder, manifest, { from: at, to: found.end, filters, blocks });
-      logs += found.count;
-      progress({ at: found.end, logs, bytes });
-      at = found.end + 1;
+      bytes += await addSegment(folder, manifest, { from: at, to: end, filters, blocks });
+      count += logs.length;
+      progress({ at: end, logs: count, bytes });
+      at = end + 1;
     }
   }
   return manifest;
@@ -100,7 +99,7 @@ export async function addSegment(
     ...{ hash, from, to, filters: filters.map((filter) => indexOf(manifest, filter)) },
     blocks: blocks.length,
     logs: blocks.reduce((sum, { logs }) => sum + logs.length, 0),
-    ...{ bytes, unpacked, proof: countProofs(blocks, proofOf) },
+    ...{ bytes, unpacked, proof: countProofs(blocks) },
   });
   await addFile(folder, manifest, file);
   return bytes;
@@ -117,18 +116,14 @@ const retried = <Result>(request: () => Promise<Result>): Promise<Result> =>
 
 // Logs from a block on until there are enough for a segment, and the last block that was looked at.
 async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, filters }: Part) {
-  const byBlock = new Map<number, RpcLog[]>();
+  const found: RpcLog[] = [];
   const enough = options.withReceipts ? logsOfWholeBlocks : logsOfSegment;
-  let [at, count, size, growth] = [from, 0, firstRange, 2];
-  while (at <= to && count < enough) {
+  let [at, size, growth] = [from, firstRange, 2];
+  while (at <= to && found.length < enough) {
     const range = { from: at, to: Math.min(to, at + size - 1) };
     try {
       const logs = await logsOf(options, manifest, { ...range, filters });
-      for (const log of logs) {
-        const number = Number(log.blockNumber);
-        byBlock.set(number, [...(byBlock.get(number) ?? []), log]);
-      }
-      count += logs.length;
+      for (const log of logs) found.push(log);
       at = range.to + 1;
       const next = logs.length > logsOfRequest ? size / 2 : size * growth;
       size = Math.min(mostBlocks, Math.ceil(next));
@@ -140,7 +135,7 @@ async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, 
       size = Math.max(1, Math.floor((range.to - range.from + 1) / 2));
     }
   }
-  return { byBlock, count, end: at - 1 };
+  return { logs: found, end: at - 1 };
 }
 
 async function logsOf(
