@@ -92,7 +92,7 @@ const longestRange = 500;
 
 type Ask = (body: RpcRequest) => Promise<unknown>;
 
-/** An archive and what its check found; about how many blocks are drawn (all of an archive that has no more); whom to ask. */
+/** An archive and what its check found; how many blocks are drawn (all of an archive that has no more); whom to ask. */
 type Compared = Pick<CheckOptions, "place" | "manifest"> & {
   found: ArchiveCheck;
   samples: number;
@@ -109,7 +109,7 @@ export async function compareWithNode(options: Compared): Promise<void> {
   const { lacking, problems } = found;
   const chosen = new Set(lacking.slice(0, samples));
   found.comparedLacking = chosen.size;
-  const all = manifest.segments.reduce((sum, { blocks }) => sum + blocks, 0);
+  let [left, open] = [manifest.segments.reduce((sum, { blocks }) => sum + blocks, 0), samples];
   for (const segment of manifest.segments) {
     // What cannot be read is a problem already.
     const blocks = await readSegment(place, manifest.chainId, segment).catch(() => []);
@@ -117,8 +117,9 @@ export async function compareWithNode(options: Compared): Promise<void> {
     if (last !== undefined) problems.push(...(await headerDifferences(last, ask)));
     for (const [i, block] of blocks.entries()) {
       const number = Number(block.header.number);
-      const isDrawn = random() * all < samples;
-      if (isDrawn) found.compared += 1;
+      // Each set of so many blocks is drawn as often as any other.
+      const isDrawn = random() * left-- < open;
+      if (isDrawn) open -= 1;
       else if (!chosen.has(number)) continue;
       const before = Number(blocks[i - 1]?.header.number ?? segment.from - 1);
       const to = block === last ? Math.min(segment.to, number + longestRange) : number;
@@ -127,6 +128,7 @@ export async function compareWithNode(options: Compared): Promise<void> {
       problems.push(...(await logDifferences({ manifest, segment, range, block }, ask)));
     }
   }
+  found.compared = samples - open;
   found.problems = [...new Set(problems)];
 }
 
