@@ -79,14 +79,6 @@ describe("registrars", () => {
     ]);
   });
 
-  test("Sepolia's registrars manage its own names", () => {
-    expect(indexedSubregistries(namespaces.sepolia).map(({ node }) => node)).toEqual([
-      "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae",
-      "0x646204f07e7fcd394a508306bf1148a1e13d14287fa33839bf9ad63755f547c6",
-      "0x1944d8f922dbda424d5bb8181be5344d513cd0210312d2dcccd37d54c11a17de",
-    ]);
-  });
-
   test("the test network has the root chain's only", () => {
     expect(indexedSubregistries(namespaces["ens-test-env"]).map(({ namesPlugin }) => namesPlugin)).toEqual([
       "subgraph",

@@ -116,8 +116,8 @@ async function nameOf(
 // The second is an error of the contract that some tokens carry.
 const prefixes = ["data:application/json;base64,", "data:application/json;_base64,"];
 
-/** First label of the name in a token's metadata document; undefined if it is not a document with a name. */
-export function labelInMetadata(uri: string): string | undefined {
+// First label of the name in a token's metadata document; undefined if it is not a document with a name.
+function labelInMetadata(uri: string): string | undefined {
   const prefix = prefixes.find((text) => uri.startsWith(text));
   if (prefix === undefined) return undefined;
   const name = nameIn(Buffer.from(uri.slice(prefix.length), "base64").toString("utf8"));

@@ -105,6 +105,10 @@ test.each([
     '{ domains(where: { labelhash: "0xabc" }) { id } }',
     'Failed to decode `Bytes` value: `"0xabc" is not hexadecimal`',
   ],
+  ...["0xzz", "0X00", "é"].map((value) => [
+    `{ domains(where: { labelhash: "${value}" }) { id } }`,
+    `Failed to decode \`Bytes\` value: \`"${value}" is not hexadecimal\``,
+  ]),
   [
     "{ domains(where: { name_gt: null }) { id } }",
     "Store error: unsupported filter `>` for value `null` (`name_gt`)",

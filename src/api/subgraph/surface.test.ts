@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
 import { tables } from "../../../test/support/create-tables.ts";
-import { entityTypes, type Field, snakeCase } from "./schema/entities.ts";
+import { entityTypes, type Field } from "./schema/entities.ts";
 import { filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
 
 type Surface = { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] };
@@ -96,13 +96,4 @@ test("names tables and columns that exist", () => {
       }
     }
   }
-});
-
-test.each([
-  ["transactionID", "transaction_id"],
-  ["labelhash", "labelhash"],
-  ["parentDomain", "parent_domain"],
-  ["x", "x"],
-])("writes the column of %s as %s", (name, column) => {
-  expect(snakeCase(name)).toBe(column);
 });

@@ -73,8 +73,8 @@ export function entityType(name: string): EntityType {
   return type;
 }
 
-/** SQL name of a field's column, as Ponder writes it: `transactionID` -> `transaction_id`. */
-export function snakeCase(name: string): string {
+// SQL name of a field's column, as Ponder writes it: `transactionID` -> `transaction_id`.
+function snakeCase(name: string): string {
   return (name.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? []).join("_").toLowerCase();
 }
 
