@@ -334,9 +334,9 @@ describe("introspection of types of types, or of the whole schema many times", (
     expectRefusal(await createEndpoint(client).ask(wide), /^characters of introspection$/);
   });
 
-  test("reads a fragment once that others repeat", async () => {
+  test("refuses fragments that repeat others", async () => {
     const bomb = `{ __type(name: "Int") { ...F0 } } ${times(40, (i) => `fragment F${i} on __Type { ...F${i + 1} ...F${i + 1} }`)} fragment F40 on __Type { name }`;
-    expect(await createEndpoint(client).ask(bomb)).toEqual({ data: { __type: { name: "Int" } } });
+    expectRefusal(await createEndpoint(client).ask(bomb), /^fields /);
   });
 
   test("answers what client tools ask", async () => {
