@@ -4,11 +4,9 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
+import { folderForEach, labelSet, noOutput, start } from "../test/support/labels/commands.ts";
 import { validate } from "./commands/validate.ts";
 import { openDatabaseReader } from "./store/database.ts";
-import { start } from "./test-support/command-line.ts";
-import { noOutput } from "./test-support/ingest-text.ts";
-import { folderForEach, labelSet } from "./test-support/run-command.ts";
 
 const folderOf = folderForEach("cli-");
 const run = (args: string[], stdin?: string | Buffer) => start(args, folderOf(), stdin).ended;

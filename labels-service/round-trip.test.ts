@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhash } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
+import { ingestBytes, noOutput } from "../test/support/labels/commands.ts";
 import { exportVersion } from "./commands/export.ts";
 import { validate } from "./commands/validate.ts";
 import { openDatabaseReader } from "./store/database.ts";
-import { ingestBytes, noOutput } from "./test-support/ingest-text.ts";
 
 let folder: string;
 let next = 0;

@@ -5,10 +5,9 @@ import Database from "better-sqlite3";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
+import { folderForEach, labelSet, noOutput, runCommand } from "../../test/support/labels/commands.ts";
 import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
 import { openDatabaseReader } from "../store/database.ts";
-import { noOutput } from "../test-support/ingest-text.ts";
-import { folderForEach, labelSet, runCommand } from "../test-support/run-command.ts";
 import { validate } from "./validate.ts";
 
 const folderOf = folderForEach("commands-");

@@ -5,9 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
-import { start } from "../test-support/command-line.ts";
-import { ingestBytes } from "../test-support/ingest-text.ts";
-import { startCommand } from "../test-support/run-command.ts";
+import { ingestBytes, start, startCommand } from "../../test/support/labels/commands.ts";
 
 let folder: string;
 let databasePath: string;

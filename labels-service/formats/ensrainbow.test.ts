@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { collect } from "../test-support/collect.ts";
+import { collect } from "../../test/support/labels/collect.ts";
 import { ensrainbow } from "./ensrainbow.ts";
 
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ""), "hex");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
-import { collect } from "../test-support/collect.ts";
+import { collect } from "../../test/support/labels/collect.ts";
 import { detectFormat, type FormatName, formatNames, formatOf } from "./formats.ts";
 import { startOfInput } from "./parser.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
-import { collect } from "../test-support/collect.ts";
+import { collect } from "../../test/support/labels/collect.ts";
 import { InputError } from "./parser.ts";
 import { sqlDump, unescapeCopyText } from "./sql-dump.ts";
 

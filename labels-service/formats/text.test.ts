@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { collect } from "../test-support/collect.ts";
+import { collect } from "../../test/support/labels/collect.ts";
 import { text } from "./text.ts";
 
 const labelsOf = async (...pieces: (string | Buffer)[]) => (await collect(text.createParser, pieces)).labels;

@@ -1,7 +1,12 @@
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
-import { errorReply, jsonReply, startServer, unusualLabels } from "../test-support/running-server.ts";
+import {
+  errorReply,
+  jsonReply,
+  startServer,
+  unusualLabels,
+} from "../../test/support/labels/running-server.ts";
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 const emptyHash = "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { labelhash, normalizeLabelhash } from "../../src/ens/labels.ts";
-import { startServer } from "../test-support/running-server.ts";
+import { startServer } from "../../test/support/labels/running-server.ts";
 import { endpoints, labelhashSchema, labelsDocument } from "./openapi.ts";
 
 let server: Awaited<ReturnType<typeof startServer>>;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
-import { startServer } from "../test-support/running-server.ts";
+import { startServer } from "../../test/support/labels/running-server.ts";
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 const accept = "text/html,application/xhtml+xml,*/*;q=0.8";

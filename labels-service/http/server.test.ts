@@ -4,7 +4,12 @@ import { connect } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
-import { errorReply, jsonReply, startServer, unusualLabels } from "../test-support/running-server.ts";
+import {
+  errorReply,
+  jsonReply,
+  startServer,
+  unusualLabels,
+} from "../../test/support/labels/running-server.ts";
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 const zeros = `0x${"0".repeat(64)}`;

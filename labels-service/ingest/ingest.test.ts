@@ -5,10 +5,9 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
+import { folderForEach, ingestBytes, ingestDefaults, noOutput } from "../../test/support/labels/commands.ts";
 import { validate } from "../commands/validate.ts";
 import { openDatabaseReader } from "../store/database.ts";
-import { ingestBytes, ingestDefaults, noOutput } from "../test-support/ingest-text.ts";
-import { folderForEach } from "../test-support/run-command.ts";
 import { ingest, ingestFolder, lockFolder } from "./ingest.ts";
 import { type Input, openInput } from "./read-input.ts";
 

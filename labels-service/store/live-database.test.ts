@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
-import { ingestBytes } from "../test-support/ingest-text.ts";
+import { ingestBytes } from "../../test/support/labels/commands.ts";
 import { createLiveDatabase } from "./live-database.ts";
 
 let folder: string;

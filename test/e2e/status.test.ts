@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { batchOf, createLabelDatabase } from "../../labels-service/store/database.ts";
-import { startServer } from "../../labels-service/test-support/running-server.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { chromiumPath, overflowOf, startBrowser } from "../support/browser/browser.ts";
+import { startServer } from "../support/labels/running-server.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRandom, type Random } from "../../devnet/random.ts";
-import { startServer, unusualLabels } from "../../labels-service/test-support/running-server.ts";
 import { labelhash } from "../../src/ens/labels.ts";
+import { startServer, unusualLabels } from "../support/labels/running-server.ts";
 import { describeRequest, wrongWith } from "./support/oracle.ts";
 import { type ApiDocument, batchRequest, describedRequest, type FuzzRequest } from "./support/requests.ts";
 import { sendOverSocket } from "./support/sockets.ts";

@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { ServerLimits } from "../../labels-service/http/server.ts";
 import { batchOf as batchOfLabels, createLabelDatabase } from "../../labels-service/store/database.ts";
-import { errorReply, startServer } from "../../labels-service/test-support/running-server.ts";
 import { labelhash } from "../../src/ens/labels.ts";
+import { errorReply, startServer } from "../support/labels/running-server.ts";
 
 // Batches that ask for far more than they contain: one long label again and again.
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createRandom } from "../../devnet/random.ts";
-import { labelSet, runCommand } from "../../labels-service/test-support/run-command.ts";
+import { labelSet, runCommand } from "../support/labels/commands.ts";
 
 // Files that cost far more than their size, or show a terminal what it must not obey.
 

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lockFolder } from "../../labels-service/ingest/ingest.ts";
-import { labelSet, runCommand } from "../../labels-service/test-support/run-command.ts";
+import { labelSet, runCommand } from "../support/labels/commands.ts";
 
 // Symbolic links at the names of temporary files: the file that they lead to stays as it is.
 

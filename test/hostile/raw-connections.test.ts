@@ -6,9 +6,9 @@ import { text } from "node:stream/consumers";
 import { Hono } from "hono";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ServerLimits } from "../../labels-service/http/server.ts";
-import { startServer } from "../../labels-service/test-support/running-server.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import type { Surface } from "../../src/ponder/http-server.ts";
+import { startServer } from "../support/labels/running-server.ts";
 import { serveGuarded } from "./support/guarded.ts";
 
 // Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that Ponder

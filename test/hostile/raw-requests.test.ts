@@ -2,8 +2,8 @@ import type { Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startServer } from "../../labels-service/test-support/running-server.ts";
 import type { Database } from "../../src/api/database/client.ts";
+import { startServer } from "../support/labels/running-server.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 import { serveGuarded } from "./support/guarded.ts";
 

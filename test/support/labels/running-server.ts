@@ -2,9 +2,9 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLabelsServer, type ServerLimits } from "../http/server.ts";
-import { createLiveDatabase } from "../store/live-database.ts";
-import { ingestBytes } from "./ingest-text.ts";
+import { createLabelsServer, type ServerLimits } from "../../../labels-service/http/server.ts";
+import { createLiveDatabase } from "../../../labels-service/store/live-database.ts";
+import { ingestBytes } from "./commands.ts";
 
 /** Labels of version 0 that are hard to carry. */
 export const unusualLabels = [

@@ -1,5 +1,5 @@
-import type { Checkpoint, LabelParser, RowSink } from "../formats/parser.ts";
-import { startOfInput } from "../formats/parser.ts";
+import type { Checkpoint, LabelParser, RowSink } from "../../../labels-service/formats/parser.ts";
+import { startOfInput } from "../../../labels-service/formats/parser.ts";
 
 /** What a parser gave to its sink: labels as text with the claimed hash, remarks with their positions. */
 export type Collected = {
