@@ -102,7 +102,8 @@ export function createLabelsServer(options: ServerOptions): Server {
     const since = performance.now();
     if (incoming.url?.startsWith(healPrefix) !== true) void handle(incoming, outgoing, since);
     // Many long labels delay other requests no more than one does.
-    else if (wasSlow) void nextTurn().then(() => heal(incoming, outgoing, since));
+    else if (wasSlow)
+      void nextTurn(incoming.socket.remoteAddress).then(() => heal(incoming, outgoing, since));
     else heal(incoming, outgoing, since);
   });
   server.maxConnections = limits.connections;

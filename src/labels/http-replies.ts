@@ -79,7 +79,12 @@ export function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]):
 export async function askFacts(
   ask: <T>(path: string, read: (reply: Reply) => T) => Promise<T>,
 ): Promise<LabelSourceFacts> {
-  const ifThere = <T extends z.ZodTypeAny>(path: string, schema: T) =>
+  const required = <T extends z.ZodTypeAny>(reply: Reply, schema: T): z.infer<T> => {
+    const content = contentOf(reply, schema);
+    if (content === undefined) throw new LabelServiceOutage(`it answered ${reply.status}`);
+    return content;
+  };
+  const ifThere = <T extends z.ZodTypeAny>(path: string, schema: T): Promise<z.infer<T> | undefined> =>
     ask(path, (reply) => (reply.status === 404 ? undefined : required(reply, schema)));
 
   const reported = await ifThere("/v1/version", versionReply);
@@ -91,12 +96,6 @@ export async function askFacts(
   const recordsCount =
     config?.recordsCount ?? (await ask("/v1/labels/count", (reply) => required(reply, countReply).count));
   return { ...labelSet, recordsCount, version, schemaVersion: reported?.versionInfo.dbSchemaVersion ?? 3 };
-}
-
-function required<T extends z.ZodTypeAny>(reply: Reply, schema: T): z.infer<T> {
-  const content = contentOf(reply, schema);
-  if (content === undefined) throw new LabelServiceOutage(`it answered ${reply.status}`);
-  return content;
 }
 
 /**

@@ -11,16 +11,10 @@ import {
   withoutSecrets,
 } from "./source.ts";
 
-/** Times and sizes of the HTTP client. */
-export type HttpSourceLimits = {
-  /** How long one request may take. */
-  timeoutMs: number;
-  firstRetryMs: number;
-  longestRetryMs: number;
-  /** Memory for answers, in UTF-16 units of labels; an entry costs `cacheCostOfEntry` besides. */
-  cacheSize: number;
-};
-
+/**
+ * Milliseconds that one request may take, and between two attempts; `cacheSize`: memory for answers, in UTF-16 units of labels, an
+ * entry costs `cacheCostOfEntry` besides.
+ */
 const productionLimits = {
   timeoutMs: 30_000,
   firstRetryMs: 100,
@@ -43,7 +37,7 @@ type Answer = { label: string | undefined };
 export async function openHttpSource(
   url: URL,
   { labelSetId, labelSetVersion, log, signal }: LabelSourceOptions,
-  limits: HttpSourceLimits = productionLimits,
+  limits = productionLimits,
 ): Promise<LabelSource> {
   const closing = new AbortController();
   const request = createHttpClient(url, limits.timeoutMs, closing.signal);
@@ -157,7 +151,7 @@ function credentials({ username, password }: URL): Record<string, string> {
 function createPatientAsker(
   request: (path: string) => Promise<Reply>,
   outage: ReturnType<typeof createOutageLog>,
-  limits: HttpSourceLimits,
+  limits: typeof productionLimits,
   signal: AbortSignal,
 ) {
   return async <T>(path: string, read: (reply: Reply) => T): Promise<T> => {
