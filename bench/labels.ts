@@ -11,9 +11,17 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { projectRoot } from "../devnet/indexing-service.ts";
 import { writeDump } from "./labels/data.ts";
-import { compareLabels, ingest, requests, runCommand, type Server, startServer } from "./labels/turns.ts";
+import {
+  compareLabels,
+  cpuSeconds,
+  ingest,
+  requests,
+  runCommand,
+  type Server,
+  startServer,
+} from "./labels/turns.ts";
 import { load } from "./load/load.ts";
-import { megabytesIn, processorSecondsOf, whole } from "./measure.ts";
+import { megabytesIn, whole } from "./measure.ts";
 
 const { values } = parseArgs({
   options: {
@@ -60,11 +68,11 @@ function measureIngest() {
 }
 
 /** A load after a warm-up, and the processor time for each request. */
-async function run({ port, pid }: Server, next: () => string, connections: number) {
+async function run({ port }: Server, next: () => string, connections: number) {
   await load(port, { connections, seconds: 1, next });
-  const before = processorSecondsOf(pid);
+  const before = await cpuSeconds(port);
   const result = await load(port, { connections, seconds, next });
-  return { ...result, microseconds: ((processorSecondsOf(pid) - before) * 1e6) / result.requests };
+  return { ...result, microseconds: (((await cpuSeconds(port)) - before) * 1e6) / result.requests };
 }
 
 async function measureService() {

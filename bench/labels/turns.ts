@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { labelhash } from "../../src/ens/labels.ts";
 import { load, requestOf } from "../load/load.ts";
-import { processorSecondsOf, untilReady } from "../measure.ts";
+import { untilReady } from "../measure.ts";
 import { generatedLabels } from "./data.ts";
 
 /** What a command of the label service cost. */
@@ -45,6 +45,12 @@ export async function startServer(
     await once(child, "exit");
   };
   return { port, pid: child.pid ?? 0, stop };
+}
+
+/** Processor seconds of the label service at `port` so far, to the microsecond. */
+export async function cpuSeconds(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]);
 }
 
 /** Requests for labels of the generated set, at random. */
@@ -94,10 +100,10 @@ export async function compareLabels(
     const servers = await inTurn(pair, checkouts, (one) => startServer(one, { port: port++, database }));
     for (const [kind, next] of kinds) {
       const [connections, seconds] = kind === "batch" ? [2, 0.4] : [50, 0.2];
-      const turn = async ({ port, pid }: Server) => {
-        const before = processorSecondsOf(pid);
+      const turn = async ({ port }: Server) => {
+        const before = await cpuSeconds(port);
         const result = await load(port, { connections, seconds, next });
-        return ((processorSecondsOf(pid) - before) * 1e6) / result.requests;
+        return (((await cpuSeconds(port)) - before) * 1e6) / result.requests;
       };
       for (const server of servers) await load(server.port, { connections, seconds: 1, next });
       const turns = await measured(Math.ceil(rounds / pairs), (round) => inTurn(round, servers, turn));
