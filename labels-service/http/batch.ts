@@ -2,7 +2,6 @@ import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { nextTurn } from "../../src/http/turn.ts";
-import { writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
 import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
@@ -55,7 +54,7 @@ export async function answerBatch(
   for (const [place, text] of labelhashes.entries()) {
     const labelhash = typeof text === "string" ? normalizeLabelhash(text) : undefined;
     if (labelhash === undefined) return errorAnswer(400, `labelhashes[${place}]: ${invalidLabelhash}`);
-    writeDigest(labelhash, digests, place * digestLength);
+    digests.write(labelhash.slice(2), place * digestLength, "hex");
   }
   const refusal = refusedPin(pin, file.facts);
   if (refusal !== undefined) return refusal;

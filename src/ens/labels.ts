@@ -37,20 +37,9 @@ export function isUsableLabel(label: string): boolean {
  * @example normalizeLabelhash("0x12") // undefined
  */
 export function normalizeLabelhash(text: string): Hex | undefined {
-  if (isCanonical(text)) return text;
+  if (/^0x[0-9a-f]{64}$/.test(text)) return text as Hex;
   const inner = text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
   const digits = inner.startsWith("0x") ? inner.slice(2) : inner;
   if (!/^[0-9a-fA-F]{63,64}$/.test(digits)) return undefined;
   return `0x${digits.toLowerCase().padStart(64, "0")}`;
-}
-
-const isLowerCaseDigit = new Uint8Array(256);
-for (const digit of "0123456789abcdef") isLowerCaseDigit[digit.charCodeAt(0)] = 1;
-
-/** Nearly every labelhash is canonical already; without branches this costs a third of a regular expression. */
-function isCanonical(text: string): text is Hex {
-  if (text.length !== 66 || !text.startsWith("0x")) return false;
-  let digits = 0;
-  for (let i = 2; i < 66; i++) digits += isLowerCaseDigit[text.charCodeAt(i)] ?? 0;
-  return digits === 64;
 }
