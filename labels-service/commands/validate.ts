@@ -16,7 +16,7 @@ export const validateCommand = command({
       const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
       if (faults > 0) {
         for (const description of descriptions) stderr.write(`${description}\n`);
-        throw new InvalidDatabaseError(`${counted(faults, "fault")} in ${checked}.`);
+        throw new Error(`${counted(faults, "fault")} in ${checked}.`);
       }
       stdout.write(`${checked}, versions 0 to ${reader.facts.highestLabelSetVersion}: no faults.\n`);
     } finally {
@@ -24,11 +24,6 @@ export const validateCommand = command({
     }
   },
 });
-
-/** The database has errors that readers must not rely on. */
-class InvalidDatabaseError extends Error {
-  override name = "InvalidDatabaseError";
-}
 
 /** What a full check found: all faults are counted, the first ones described. */
 export type Validation = { labels: number; faults: number; descriptions: string[] };

@@ -103,10 +103,8 @@ const versions = z.strictObject({
   }),
 });
 
-/** Every endpoint but the document itself, in the document's order. */
-export const endpoints: Operation[] = [
+const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
   {
-    method: "get",
     path: "/v1/heal/{labelhash}",
     operationId: "heal",
     tag: "labels",
@@ -146,7 +144,6 @@ export const endpoints: Operation[] = [
     },
   },
   {
-    method: "get",
     path: "/v1/labels/count",
     operationId: "countLabels",
     tag: "label set",
@@ -155,7 +152,6 @@ export const endpoints: Operation[] = [
     answers: { 200: json("The number of labels", count), ...failed, ...notReady },
   },
   {
-    method: "get",
     path: "/v1/config",
     operationId: "getConfig",
     tag: "label set",
@@ -164,7 +160,6 @@ export const endpoints: Operation[] = [
     answers: { 200: json("The label set", config), ...failed, ...notReady },
   },
   {
-    method: "get",
     path: "/v1/version",
     operationId: "getVersion",
     tag: "label set",
@@ -173,7 +168,6 @@ export const endpoints: Operation[] = [
     answers: { 200: json("The versions", versions), ...failed, ...notReady },
   },
   {
-    method: "get",
     path: "/health",
     operationId: "getHealth",
     tag: "service",
@@ -182,7 +176,6 @@ export const endpoints: Operation[] = [
     answers: { 200: json("The process is alive", ok), ...failed },
   },
   {
-    method: "get",
     path: "/ready",
     operationId: "getReadiness",
     tag: "service",
@@ -191,7 +184,6 @@ export const endpoints: Operation[] = [
     answers: { 200: json("Labels can be healed", ok), ...failed, ...notReady },
   },
   {
-    method: "get",
     path: "/metrics",
     operationId: "getMetrics",
     tag: "service",
@@ -206,6 +198,9 @@ export const endpoints: Operation[] = [
     },
   },
 ];
+
+/** Every endpoint but the document itself, in the document's order. */
+export const endpoints: Operation[] = described.map((one) => ({ method: "get", ...one }));
 
 /** The OpenAPI 3.1 document of the label service. The registry adds what schemas cannot express themselves. */
 export const labelsDocument = (version: string) =>

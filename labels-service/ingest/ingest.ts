@@ -48,7 +48,7 @@ export type IngestReport = {
 /**
  * Adds one label set version to the label database at `databasePath`. The new database is built beside it and renamed
  * into place at the end, so that all of it appears or nothing. What was read before a crash is reused. Throws
- * `InputError` for input that cannot be used and `IngestError` for what the rules of label sets forbid.
+ * `InputError` for input that cannot be used, and for what the rules of label sets forbid.
  */
 export async function ingest(options: IngestOptions): Promise<IngestReport> {
   const chunks = options.input.chunks();
@@ -125,15 +125,13 @@ function wantedLabelSet(
   const named = formatOf(format).labelSetOf?.(head);
   const [labelSetId, labelSetVersion] = [id ?? named?.labelSetId, version ?? named?.labelSetVersion];
   if (labelSetId === undefined || labelSetVersion === undefined) {
-    throw new IngestError(
-      "--label-set-id and --label-set-version are needed: only .ensrainbow files name them.",
-    );
+    throw new Error("--label-set-id and --label-set-version are needed: only .ensrainbow files name them.");
   }
   if (!isLabelSetId(labelSetId)) {
-    throw new IngestError(`"${labelSetId}" is not a label set id: it has ${labelSetIdRule}.`);
+    throw new Error(`"${labelSetId}" is not a label set id: it has ${labelSetIdRule}.`);
   }
   if (named && (named.labelSetId !== labelSetId || named.labelSetVersion !== labelSetVersion)) {
-    throw new IngestError(
+    throw new Error(
       `The file is version ${named.labelSetVersion} of "${named.labelSetId}", not version ${labelSetVersion} of "${labelSetId}".`,
     );
   }
@@ -143,18 +141,18 @@ function wantedLabelSet(
 function checkSequence({ labelSetId, labelSetVersion }: LabelSetPin, base: LabelSetFacts | undefined) {
   if (base === undefined) {
     if (labelSetVersion === 0) return;
-    throw new IngestError(
+    throw new Error(
       `There is no database yet, so only version 0 can be ingested, not version ${labelSetVersion}.`,
     );
   }
   if (base.labelSetId !== labelSetId) {
-    throw new IngestError(
+    throw new Error(
       `The database holds label set "${base.labelSetId}"; "${labelSetId}" does not belong in it.`,
     );
   }
   const next = base.highestLabelSetVersion + 1;
   if (labelSetVersion !== next) {
-    throw new IngestError(
+    throw new Error(
       `The database holds versions 0 to ${next - 1}; only version ${next} can be ingested, not version ${labelSetVersion}.`,
     );
   }
@@ -186,7 +184,7 @@ export function ingestFolder(databasePath: string): string {
 
 /**
  * Reserves the folder for this process until the returned function is called or the process dies: the lock is SQLite's,
- * which the operating system releases. Throws `FolderInUseError` if another process or user has it.
+ * which the operating system releases. Throws if another process or user has it.
  */
 export function lockFolder(folder: string): () => void {
   createPrivateFolder(folder);
@@ -198,7 +196,7 @@ export function lockFolder(folder: string): () => void {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock.close();
-    throw new FolderInUseError("Another ingest into this database is running.", { cause: error });
+    throw new Error("Another ingest into this database is running.", { cause: error });
   }
   return () => void lock.close();
 }
@@ -213,17 +211,7 @@ function createPrivateFolder(folder: string): void {
     return;
   }
   if (process.getuid !== undefined && there.uid !== process.getuid()) {
-    throw new FolderInUseError(`${JSON.stringify(folder)} belongs to another user; remove it.`);
+    throw new Error(`${JSON.stringify(folder)} belongs to another user; remove it.`);
   }
   chmodSync(folder, 0o700);
-}
-
-/** The rules of label sets forbid it; nothing was written. */
-class IngestError extends Error {
-  override name = "IngestError";
-}
-
-/** Another process or user is preparing the next database. */
-class FolderInUseError extends Error {
-  override name = "FolderInUseError";
 }

@@ -65,7 +65,7 @@ export type ReadRows = { sorter: LabelSorter; counts: RowCounts };
 
 /**
  * Reads and verifies all rows of an input and collects their labels in a sorter; resumes from the last checkpoint in
- * `folder` if it is of the same `task`. Throws `InvalidRowsError` after the whole input was read, unless `skipInvalid`.
+ * `folder` if it is of the same `task`. Throws `InputError` after the whole input was read, unless `skipInvalid`.
  */
 export async function readRows(options: ReadOptions): Promise<ReadRows> {
   const { input, folder, task, skipInvalid, stderr } = options;
@@ -95,7 +95,7 @@ export async function readRows(options: ReadOptions): Promise<ReadRows> {
   rejects.close();
   if (counts.invalid > 0 && !skipInvalid) {
     sorter.close();
-    throw new InvalidRowsError(counts, first);
+    throw invalidRows(counts, first);
   }
   return { sorter, counts };
 }
@@ -228,13 +228,10 @@ function writeManifest(path: string, manifest: Manifest): void {
 }
 
 /** Some rows of the input are not labels; nothing was used. */
-class InvalidRowsError extends InputError {
-  override name = "InvalidRowsError";
-  constructor({ accepted, invalid, ignored }: RowCounts, first: readonly string[]) {
-    const all = (accepted + invalid + ignored).toLocaleString("en-US");
-    super(
-      `${invalid.toLocaleString("en-US")} of ${all} rows are invalid, so nothing was ingested (--skip-invalid leaves them out): ` +
-        `${first.join("; ")}${invalid > first.length ? "; …" : ""}`,
-    );
-  }
+function invalidRows({ accepted, invalid, ignored }: RowCounts, first: readonly string[]): InputError {
+  const [some, all] = [invalid, accepted + invalid + ignored].map((count) => count.toLocaleString("en-US"));
+  return new InputError(
+    `${some} of ${all} rows are invalid, so nothing was ingested (--skip-invalid leaves them out): ` +
+      `${first.join("; ")}${invalid > first.length ? "; …" : ""}`,
+  );
 }
