@@ -76,20 +76,10 @@ export type Registration = {
  * Registration of `label`.eth through the newest controller. With `records` the name gets the public resolver:
  * the controller holds the token until the records are set.
  */
-export function register(contracts: Contracts, registration: Registration): PlannedTransaction {
-  const { UnwrappedEthRegistrarController: to } = contracts;
-  return {
-    from: registration.owner,
-    to,
-    value: registration.cost,
-    logs: registrationLogs(contracts, registration),
-  };
-}
-
-function registrationLogs(
+export function register(
   contracts: Contracts,
   { label, owner, expires, cost, records, reverse, referrer = zeroHash }: Registration,
-): EmittedLog[] {
+): PlannedTransaction {
   const { ENSv1Registry, BaseRegistrar, UnwrappedEthRegistrarController: controller } = contracts;
   const { labelhash, node, tokenId } = secondLevel(label);
   const holder = records === undefined ? owner : controller;
@@ -110,8 +100,13 @@ function registrationLogs(
       logs.push(...claimLogs(contracts, { owner, name: `${label}.eth`, claim: reverse }));
     }
   }
-  return [...logs, emits.soldByController(controller, label, labelhash, owner, cost, 0n, expires, referrer)];
+  logs.push(emits.soldByController(controller, label, labelhash, owner, cost, 0n, expires, referrer));
+  return sent(owner, controller, logs, cost);
 }
+
+const sent = (from: Hex, to: Hex, logs: EmittedLog[], value = 0n): PlannedTransaction => ({
+  ...{ from, to, value, logs },
+});
 
 /** Primary name set by the controller in both reverse registrars. Only the `first` claim sets a resolver. */
 function claimLogs(
@@ -136,15 +131,11 @@ export function renew(
   { label, payer, expires, cost }: Renewal,
 ): PlannedTransaction {
   const { labelhash, tokenId } = secondLevel(label);
-  return {
-    from: payer,
-    to: controller,
-    value: cost,
-    logs: [
-      emits.renewed(BaseRegistrar, tokenId, expires),
-      emits.renewedByController(controller, label, labelhash, cost, expires, zeroHash),
-    ],
-  };
+  const logs = [
+    emits.renewed(BaseRegistrar, tokenId, expires),
+    emits.renewedByController(controller, label, labelhash, cost, expires, zeroHash),
+  ];
+  return sent(payer, controller, logs, cost);
 }
 
 type Renewal = { label: string; payer: Hex; expires: bigint; cost: bigint };
@@ -155,8 +146,11 @@ export function setRecords(
   { name, owner, records }: { name: string; owner: Hex; records: RecordChange[] },
 ): PlannedTransaction {
   const node = namehash(name);
-  const logs = records.flatMap((change) => recordLogs(resolver, node, change));
-  return { from: owner, to: resolver, value: 0n, logs };
+  return sent(
+    owner,
+    resolver,
+    records.flatMap((change) => recordLogs(resolver, node, change)),
+  );
 }
 
 /** Subname of an unwrapped name or of the root (an empty `parent`), created in the registry with the public resolver. */
@@ -166,25 +160,16 @@ export function createSubname(
 ): PlannedTransaction {
   const parentNode = namehash(parent);
   const labelhash = keccak256(stringToHex(label));
-  return {
-    from: owner,
-    to: ENSv1Registry,
-    value: 0n,
-    logs: [
-      emits.newOwner(ENSv1Registry, parentNode, labelhash, owner),
-      emits.newResolver(ENSv1Registry, namehash(parent === "" ? label : `${label}.${parent}`), resolver),
-    ],
-  };
+  const node = namehash(parent === "" ? label : `${label}.${parent}`);
+  return sent(owner, ENSv1Registry, [
+    emits.newOwner(ENSv1Registry, parentNode, labelhash, owner),
+    emits.newResolver(ENSv1Registry, node, resolver),
+  ]);
 }
 
 /** Approval for the name wrapper to take the owner's `.eth` tokens: comes before the first wrap of an account. */
 export function approveWrapper({ BaseRegistrar, NameWrapper }: Contracts, owner: Hex): PlannedTransaction {
-  return {
-    from: owner,
-    to: BaseRegistrar,
-    value: 0n,
-    logs: [approvedForAll(BaseRegistrar, owner, NameWrapper, true)],
-  };
+  return sent(owner, BaseRegistrar, [approvedForAll(BaseRegistrar, owner, NameWrapper, true)]);
 }
 
 /** Wrapping of `label`.eth, whose registration ends at `expires` (Unix seconds). */
@@ -195,19 +180,14 @@ export function wrap(
   const { labelhash, node, tokenId } = secondLevel(label);
   const name = toHex(packetToBytes(`${label}.eth`));
   const fuses = parentCannotControl | isDotEth;
-  return {
-    from: owner,
-    to: wrapper,
-    value: 0n,
-    logs: [
-      emits.tokenTransfer(BaseRegistrar, owner, wrapper, tokenId),
-      emits.newOwner(ENSv1Registry, ethNode, labelhash, wrapper),
-      emits.wrappedTransfer(wrapper, owner, zeroAddress, owner, BigInt(node), 1n),
-      emits.wrapped(wrapper, node, name, owner, fuses, expires + gracePeriod),
-      // A name that has a resolver keeps it: the call then passes the zero address.
-      ...(hadResolver ? [] : [emits.newResolver(ENSv1Registry, node, resolver)]),
-    ],
-  };
+  return sent(owner, wrapper, [
+    emits.tokenTransfer(BaseRegistrar, owner, wrapper, tokenId),
+    emits.newOwner(ENSv1Registry, ethNode, labelhash, wrapper),
+    emits.wrappedTransfer(wrapper, owner, zeroAddress, owner, BigInt(node), 1n),
+    emits.wrapped(wrapper, node, name, owner, fuses, expires + gracePeriod),
+    // A name that has a resolver keeps it: the call then passes the zero address.
+    ...(hadResolver ? [] : [emits.newResolver(ENSv1Registry, node, resolver)]),
+  ]);
 }
 
 type WrapOptions = { label: string; owner: Hex; expires: bigint; hadResolver: boolean };
@@ -220,17 +200,12 @@ export function createWrappedSubname(
   const parentNode = namehash(parent);
   const node = namehash(`${label}.${parent}`);
   const name = toHex(packetToBytes(`${label}.${parent}`));
-  return {
-    from: owner,
-    to: wrapper,
-    value: 0n,
-    logs: [
-      emits.newOwner(ENSv1Registry, parentNode, keccak256(stringToHex(label)), wrapper),
-      emits.newResolver(ENSv1Registry, node, resolver),
-      emits.wrappedTransfer(wrapper, owner, zeroAddress, owner, BigInt(node), 1n),
-      emits.wrapped(wrapper, node, name, owner, 0, 0n),
-    ],
-  };
+  return sent(owner, wrapper, [
+    emits.newOwner(ENSv1Registry, parentNode, keccak256(stringToHex(label)), wrapper),
+    emits.newResolver(ENSv1Registry, node, resolver),
+    emits.wrappedTransfer(wrapper, owner, zeroAddress, owner, BigInt(node), 1n),
+    emits.wrapped(wrapper, node, name, owner, 0, 0n),
+  ]);
 }
 
 /** Sale or gift of an unwrapped `.eth` token; the registry's owner stays as it is. */
@@ -239,12 +214,7 @@ export function transferToken(
   { label, owner, to }: { label: string; owner: Hex; to: Hex },
 ): PlannedTransaction {
   const { tokenId } = secondLevel(label);
-  return {
-    from: owner,
-    to: BaseRegistrar,
-    value: 0n,
-    logs: [emits.tokenTransfer(BaseRegistrar, owner, to, tokenId)],
-  };
+  return sent(owner, BaseRegistrar, [emits.tokenTransfer(BaseRegistrar, owner, to, tokenId)]);
 }
 
 /** Registration of a name of another chain with the deployment's resolver and records. */
@@ -272,7 +242,7 @@ export function registerOn(
           ...[...created, emits.registered(registrar, tokenId, owner, expires), set],
           ...[...changed, soldOnLinea(to, label, labelhash, owner, cost, 0n, expires)],
         ];
-  return { from: owner, to, value: cost, logs };
+  return sent(owner, to, logs, cost);
 }
 
 /** Renewal of a name of another chain until `expires` (Unix seconds), by anybody. */
@@ -286,7 +256,7 @@ export function renewOn(
       ? renewedOnBase(to, label, labelhash, expires)
       : renewedOnLinea(to, label, labelhash, cost, expires);
   const logs = [emits.renewed(registrar, BigInt(labelhash), expires), renewed];
-  return { from: payer, to, value: cost, logs };
+  return sent(payer, to, logs, cost);
 }
 
 /** The account's name on another chain (ENSIP-19). */
@@ -294,16 +264,12 @@ export function setPrimaryName(
   { reverseRegistrar: to }: SecondLayer,
   { account, name }: { account: Hex; name: string },
 ): PlannedTransaction {
-  return { from: account, to, value: 0n, logs: [emits.nameForAddr(to, account, name)] };
+  return sent(account, to, [emits.nameForAddr(to, account, name)]);
 }
 
 function secondLevel(label: string) {
   const labelhash = keccak256(stringToHex(label));
-  return {
-    labelhash,
-    node: keccak256(concatHex([ethNode, labelhash])),
-    tokenId: BigInt(labelhash),
-  };
+  return { labelhash, node: keccak256(concatHex([ethNode, labelhash])), tokenId: BigInt(labelhash) };
 }
 
 const otherEvents = parseAbi([
