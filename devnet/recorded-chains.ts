@@ -97,7 +97,8 @@ const contractsOfRoot = {
   UniversalResolver: "UpgradableUniversalResolverProxy",
 };
 
-const contractsOfV2 = [
+/** The contracts of ENSv2, by the names of the deployment. */
+export const contractsOfV2 = [
   "RootRegistry",
   "ETHRegistry",
   "ETHRegistrar",
@@ -115,7 +116,7 @@ const contractsOfV2 = [
   "UnlockedMigrationController",
   "LockedMigrationController",
   "Graveyard",
-];
+] as const;
 
 /** A datasources file for the recorded chain, or for one with other addresses. */
 export function v2DatasourcesFile(addresses: Readonly<Record<string, Hex>> = v2Addresses): string {

@@ -3,28 +3,13 @@ import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi 
 import { erc1155TransferAbi } from "../../abis/names.ts";
 import { type EmittedLog, logsOf } from "../../devnet/events.ts";
 import { createRandom } from "../../devnet/random.ts";
+import { contractsOfV2 } from "../../devnet/recorded-chains.ts";
 import { accountOf, subnodeOf, type Transaction } from "./history.ts";
 
 // Contracts of a set of ENSv2 on the chain of the generated history.
 const contract = (place: number): Hex => `0x${"e2".repeat(18)}${String(place).padStart(4, "0")}`;
-const names = [
-  "RootRegistry",
-  "ETHRegistry",
-  "ETHRegistrar",
-  "ETHRenewerV1",
-  "VerifiableFactory",
-  "LabelStore",
-  "PermissionedResolverImpl",
-  "WrapperRegistryImpl",
-  "PublicResolverV2",
-  "UniversalResolverV2",
-  "ENSV1Resolver",
-  "UnlockedMigrationController",
-  "LockedMigrationController",
-  "Graveyard",
-] as const;
-const contracts = Object.fromEntries(names.map((name, place) => [name, contract(place)])) as Record<
-  (typeof names)[number],
+const contracts = Object.fromEntries(contractsOfV2.map((name, place) => [name, contract(place)])) as Record<
+  (typeof contractsOfV2)[number],
   Hex
 >;
 
