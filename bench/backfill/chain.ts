@@ -28,7 +28,7 @@ export function generateBlocks(transactions: Iterable<Transaction>, options: Blo
   const blocks: Block[] = [];
   const firstParent = options.parent ?? (`0x${"0".repeat(64)}` as const);
   let taken = firstTransaction;
-  for (const own of packed(transactions)) {
+  for (const own of packed(transactions, logsPerBlock)) {
     const height = firstBlock + blocks.length;
     const padding = Array.from({ length: Math.round(paddedBytes / paddingBytes) }, (_, place) => ({
       ...paddingTransaction,
@@ -51,12 +51,13 @@ export function generateBlocks(transactions: Iterable<Transaction>, options: Blo
   return blocks;
 }
 
-function* packed(transactions: Iterable<Transaction>): Generator<Transaction[]> {
+/** The transactions in parts of at least so many logs. */
+export function* packed(transactions: Iterable<Transaction>, least: number): Generator<Transaction[]> {
   let [own, size] = [[] as Transaction[], 0];
   for (const transaction of transactions) {
     own.push(transaction);
     size += transaction.logs.length;
-    if (size < logsPerBlock) continue;
+    if (size < least) continue;
     yield own;
     [own, size] = [[], 0];
   }

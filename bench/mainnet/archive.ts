@@ -6,8 +6,8 @@ import { addSegment, archivedBlock, logsOfSegment } from "../../src/archive/reco
 import { wantedOf } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import type { RpcLog } from "../../src/rpc/log-answers.ts";
-import { generateBlocks, serveChain } from "../backfill/chain.ts";
-import { accountOf, namesHistory, type Transaction } from "../backfill/history.ts";
+import { generateBlocks, packed, serveChain } from "../backfill/chain.ts";
+import { accountOf, namesHistory } from "../backfill/history.ts";
 
 const mainnet = 1;
 const firstBlock = 10_000_000;
@@ -58,7 +58,7 @@ export async function fillArchive(folder: string, count: number): Promise<Filled
   const { transactions, labels } = namesHistory("mainnet", count, { labelOf, ownerOf });
   const headers: Block[] = [];
   let [from, firstTransaction, parent] = [firstBlock, 0, undefined as Hex | undefined];
-  for (const part of parts(transactions)) {
+  for (const part of packed(transactions, logsOfSegment)) {
     const options = { chainId: mainnet, firstBlock: from, firstTransaction, timestampOf, parent };
     const built = generateBlocks(part, options);
     const last = built.at(-1) as Block;
@@ -84,18 +84,6 @@ export async function fillArchive(folder: string, count: number): Promise<Filled
     headers,
     environment: { ...environment, ARCHIVE: folder },
   };
-}
-
-function* parts(transactions: Iterable<Transaction>): Generator<Transaction[]> {
-  let [part, logs] = [[] as Transaction[], 0];
-  for (const transaction of transactions) {
-    part.push(transaction);
-    logs += transaction.logs.length;
-    if (logs < logsOfSegment) continue;
-    yield part;
-    [part, logs] = [[], 0];
-  }
-  if (part.length > 0) yield part;
 }
 
 /** Serves the headers of an archive and the blocks behind it, all without logs, over JSON-RPC; `mine` adds a block and returns its number. */
