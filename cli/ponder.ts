@@ -184,10 +184,7 @@ try {
 }
 
 function isFaultOfSetup(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    ["LabelSourceError", "LabelFileError", "PonderDiffersError"].includes(error.name)
-  );
+  return error instanceof Error && ["LabelSourceError", "PonderDiffersError"].includes(error.name);
 }
 
 /** The message, with the section that operators read on in. */

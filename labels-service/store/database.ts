@@ -145,7 +145,7 @@ export type DatabaseReader = {
 
 const rowsReadAtOnce = 4096;
 
-/** Opens the label database at `path`. Throws `LabelFileError` as `openLabelFile` does. */
+/** Opens the label database at `path`. Throws `LabelSourceError` as `openLabelFile` does. */
 export function openDatabaseReader(path: string): DatabaseReader {
   const { facts, versions, close } = openLabelFile(path);
   close();

@@ -4,7 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
 import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
-import { counted, type LabelSource } from "./source.ts";
+import { counted, type LabelSource, LabelSourceError } from "./source.ts";
 
 /** A label database, open for reading. It keeps reading the file that it opened, even if another replaces it. */
 export type LabelFile = {
@@ -37,7 +37,7 @@ export type ShortHeal = string | number | undefined;
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;
 
 /**
- * Opens a label database. Throws `LabelFileError` when there is no such file, or it is not a finished label database of
+ * Opens a label database. Throws `LabelSourceError` when there is no such file, or it is not a finished label database of
  * this schema version.
  * @example openLabelFile("data/labels.sqlite").heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", 0) // "eth"
  */
@@ -58,7 +58,7 @@ export function openLabelFile(path: string): LabelFile {
     };
   } catch (error) {
     database.close();
-    throw error instanceof LabelFileError ? error : new LabelFileError(path, (error as Error).message, error);
+    throw error instanceof LabelSourceError ? error : unusable(path, (error as Error).message, error);
   }
 }
 
@@ -151,17 +151,17 @@ function openDatabase(path: string): Database.Database {
   try {
     return new Database(path, { readonly: true, fileMustExist: true });
   } catch (error) {
-    throw new LabelFileError(path, "there is no such file, or it cannot be read", error);
+    throw unusable(path, "there is no such file, or it cannot be read", error);
   }
 }
 
 function readFacts(database: Database.Database, path: string): LabelSetFacts {
   if (database.pragma("application_id", { simple: true }) !== labelDatabaseApplicationId) {
-    throw new LabelFileError(path, "it is not a label database");
+    throw unusable(path, "it is not a label database");
   }
   const schemaVersion = database.pragma("user_version", { simple: true });
   if (schemaVersion !== labelDatabaseSchemaVersion) {
-    throw new LabelFileError(
+    throw unusable(
       path,
       `its schema version is ${schemaVersion}, this program reads ${labelDatabaseSchemaVersion}; ingest the label set again`,
     );
@@ -172,8 +172,8 @@ function readFacts(database: Database.Database, path: string): LabelSetFacts {
         records_count AS recordsCount FROM label_set`,
     )
     .get();
-  if (facts === undefined) throw new LabelFileError(path, "it was not finished; ingest the label set again");
-  if (!isLabelSetId(facts.labelSetId)) throw new LabelFileError(path, "its label set id is malformed");
+  if (facts === undefined) throw unusable(path, "it was not finished; ingest the label set again");
+  if (!isLabelSetId(facts.labelSetId)) throw unusable(path, "its label set id is malformed");
   return facts;
 }
 
@@ -185,10 +185,5 @@ function readVersions(database: Database.Database) {
     .all();
 }
 
-/** The file is not a label database that this program can read. */
-class LabelFileError extends Error {
-  override name = "LabelFileError";
-  constructor(path: string, reason: string, cause?: unknown) {
-    super(`Label database ${JSON.stringify(path)} cannot be used: ${reason}.`, { cause });
-  }
-}
+const unusable = (path: string, reason: string, cause?: unknown) =>
+  new LabelSourceError(`Label database ${JSON.stringify(path)} cannot be used: ${reason}.`, { cause });

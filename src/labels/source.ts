@@ -63,7 +63,7 @@ export function withoutSecrets(text: string): string {
   return url.href;
 }
 
-/** The label source is configured wrongly; waiting does not help. */
+/** The label source is configured wrongly, or its file is no label database; waiting does not help. */
 export class LabelSourceError extends Error {
   override name = "LabelSourceError";
 }
