@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import packageJson from "../../package.json" with { type: "json" };
 import { jsonSchemaOf, type Operation, openApiDocument, type ResponseDocs } from "../../src/http/openapi.ts";
 import { labelSetIdPattern, labelSetVersionPattern } from "../../src/labels/label-set.ts";
 import { batchRequest, largestAnswer, largestBody, longestBatch } from "./batch.ts";
@@ -212,3 +213,6 @@ export const labelsDocument = (version: string) =>
     operations: endpoints,
     schemas: { unrepresentable: "any" },
   });
+
+/** The document of this version, as text. */
+export const documentText: string = JSON.stringify(labelsDocument(packageJson.version));

@@ -186,10 +186,7 @@ function createRouter({ database, now }: ServerOptions, limits: ServerLimits, me
     "/health": ["health", () => jsonAnswer('{"status":"ok"}')],
     "/ready": ["ready", ofFacts(() => ({ status: "ok" }))],
     // Few ask for the document, and loading its library would be a good part of the server's start.
-    "/openapi.json": [
-      "openapi",
-      async () => jsonAnswer(JSON.stringify((await import("./openapi.ts")).labelsDocument(version))),
-    ],
+    "/openapi.json": ["openapi", async () => jsonAnswer((await import("./openapi.ts")).documentText)],
     "/metrics": [
       "metrics",
       async () => ({ ...jsonAnswer(await metrics.text()), contentType: metrics.contentType }),
