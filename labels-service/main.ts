@@ -7,7 +7,7 @@ import { purgeCommand } from "./commands/purge.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { validateCommand } from "./commands/validate.ts";
-import { formatNames, formatOf } from "./formats/formats.ts";
+import { formatNames, formats } from "./formats/formats.ts";
 
 /** Runs the command named by the first argument and returns the exit code; errors become one line on standard error. */
 export async function main([name = "", ...args]: string[], context: CommandContext): Promise<number> {
@@ -53,7 +53,7 @@ function help(): string {
     "Formats, gzipped or not, and how they are recognised without --format:",
     "",
     ...formatNames.map((name) => {
-      const { title, recognisedBy } = formatOf(name);
+      const { title, recognisedBy } = formats[name];
       return `  ${name.padEnd(10)}  ${title}: ${recognisedBy}`;
     }),
     "",

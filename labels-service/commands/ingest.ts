@@ -1,6 +1,6 @@
 import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { labelSetVersions } from "../formats/ensrainbow.ts";
-import { formatOf } from "../formats/formats.ts";
+import { formats } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
 import { duration } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
@@ -41,7 +41,7 @@ function summary({ format, facts, counts, added, rejectsPath }: IngestReport, pa
     `${escapeControls(path)} holds ${counted(facts.recordsCount, "label")}.`,
   ];
   if (rejectsPath !== undefined) lines.push(`The invalid rows are listed in ${escapeControls(rejectsPath)}.`);
-  if (formatOf(format).keepsCarriageReturns && counts.endingInCarriageReturn > 0) {
+  if (formats[format].keepsCarriageReturns && counts.endingInCarriageReturn > 0) {
     lines.push(
       `${number(counts.endingInCarriageReturn)} labels end in a carriage return: was this a Windows text file?`,
     );

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
 import { collect } from "../../test/support/labels/collect.ts";
-import { detectFormat, type FormatName, formatNames, formatOf } from "./formats.ts";
+import { detectFormat, type FormatName, formatNames, formats } from "./formats.ts";
 import { startOfInput } from "./parser.ts";
 
 describe("format of an input", () => {
@@ -42,7 +42,7 @@ test.each<[FormatName, string | Buffer]>([
   ["csv", 'one\n"t\nwo"\nthree\n'],
   ["text", "\ufeffone\ntwo\n\nthree"],
 ])("a parser of %s resumes at every checkpoint of another", async (name, text) => {
-  const { createParser } = formatOf(name);
+  const { createParser } = formats[name];
   const bytes = Buffer.from(text);
   const whole = await collect(createParser, [bytes]);
   for (let cut = 1; cut < bytes.length; cut++) {
@@ -68,6 +68,6 @@ test("every format is documented as the command line explains it, in the order o
     row.slice(1),
   );
   expect(documented).toEqual(
-    formatNames.map((name) => [formatOf(name).title, name, formatOf(name).recognisedBy]),
+    formatNames.map((name) => [formats[name].title, name, formats[name].recognisedBy]),
   );
 });

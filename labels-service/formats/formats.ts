@@ -8,18 +8,13 @@ import { text } from "./text.ts";
  * The formats of label files, by the name that `--format` takes. Detection, parsing, the command line's help and the
  * documentation all go by this list. Of several formats that recognise an input the first counts.
  */
-const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
+export const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
 
 /** Name of a format. */
 export type FormatName = keyof typeof formats;
 
 /** The names of all formats. */
 export const formatNames = Object.keys(formats) as FormatName[];
-
-/** The format called `name`. */
-export function formatOf(name: FormatName): LabelFormat {
-  return formats[name];
-}
 
 /** Bytes of the (uncompressed) input that `detectFormat` looks at, if there are as many. */
 export const detectionLength = 65_536;

@@ -8,7 +8,7 @@ import {
   type LabelSetPin,
   labelSetIdRule,
 } from "../../src/labels/label-set.ts";
-import { detectFormat, detectionLength, type FormatName, formatOf } from "../formats/formats.ts";
+import { detectFormat, detectionLength, type FormatName, formats } from "../formats/formats.ts";
 import { InputError } from "../formats/parser.ts";
 import {
   createLabelDatabase,
@@ -122,7 +122,7 @@ function wantedLabelSet(
   format: FormatName,
   head: Buffer,
 ): LabelSetPin {
-  const named = formatOf(format).labelSetOf?.(head);
+  const named = formats[format].labelSetOf?.(head);
   const [labelSetId, labelSetVersion] = [id ?? named?.labelSetId, version ?? named?.labelSetVersion];
   if (labelSetId === undefined || labelSetVersion === undefined) {
     throw new Error("--label-set-id and --label-set-version are needed: only .ensrainbow files name them.");

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { digestOf } from "../../src/ens/keccak.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
-import { type FormatName, formatOf } from "../formats/formats.ts";
+import { type FormatName, formats } from "../formats/formats.ts";
 import {
   type Checkpoint,
   InputError,
@@ -78,7 +78,7 @@ export async function readRows(options: ReadOptions): Promise<ReadRows> {
   const rejects = openRejects(join(folder, "rejects.txt"), resumed?.rejectsLength ?? 0);
   const sorter = openLabelSorter(join(folder, "spill"), resumed?.spill);
   const sink = createRowVerifier({ sorter, counts, position: () => parser.position(), rejects, stderr });
-  const parser = formatOf(options.format).createParser(sink, resumed?.checkpoint ?? startOfInput);
+  const parser = formats[options.format].createParser(sink, resumed?.checkpoint ?? startOfInput);
   const save = (isComplete: boolean) =>
     writeManifest(manifestPath, {
       ...{ task, counts, isComplete },
