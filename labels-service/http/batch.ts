@@ -2,6 +2,7 @@ import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { nextTurn } from "../../src/http/turn.ts";
+import { writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
 import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
@@ -52,9 +53,11 @@ export async function answerBatch(
   }
   const digests = Buffer.alloc(count * digestLength);
   for (const [place, text] of labelhashes.entries()) {
-    const labelhash = typeof text === "string" ? normalizeLabelhash(text) : undefined;
-    if (labelhash === undefined) return errorAnswer(400, `labelhashes[${place}]: ${invalidLabelhash}`);
-    digests.write(labelhash.slice(2), place * digestLength, "hex");
+    const isLabelhash =
+      typeof text === "string" &&
+      (writeDigest(text, digests, place * digestLength) ||
+        writeDigest(normalizeLabelhash(text) ?? "", digests, place * digestLength));
+    if (!isLabelhash) return errorAnswer(400, `labelhashes[${place}]: ${invalidLabelhash}`);
   }
   const refusal = refusedPin(pin, file.facts);
   if (refusal !== undefined) return refusal;
@@ -107,9 +110,9 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
   for (let start = 0; start < order.length; start += healedAtOnce) {
     const places = order.subarray(start, start + healedAtOnce);
     const labels = file.healAll(digests, highestVersion, { places, longest: heldLength });
-    for (const [i, place] of places.entries()) {
+    for (let i = 0; i < places.length; i++) {
       const label = labels[i];
-      found[place] = label;
+      found[places[i] ?? 0] = label;
       if (typeof label !== "number") shortBytes += label?.length ?? 0;
       else [longBytes, longest] = [longBytes + label, Math.max(longest, label)];
     }
@@ -127,10 +130,10 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
 
 /** Places of the digests in the order of the file, which saves a fifth of the time: by 32 bits, before the place in 14. */
 function inOrderOfKeys(digests: Buffer): Uint32Array {
-  const count = digests.length / digestLength;
-  const keys = Float64Array.from(
-    { length: count },
-    (_, i) => digests.readUInt32BE(i * digestLength) * 2 ** 14 + i,
-  );
-  return Uint32Array.from(keys.sort(), (key) => key % 2 ** 14);
+  const keys = new Float64Array(digests.length / digestLength);
+  for (let i = 0; i < keys.length; i++) keys[i] = digests.readUInt32BE(i * digestLength) * 2 ** 14 + i;
+  keys.sort();
+  const order = new Uint32Array(keys.length);
+  for (let i = 0; i < order.length; i++) order[i] = (keys[i] ?? 0) % 2 ** 14;
+  return order;
 }

@@ -112,7 +112,9 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
     for (let start = 0; start < places.length; start += keysAtOnce) {
       const asked = places.subarray(start, start + keysAtOnce);
       const parameters: (number | null)[] = [highestVersion, longest];
-      for (const place of asked) parameters.push(labelKey(digests, place * digestLength));
+      for (let i = 0; i < asked.length; i++) {
+        parameters.push(labelKey(digests, (asked[i] ?? 0) * digestLength));
+      }
       while (parameters.length < keysAtOnce + 2) parameters.push(null);
       const labels = byKeys.all(parameters);
       for (let i = 0; i < asked.length; i++) {
