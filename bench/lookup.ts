@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import pg from "pg";
 import { createDatabase } from "../src/api/database/client.ts";
@@ -11,7 +10,7 @@ import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
 import { numbers, openEndpoints } from "./lookup/service.ts";
-import { quantile, sleep } from "./measure.ts";
+import { processorSecondsOf, quantile, sleep } from "./measure.ts";
 import { startBenchPostgres } from "./world.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and
@@ -77,13 +76,8 @@ function batch(inputs: number, kind: number) {
 // Milliseconds of processor time that the service and the connections of the database have taken: the same on a busy machine.
 async function processorMs(): Promise<number> {
   const { rows } = await pool.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'");
-  const ticks = rows.map(({ pid }) => {
-    const path = `/proc/${pid}/stat`;
-    const [user, system] = existsSync(path) ? readFileSync(path, "utf8").split(" ").slice(13) : [];
-    return Number(user ?? 0) + Number(system ?? 0);
-  });
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000 + ticks.reduce((sum, one) => sum + one, 0) * 10;
+  return rows.reduce((sum, { pid }) => sum + processorSecondsOf(pid) * 1_000, (user + system) / 1_000);
 }
 
 async function show(name: string, run: () => Promise<number[]>, gate: string) {
