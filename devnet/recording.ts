@@ -33,8 +33,7 @@ export type Recording = {
 export function readRecording(folder: string): Recording {
   const { chainId } = meta.parse(JSON.parse(readFileSync(join(folder, "meta.json"), "utf8")));
   const blocks = readLines(folder, "blocks") as Answer[] | undefined;
-  if (blocks === undefined || blocks.length === 0)
-    throw new RecordingError({ folder, problem: "has no blocks" });
+  if (blocks === undefined || blocks.length === 0) throw new Error(`The recording ${folder} has no blocks.`);
   return {
     chainId,
     blocks,
@@ -74,12 +73,4 @@ function readLines(folder: string, name: string): unknown[] | undefined {
     return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
   }
   return undefined;
-}
-
-/** A folder that is not a recording; says which folder and what is wrong with it. */
-class RecordingError extends Error {
-  override name = "RecordingError";
-  constructor({ folder, problem }: { folder: string; problem: string }) {
-    super(`The recording ${folder} ${problem}.`);
-  }
 }
