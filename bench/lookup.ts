@@ -118,17 +118,10 @@ const allRoutes: [string, () => string, string][] = [
   ["name", () => `/v1/names/${nameOf(random(count), count)}`, "25/75/150"],
   ["names of an address", () => `/v1/addresses/${ownerOf(random(count), count)}/names`, "25/75/150"],
   ["names of an address with 100,000", () => `/v1/addresses/${hot}/names`, "25/75/150"],
-  ["search, prefix of three letters", () => `/v1/search?q=${threeLetters()}`, "25/75/150"],
   [
     "search, prefix and contains in turn",
     () => `/v1/search?q=${threeLetters()}&match=${random(2) === 0 ? "prefix" : "contains"}`,
     "25/75/150",
-  ],
-  ["search, contains three letters", () => `/v1/search?q=${threeLetters()}&match=contains`, "25/75/150"],
-  [
-    "search, contains a word's end",
-    () => `/v1/search?q=${word(random(1_000)).slice(-3)}&match=contains`,
-    "none",
   ],
   ["relevance, 1 to 8 letters", () => relevance(labelOf(random(count)).slice(0, 1 + random(8))), "p95 50"],
   ["relevance, typing error", () => relevance(mistyped(labelOf(random(count)))), "p95 50"],
@@ -138,7 +131,6 @@ const allRoutes: [string, () => string, string][] = [
   ["events, of a name", () => `/v1/events?name=${nameOf(random(count), count)}`, "50/150/300"],
   ["events, of an address with 100,000", () => `/v1/events?address=${hot}`, "50/150/300"],
   ["subnames of a name with many", () => "/v1/names/big.eth/subnames", "50/150/300"],
-  ["subnames of .eth, prefix", () => `/v1/names/eth/subnames?q=${word(random(1_000))}`, "50/150/300"],
   ["deadlines of a day", () => `/v1/names?namespace=ens&expires_after=${now + random(year)}`, "none"],
   ["status", () => "/v1/status", "5/10/25"],
 ];

@@ -68,7 +68,7 @@ export type Lying = {
   limit?: number;
   change?: Change;
   /** One of them is chosen for a share of all requests. */
-  faults?: { kinds: readonly Fault[]; rate: number; stallMs?: number };
+  faults?: { kinds: readonly Fault[]; rate: number };
 };
 
 /** A running proxy that lies. */
@@ -113,7 +113,7 @@ export async function startLiar({
     const reply = await lyingReply(asked);
     if (!isChanged) return reply;
     told += 1;
-    if (fault === "stall") await new Promise((resolve) => setTimeout(resolve, faults?.stallMs ?? 20_000));
+    if (fault === "stall") await new Promise((resolve) => setTimeout(resolve, 20_000));
     return faulty(reply, fault, random);
   }
 
