@@ -9,7 +9,7 @@ import {
   type RowReader,
   type SqlClient,
 } from "../../ponder/sql-client.ts";
-import { BusyError, createQueue, forClient, lockedUp } from "./queue.ts";
+import { BusyError, createQueue, forClient, lockedUp, type QueueLimits } from "./queue.ts";
 
 /** Takes the text of a row. */
 type Take = (text: string) => void;
@@ -47,17 +47,7 @@ export function planOnce(sql: string): string {
 export const isPlannedOnce = (sql: string) => plannedOnce.has(sql);
 
 /** The limits of statements. */
-export type DatabaseLimits = Pick<
-  SubgraphLimits,
-  | "concurrency"
-  | "queue"
-  | "queuePerClient"
-  | "quickMs"
-  | "slow"
-  | "slowQueue"
-  | "timeoutMs"
-  | "responseBytes"
->;
+export type DatabaseLimits = Omit<QueueLimits, "spare"> & Pick<SubgraphLimits, "responseBytes">;
 
 /** The rows that a statement gives are longer than allowed. */
 export class RowTooLongError extends Error {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { SubgraphLimits } from "../../config/limits.ts";
 
 /** Too many statements wait, or one for a lock; the caller may retry after `retryAfter` seconds. */
 export class BusyError extends Error {
@@ -26,29 +27,16 @@ export const lockedUp = {
   details: "A table is being changed.",
 };
 
-/** How many statements run and wait in one lane. */
-type LaneLimits = {
-  /** Statements that run at the same time. */
-  concurrency: number;
-  /** Further ones, only for clients that have none running. */
+/** The limits of statements that a queue keeps. */
+export type QueueLimits = Pick<
+  SubgraphLimits,
+  "concurrency" | "queue" | "queuePerClient" | "quickMs" | "slow" | "slowQueue" | "timeoutMs"
+> & {
+  /** Statements beyond `concurrency`, only for clients that have none running. */
   spare: number;
-  /** Statements that wait, of all clients. */
-  queue: number;
-  /** Statements of one client that wait. */
-  queuePerClient: number;
 };
 
-/** How many statements run and wait, and for how long. */
-export type QueueLimits = LaneLimits & {
-  /** Milliseconds that a statement may take, from when its turn comes. */
-  timeoutMs: number;
-  /** Milliseconds that a statement may take beside the quick ones. */
-  quickMs: number;
-  /** Statements that run for longer, at the same time; one of them only for clients that have none. 0: no limit of time. */
-  slow: number;
-  /** Slow statements that wait, of all clients; of one client half of them. */
-  slowQueue: number;
-};
+type LaneLimits = Pick<QueueLimits, "concurrency" | "spare" | "queue" | "queuePerClient">;
 
 type Client = {
   running: number;

@@ -16,11 +16,8 @@ import {
   ofRecord,
   ofRegistrationSince,
   partsOfAddress,
-  partsOfAll,
-  partsOfContract,
+  partsOfKinds,
   partsOfName,
-  partsOfRegistry,
-  partsOfResolver,
   registrarEvents,
   registryEvents,
   reverseRegistrarEvent,
@@ -330,20 +327,17 @@ function partsOf(
   }
   if (resolver !== undefined) {
     const more = holder === undefined ? [] : [`holder = ${holder}`];
-    return {
-      sql: partsOfResolver(inByteOrder(bind(resolver.address)), kinds),
-      conditions: [...conditions, ...more],
-    };
+    const own = kinds.filter((kind) => emittedByResolvers.includes(kind));
+    const at = { resolver: inByteOrder(bind(resolver.address)) };
+    return { sql: partsOfKinds(own, places, at), conditions: [...conditions, ...more] };
   }
   if (holder !== undefined) return { sql: partsOfAddress(holder, places), conditions };
-  if (contract === undefined || emitter === undefined) return { sql: partsOfAll(kinds, places), conditions };
+  if (contract === undefined || emitter === undefined)
+    return { sql: partsOfKinds(kinds, places), conditions };
   const own = kinds.filter((kind) => emitter.kinds.includes(kind));
-  const sql = emitter.isOther
-    ? partsOfContract(inByteOrder(bind(contract)), own, places)
-    : emitter.isOld === undefined
-      ? partsOfAll(own, places)
-      : partsOfRegistry(emitter.isOld, own);
-  return { sql, conditions };
+  const other = emitter.isOther ? inByteOrder(bind(contract)) : undefined;
+  const by = other === undefined ? { isOld: emitter.isOld } : { resolver: other, registryOfV2: other };
+  return { sql: partsOfKinds(own, places, by), conditions };
 }
 
 type Emitter = { kinds: readonly string[]; where: string; isOld?: boolean };

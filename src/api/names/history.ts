@@ -664,34 +664,26 @@ function whereKind(kind: string): string {
   return `e.type = '${kind}'${kind === "NameChanged" ? " AND e.primary_name_of IS NULL" : ""}`;
 }
 
-/** The parts of all that happened, without releases: one for each kind of event, whose latest an index gives. */
-export const partsOfAll = (kinds: readonly string[], places: readonly Place[]) =>
+/** Who emitted events, as SQL of addresses; of the two registries of a chain whether the older one. */
+type EmitterSql = { resolver?: string; registryOfV2?: string; isOld?: boolean | undefined };
+
+/** The parts of what happened, without releases: one for each kind of event, whose latest an index gives; by anyone, or an emitter. */
+export const partsOfKinds = (
+  kinds: readonly string[],
+  places: readonly Place[],
+  { resolver, registryOfV2, isOld }: EmitterSql = {},
+) =>
   kinds.flatMap((kind) => {
     const where = whereKind(kind);
+    const and = (condition: string, isGiven: boolean) => (isGiven ? `${where} AND ${condition}` : where);
     if (kind === reverseRegistrarEvent) return [ofReverseName("true")];
-    if (kind in domainEvents) return [ofDomain(where)];
+    if (kind in domainEvents)
+      return [ofDomain(and(`e.from_old_registry IS ${isOld ? "" : "NOT "}TRUE`, isOld !== undefined))];
     if (kind in registrationEvents) return [ofRegistration(byEvent, where)];
-    if (isEntryEvent(kind)) return entriesWhere(places, where);
-    return kind in resolverEvents ? [ofResolver(where)] : [];
+    if (isEntryEvent(kind))
+      return entriesWhere(places, and(`e.registry = ${registryOfV2}`, registryOfV2 !== undefined));
+    return kind in resolverEvents ? [ofResolver(and(`s.address = ${resolver}`, resolver !== undefined))] : [];
   });
-
-/** The parts of what a resolver emitted. */
-export const partsOfResolver = (address: string, kinds: readonly string[]) =>
-  kinds.flatMap((kind) =>
-    kind in resolverEvents ? [ofResolver(`${whereKind(kind)} AND s.address = ${address}`)] : [],
-  );
-
-/** The parts of what one of a chain's two registries emitted. */
-export const partsOfRegistry = (isOld: boolean, kinds: readonly string[]) =>
-  kinds.map((kind) => ofDomain(`${whereKind(kind)} AND e.from_old_registry IS ${isOld ? "" : "NOT "}TRUE`));
-
-/** The parts of what a contract emitted that is a resolver, or a registry of ENSv2. */
-export const partsOfContract = (address: string, kinds: readonly string[], places: readonly Place[]) => [
-  ...partsOfResolver(address, kinds),
-  ...kinds
-    .filter(isEntryEvent)
-    .flatMap((kind) => entriesWhere(places, `e.type = '${kind}' AND e.registry = ${address}`)),
-];
 
 /** The order of entries, under an alias: by time, then by their place in the chain. */
 const historyOrder = (of: string) => [
@@ -789,7 +781,7 @@ ORDER BY ${order.join(", ")}`;
 
 /** SQL of all entries of one kind of event in the order of time, one a row in the column `found`. */
 export function entriesOfKindSql(kind: string, places: readonly Place[]): string[] {
-  return partsOfAll([kind], places).map((part) => entriesSql(part, historyOrder("h"), places));
+  return partsOfKinds([kind], places).map((part) => entriesSql(part, historyOrder("h"), places));
 }
 
 /** SQL of the number of entries, of which it counts at most `most` and one. */

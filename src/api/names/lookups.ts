@@ -184,10 +184,9 @@ export async function readNames(
     const sql = withRecords ? statements.pathsWithRecords : statements.paths;
     await read(sql, JSON.stringify(paths), (at) => missing[at] ?? 0);
   }
-  const inV2 = found.flatMap((one) => (one?.inV2 ? [{ one, inV2: one.inV2 }] : []));
-  if (inV2.length === 0) return found;
-  const records = await readV2Records(database, { contracts, hasRecords, asked: inV2 }, signal);
-  for (const [at, { one }] of inV2.entries()) one.records = records[at] ?? null;
+  const asked = found.filter((one): one is FoundName & { inV2: V2Resolver } => Boolean(one?.inV2));
+  const records = await readV2Records(database, { contracts, hasRecords, asked }, signal);
+  for (const [at, one] of asked.entries()) one.records = records[at] ?? null;
   return found;
 }
 

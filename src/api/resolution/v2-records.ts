@@ -55,7 +55,7 @@ export type V2Resolver = ResolverFacts & {
 };
 
 /** `records`: those of the name's resolver in the first generation. */
-type Asked = { one: { row: { name: string }; records: StoredRecords | null }; inV2: V2Resolver };
+type Asked = { row: { name: string }; records: StoredRecords | null; inV2: V2Resolver };
 
 /** A label of a name: bytes, and the hash where nobody knows them. */
 type Label = { hash: Hex; bytes: Buffer | undefined };
@@ -78,7 +78,7 @@ export async function readV2Records(
     const { resolver, isProven, isOwn, ...facts } = one.inV2;
     const kind = resolver === null ? "none" : kindOf(resolver, facts, contracts);
     if (!isProven || kind === "unknown") continue;
-    if (kind === "v1") result[at] = one.one.records ?? noRecords;
+    if (kind === "v1") result[at] = one.records ?? noRecords;
     else if (resolver === null || kind === "none" || (kind === "public" && !isOwn)) result[at] = noRecords;
     else readings.push({ at, resolver, kind: kind === "records" ? kind : "nodes", labels: labelsOf(one) });
   }
@@ -90,8 +90,7 @@ export async function readV2Records(
 }
 
 // Registries tell the bytes of labels that names cannot show.
-function labelsOf({ one, inV2: { labels } }: Asked): Label[] {
-  const { name } = one.row;
+function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
   const parts = name === "" ? [] : name.split(".");
   return parts.map((part, place) => {
     const stored = labels[parts.length - 1 - place];
