@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { z } from "zod/v4";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { quoted, type Statement } from "../../ponder/sql-client.ts";
 import { type TableIndex, tableIndexes } from "../../schema/indexes.ts";
@@ -102,8 +101,6 @@ async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> 
 
 const tablesAtOnce = 3;
 
-const names = z.array(z.object({ relname: z.string() }));
-
 // Columns of which queries ask for the few values that most rows have: subnames of eth. A plan for any value would reckon with the mean, a
 // handful of rows, and sort all subnames of a name for its first page. It shall reckon with a hundredth of the table.
 const crowded: Readonly<Record<string, readonly string[]>> = {
@@ -120,7 +117,7 @@ async function buildMissing(
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND i.indisvalid",
     [schema],
   );
-  const there = new Set(names.parse(rows).map(({ relname }) => relname));
+  const there = new Set(rows.map((row) => row["relname"]));
   const missing = indexes.filter(({ name }) => !there.has(name));
   let built = total - missing.length;
   onProgress({ built, total });
@@ -156,8 +153,6 @@ async function buildMissing(
     );
 }
 
-const extensionRows = z.array(z.object({ schema: z.string() }));
-
 /** Whether the search indexes are there, or why not. */
 export type SearchIndexes = { state: "ready" } | { state: "unavailable"; reason: string };
 
@@ -181,8 +176,8 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
   const create = (name: string) => run(createExtension(name)).then(() => undefined, messageOf);
   const reason = await create("pg_trgm");
   if (reason !== undefined) return { state: "unavailable", reason };
-  const [extension] = extensionRows.parse((await run(findExtension)).rows);
-  const operators = `${quoted(extension?.schema ?? "public")}.gin_trgm_ops`;
+  const [extension] = (await run(findExtension)).rows;
+  const operators = `${quoted(String(extension?.["schema"] ?? "public"))}.gin_trgm_ops`;
   for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
   // For names in order: src/api/names/lists.ts.
   const reasonOfGroups = await create("btree_gin");

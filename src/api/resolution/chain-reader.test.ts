@@ -9,7 +9,6 @@ import {
 } from "viem";
 import { describe, expect, test } from "vitest";
 import { type ChainReader, createChainReader, readExtended, UnavailableError } from "./chain-reader.ts";
-import type { KnownContracts } from "./known-contracts.ts";
 
 const registry: Hex = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
 const universalResolver: Hex = "0xeeeeeeee14d718c2b47d9923deab1335e144eeee";
@@ -43,15 +42,9 @@ function readerOf(
     },
     { retryCount: 0 },
   );
-  const known: KnownContracts = {
+  const known = {
     root: { chainId: 1, address: registry },
     universalResolver: hasUniversalResolver ? universalResolver : undefined,
-    indexedChains: new Set(),
-    isReverseResolver: () => false,
-    bridgeOf: () => undefined,
-    staticResolverOf: () => undefined,
-    resolversWithDefault: () => [],
-    primaryNameChains: [1],
   };
   const reader = createChainReader({
     known,

@@ -31,11 +31,10 @@ export type ChainReader = {
   findResolver(name: string): Promise<FoundResolver | undefined>;
 };
 
-type GatewayReader = (lookup: { data: Hex; sender: Hex; urls: readonly string[] }) => Promise<Hex>;
-
-type Clients = {
+type Source = {
   clientOf: (chainId: number) => Client | undefined;
-  askGateways: GatewayReader;
+  askGateways: (lookup: { data: Hex; sender: Hex; urls: readonly string[] }) => Promise<Hex>;
+  known: Pick<KnownContracts, "root" | "universalResolver">;
   signal: AbortSignal;
 };
 
@@ -43,19 +42,7 @@ type Clients = {
  * A reader over the clients of chains, for one request: it makes a limited number of calls, and ends them when `signal` is
  * aborted.
  */
-export function createChainReader({ known, ...clients }: Clients & { known: KnownContracts }): ChainReader {
-  const read = createRead(clients);
-  const { root, universalResolver } = known;
-  return {
-    read,
-    findResolver: (name) =>
-      universalResolver === undefined
-        ? askRegistry(read, root, name)
-        : askUniversalResolver(read, { chainId: root.chainId, address: universalResolver }, name),
-  };
-}
-
-function createRead({ clientOf, askGateways, signal }: Clients): ChainReader["read"] {
+export function createChainReader({ clientOf, askGateways, known, signal }: Source): ChainReader {
   const takeTurn = createTurns(resolutionLimits.callsAtOnce);
   let callsLeft = resolutionLimits.calls;
 
@@ -72,7 +59,7 @@ function createRead({ clientOf, askGateways, signal }: Clients): ChainReader["re
     return { ...client, request: request as Client["request"], ccipRead: { request: askGateways } };
   };
 
-  return async (chainId, to, request) => {
+  const read: ChainReader["read"] = async (chainId, to, request) => {
     const client = clientOf(chainId);
     if (client === undefined) throw new UnavailableError(`Chain ${chainId} has no RPC URL.`);
     try {
@@ -88,6 +75,12 @@ function createRead({ clientOf, askGateways, signal }: Clients): ChainReader["re
       );
     }
   };
+  const { root, universalResolver: address } = known;
+  const findResolver = (name: string) =>
+    address === undefined
+      ? askRegistry(read, root, name)
+      : askUniversalResolver(read, { chainId: root.chainId, address }, name);
+  return { read, findResolver };
 }
 
 const tooManyCalls = "The request takes too many calls of contracts.";
