@@ -94,29 +94,6 @@ test("the same on the root chain is an anomaly", async () => {
   expect(anomalies).toEqual(["unknown-node"]);
 });
 
-test.each([
-  ["EARegistrarController", "NameRegistered"],
-  ["RegistrarController", "NameRegistered"],
-  ["RegistrarController", "NameRenewed"],
-  ["UpgradeableRegistrarController", "NameRegistered"],
-  ["UpgradeableRegistrarController", "NameRenewed"],
-])("%s:%s carries the label, and costs nothing", async (controller, event) => {
-  const { play, rows, newOwner, domainOf } = await withBaseEth(["eth", "base"]);
-  await newOwner(base, "alice");
-  await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
-  expect(domainOf(alice)?.["name"]).toBe(
-    "[9c0257114eb9399a2985f8e75dad7600c5d89fe3824ffa99ec1c3eb8bf3b0501].base.eth",
-  );
-  await play(`basenames/${controller}:${event}`, {
-    name: "alice",
-    label: labelhash("alice"),
-    owner,
-    expires: 9n,
-  });
-  expect(domainOf(alice)).toMatchObject({ name: "alice.base.eth", labelName: "alice" });
-  expect(rows(registration)).toMatchObject([{ cost: 0n, labelName: "alice" }]);
-});
-
 test("a registered name is placed under base.eth though this chain does not know the label base", async () => {
   const { play, domainOf } = await withBaseEth(["eth", "alice"]);
   await play("basenames/BaseRegistrar:NameRegistered", { id, owner, expires: 9n });
