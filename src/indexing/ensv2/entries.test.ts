@@ -1,7 +1,8 @@
 import { type Hex, keccak256, namehash, stringToHex } from "viem";
 import { expect, test } from "vitest";
 import { createScopes } from "../../../test/support/scope.ts";
-import type { V2KnownContracts } from "../../deployments/namespaces.ts";
+import { at } from "../../deployments/deployment.ts";
+import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { v2Contract, v2Entry, v2KeptFuses } from "../../schema/ensv2.ts";
 import { domain } from "../../schema/subgraph.ts";
@@ -22,15 +23,14 @@ const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
 const [ethRegistry, unlocked, locked, wrapperCode, user, userCode] = ["e0", "a0", "a1", "b0", "c0", "b7"].map(
   address,
 ) as [Hex, Hex, Hex, Hex, Hex, Hex];
-const known: V2KnownContracts = {
-  migrators: new Set([unlocked, locked]),
-  graveyards: new Set(),
-  lockedMigrators: new Set([locked]),
-  wrapperImplementations: new Set([wrapperCode]),
-  nodes: new Map([[ethRegistry, namehash("eth")]]),
-  places: new Map([[ethRegistry, { name: "eth", node: namehash("eth") }]]),
-  userImplementations: new Set([userCode]),
+const contracts = {
+  ETHRegistry: at(ethRegistry, 0),
+  UnlockedMigrationController: at(unlocked, 0),
+  LockedMigrationController: at(locked, 0),
+  WrapperRegistryImpl: at(wrapperCode, 0),
+  UserRegistryImpl: at(userCode, 0),
 };
+const known = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
 const expiry = 2n ** 64n - 1n;
 
 function entryOf(text: string) {

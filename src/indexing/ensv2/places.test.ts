@@ -1,7 +1,8 @@
 import { type Hex, keccak256, namehash, stringToHex } from "viem";
 import { expect, test } from "vitest";
 import { createScopes } from "../../../test/support/scope.ts";
-import type { V2KnownContracts } from "../../deployments/namespaces.ts";
+import { at } from "../../deployments/deployment.ts";
+import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { v2Domain } from "../../schema/ensv2.ts";
 import { nameSale } from "../../schema/tokenscope.ts";
@@ -27,15 +28,8 @@ const [eth, first, second, code, owner, stranger] = ["e0", "d1", "d2", "b7", "c0
   Hex,
   Hex,
 ];
-const known: V2KnownContracts = {
-  migrators: new Set(),
-  graveyards: new Set(),
-  lockedMigrators: new Set(),
-  wrapperImplementations: new Set(),
-  nodes: new Map([[eth, namehash("eth")]]),
-  places: new Map([[eth, { name: "eth", node: namehash("eth") }]]),
-  userImplementations: new Set([code]),
-};
+const contracts = { ETHRegistry: at(eth, 0), UserRegistryImpl: at(code, 0) };
+const known = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
 const expiry = 2n ** 63n;
 const tokenOf = (label: string) => BigInt(keccak256(stringToHex(label))) & ~0xffff_ffffn;
 
