@@ -28,15 +28,12 @@ export function createDocumentReader({ tokens }: { tokens: number }) {
   const cache = new LRUCache<string, Document>({
     maxSize: 1_000_000,
     sizeCalculation: (_, key) => key.length + 1,
+    memoMethod: (source) => readDocument(source, tokens),
   });
   /** The operation to run. Throws QueryError for a document that cannot be run. */
   return (source: string, operationName: string | undefined): Operation => {
-    let document = cache.get(source);
-    if (document === undefined) {
-      document = readDocument(source, tokens);
-      cache.set(source, document);
-    }
-    return { node: chooseOperation(document.operations, operationName), fragments: document.fragments };
+    const { operations, fragments } = cache.memo(source);
+    return { node: chooseOperation(operations, operationName), fragments };
   };
 }
 
