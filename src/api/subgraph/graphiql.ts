@@ -10,19 +10,19 @@ const require = createRequire(import.meta.url);
 
 // `policy`: what the page may load and run (CSP).
 type Page = { text: Uint8Array; packed: Uint8Array; policy: string };
+type Shown = { endpoint: string; hasQuery: boolean };
 // The page is large, and one of its queries has the time.
-const pages = new LRUCache<string, Promise<Page>>({ max: 8, ttl: 86_400_000 });
+const pages = new LRUCache<string, Page, Shown>({
+  max: 8,
+  ttl: 86_400_000,
+  fetchMethod: (_key, _stale, { context }) => graphiqlPage(context),
+});
 
 /** The page of GraphiQL. It is packed once a day, and every browser is sent the same bytes. */
-export function graphiqlOfToday(endpoint: string, hasQuery: boolean): Promise<Page> {
-  const key = `${endpoint} ${hasQuery}`;
-  const page = pages.get(key) ?? graphiqlPage(endpoint, hasQuery);
-  pages.set(key, page, { noUpdateTTL: true });
-  page.catch(() => pages.delete(key));
-  return page;
-}
+export const graphiqlOfToday = (endpoint: string, hasQuery: boolean): Promise<Page> =>
+  pages.forceFetch(`${endpoint} ${hasQuery}`, { context: { endpoint, hasQuery } });
 
-async function graphiqlPage(endpoint: string, hasQuery: boolean): Promise<Page> {
+async function graphiqlPage({ endpoint, hasQuery }: Shown): Promise<Page> {
   // Loading the package takes a tenth of a second: not before the page is asked for.
   const { renderGraphiQL } =
     require("@graphql-yoga/render-graphiql") as typeof import("@graphql-yoga/render-graphiql");

@@ -113,36 +113,28 @@ const patienceMs = 2_000;
  * seconds, or has another block at that height (a reorganisation that is not indexed yet).
  */
 export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock | undefined>) {
-  type Known = { asked: Promise<BlockHashes | undefined>; hashes?: BlockHashes };
   // Kept for a few seconds only: the block may be replaced by one of the same height and time.
-  const known = new LRUCache<string, Known>({ max: 64, ttl: 15_000 });
-
-  function look(head: Head): Known {
-    const key = `${head.number}/${head.timestamp}`;
-    const found: Known = known.get(key) ?? { asked: fetchHashes(head).then((hashes) => keep(key, hashes)) };
-    known.set(key, found, { noUpdateTTL: true });
-    return found;
-  }
-
-  async function fetchHashes({ number, timestamp }: Head): Promise<BlockHashes | undefined> {
-    // Without a response the hash is unknown, which `_meta` may show as null.
-    const late = pause(patienceMs, undefined, { ref: false });
-    const block = await Promise.race([blockOf(number), late]).catch(() => undefined);
-    if (block === undefined || block.timestamp !== timestamp) return undefined;
-    return { hash: block.hash, parentHash: block.parentHash };
-  }
-
-  function keep(key: string, hashes: BlockHashes | undefined): BlockHashes | undefined {
-    const found = known.get(key);
-    if (hashes === undefined) known.delete(key);
-    else if (found !== undefined) found.hashes = hashes;
-    return hashes;
-  }
-
+  const known = new LRUCache<string, BlockHashes, Head>({
+    max: 64,
+    ttl: 15_000,
+    fetchMethod: async (_key, _stale, { context: { number, timestamp } }) => {
+      // Without a response the hash is unknown, which `_meta` may show as null.
+      const late = pause(patienceMs, undefined, { ref: false });
+      const block = await Promise.race([blockOf(number), late]).catch(() => undefined);
+      if (block === undefined || block.timestamp !== timestamp) return undefined;
+      return { hash: block.hash, parentHash: block.parentHash };
+    },
+  });
+  const keyOf = ({ number, timestamp }: Head) => `${number}/${timestamp}`;
+  const ask = (head: Head) => known.fetch(keyOf(head), { context: head });
   return {
-    ask: (head: Head) => look(head).asked,
+    ask,
     /** The hashes if they are known; else undefined, and they are fetched for the next time. */
-    peek: (head: Head) => look(head).hashes,
+    peek(head: Head): BlockHashes | undefined {
+      const hashes = known.get(keyOf(head));
+      if (hashes === undefined) void ask(head);
+      return hashes;
+    },
   };
 }
 
