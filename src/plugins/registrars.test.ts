@@ -83,6 +83,8 @@ const none = { baseCost: null, premium: null, total: null };
 const noReferral = { encodedReferrer: null, decodedReferrer: null };
 const price = (baseCost: bigint, premium: bigint, total: bigint) => ({ baseCost, premium, total });
 const hashed = { name: "alice", label, owner, expires };
+const unhashed = { label: "alice", labelhash: label, owner, expires, referrer };
+const referral = { encodedReferrer: referrer, decodedReferrer: "0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01" };
 
 test.each<[deployment: string, event: string, args: Record<string, unknown>, facts: object]>([
   ["ensroot", "LegacyEthRegistrarController:NameRegistered", { ...hashed, cost: 5n }, price(5n, 0n, 5n)],
@@ -94,6 +96,18 @@ test.each<[deployment: string, event: string, args: Record<string, unknown>, fac
     price(5n, 2n, 7n),
   ],
   ["ensroot", "WrappedEthRegistrarController:NameRenewed", { ...hashed, cost: 5n }, price(5n, 0n, 5n)],
+  [
+    "ensroot",
+    "UnwrappedEthRegistrarController:NameRegistered",
+    { ...unhashed, baseCost: 5n, premium: 2n },
+    { ...price(5n, 2n, 7n), ...referral },
+  ],
+  [
+    "ensroot",
+    "UnwrappedEthRegistrarController:NameRenewed",
+    { ...unhashed, cost: 5n },
+    { ...price(5n, 0n, 5n), ...referral },
+  ],
   ["basenames", "EARegistrarController:NameRegistered", hashed, none],
   ["basenames", "RegistrarController:NameRegistered", hashed, none],
   ["basenames", "RegistrarController:NameRenewed", hashed, none],
@@ -114,28 +128,9 @@ test.each<[deployment: string, event: string, args: Record<string, unknown>, fac
   await play(`registrars/${deployment}/${event}`, args, at(4));
   const chainId = { ensroot: 1, basenames: 8453, lineanames: 59144 }[deployment] ?? 0;
   expect(actions()).toMatchObject([
-    { ...facts, ...noReferral, eventIds: [idAt(3, chainId), idAt(4, chainId)] },
+    { ...noReferral, ...facts, eventIds: [idAt(3, chainId), idAt(4, chainId)] },
   ]);
   expect(anomalies).toEqual([]);
-});
-
-const unhashed = { label: "alice", labelhash: label, owner, expires };
-
-test.each<[string, Record<string, unknown>, object]>([
-  ["NameRegistered", { ...unhashed, baseCost: 5n, premium: 2n, referrer }, price(5n, 2n, 7n)],
-  ["NameRenewed", { ...unhashed, cost: 5n, referrer }, price(5n, 0n, 5n)],
-])("the unwrapped controller's %s carries the referrer too", async (event, args, facts) => {
-  const { play, register, actions } = createHarness();
-  await register(at(3));
-  await play(`registrars/ensroot/UnwrappedEthRegistrarController:${event}`, args, at(4));
-  expect(actions()).toMatchObject([
-    {
-      ...facts,
-      encodedReferrer: referrer,
-      decodedReferrer: "0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01",
-      eventIds: [idAt(3), idAt(4)],
-    },
-  ]);
 });
 
 test("a referred renewal has three events: registrar, controller, referral contract", async () => {
