@@ -3,20 +3,15 @@ import { z } from "zod/v4";
 import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
+import { ethName } from "../../deployments/ensv2.ts";
 import { tokenIssuers } from "../../deployments/namespaces.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash, parentName } from "../../ens/names.ts";
 import { isEncodedLabel } from "../../ens/normalization.ts";
+import { gracePeriod } from "../../ens/registrations.ts";
 import { type Database, planOnce } from "../database/client.ts";
-import { generationSql, versionSql } from "../database/v2-walk.ts";
-import {
-  nameOfStored,
-  pathOf,
-  readV2Names,
-  tokensOfEntry,
-  type V2Contracts,
-} from "../resolution/v2-names.ts";
+import { pathOf, readV2Names, tokensOfEntry, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
 import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
@@ -182,14 +177,7 @@ export const nameTokens = endpoint({
     const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
     const outside = name === undefined ? undefined : outsideScope(name, names);
     const node = domainId ?? namehash(name ?? "");
-    let found = outside === undefined ? await readTokens(database, node, signal, v2) : undefined;
-    if (found === undefined && v2) {
-      // A node that a registry ever had a name for, or a name outside of the registrars.
-      const [named] =
-        name === undefined ? await database.row(nameSql, [String(v2.contracts.chainId), node], signal) : [];
-      const path = name === undefined ? named : outside && name;
-      if (path) found = await readV2Tokens(database, path, v2, signal);
-    }
+    const found = await readTokens(database, { node, name, isOutside: outside !== undefined }, signal, v2);
     if (!found) {
       const details = [
         ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
@@ -271,22 +259,18 @@ function withOwnership(
   ];
 }
 
-// Both generations: where ENSv2 is not indexed, there are no entries and its columns stay unread.
+// Where ENSv2 is not indexed, it has no names.
 const statement = planOnce(`
-SELECT coalesce(' ' || e.labelhash || e.label, d.name), CASE WHEN k.is_entry THEN e.expiry ELSE l.expires_at END::text, (
+SELECT coalesce((SELECT max(v.name) FROM v2_domains v WHERE v.chain_id = $2::int AND v.id = q.node), d.name),
+  CASE WHEN d.name IS NOT NULL THEN l.expires_at END::text, (l.expires_at + ${gracePeriod} >= $3::numeric)::text, (
   SELECT json_agg(${token.sql} ORDER BY t.first_seen, t.id) FROM name_tokens t WHERE t.domain_id = q.node
-)::text, ${versionSql}, g.generation, k.is_entry::text, e.token_id, e.owner
+)::text
 FROM (SELECT $1::text COLLATE "C" AS node) q
 LEFT JOIN registration_lifecycles l ON l.node = q.node
-LEFT JOIN domain d ON d.id = q.node
-LEFT JOIN registration v1 ON v1.id = q.node
-LEFT JOIN v2_entries e ON e.node = q.node AND e.chain_id = $2::int AND e.registry = $3
-${generationSql({ time: "$4::numeric", graveyard: "$5" })}
-WHERE (l.node IS NOT NULL AND d.name IS NOT NULL) OR e.storage_id IS NOT NULL`);
+LEFT JOIN domain d ON d.id = q.node`);
 
 /** What names and tokens of ENSv2 are read with, and at which time (Unix seconds). */
 type V2 = { contracts: V2Contracts; time: number };
-type Version = "v1" | "v2";
 
 /** The tokens of a name: those of the first generation in the order of their first events, then those of ENSv2. */
 type FoundTokens = {
@@ -295,70 +279,79 @@ type FoundTokens = {
   expiresAt: number;
   tokens: Token[];
   /** Where ENSv2 is indexed: the generation in force, whether it holds the name for its owner in the first, and its tokens. */
-  v2?: { version: Version | undefined; reserved: boolean; isEntry: boolean; tokens: Token[] };
+  v2?: { version: "v1" | "v2" | undefined; reserved: boolean; isEntry: boolean; tokens: Token[] };
 };
 
+/** `isOutside`: whether no indexed base registrar issues the name. */
+type Asked = { node: Hex; name: string | undefined; isOutside: boolean };
+
 /**
- * A registered name with its expiry and its tokens; undefined unless a base registrar or the .eth registry of ENSv2 registered the
- * name and a token of it was seen.
+ * A registered name with its expiry and its tokens; undefined unless a base registrar or a registry of ENSv2 registered the name
+ * and a token of it was seen.
  */
 async function readTokens(
   database: Database,
-  node: Hex,
+  { node, name: given, isOutside }: Asked,
   signal: AbortSignal,
   v2?: V2,
 ): Promise<FoundTokens | undefined> {
-  const { chainId, ethRegistry, graveyard } = v2?.contracts ?? { chainId: 0, ethRegistry: "", graveyard: "" };
-  const values = [node, String(chainId), ethRegistry, String(v2?.time ?? 0), graveyard];
-  const row = await database.row(statement, values, signal);
-  const [name, expiry, stored, version, generation, isEntry, tokenId, holder] = row;
-  if (typeof name !== "string" || expiry === null) return undefined;
-  const tokens = token.rows(stored);
-  const found = { name: nameOfStored(name), expiresAt: secondsOf(expiry ?? "0"), tokens };
-  if (v2 === undefined) return tokens.length === 0 ? undefined : found;
-  const entry = typeof tokenId === "string" ? { tokenId: tokenId as Hex, holder: holder as Hex } : undefined;
-  const ofV2 = entry === undefined ? [] : tokensIn(v2.contracts, ethRegistry as Hex, entry);
+  const values = [node, String(v2?.contracts.chainId ?? 0), String(v2?.time ?? 0)];
+  const [stored, lease, isLeased, rows] = await database.row(statement, values, signal);
+  const name = given ?? stored;
+  if (!name) return undefined;
+  const leased = isOutside ? undefined : (lease ?? undefined);
+  if (v2 === undefined) {
+    const tokens = token.rows(rows);
+    return leased && tokens.length > 0 ? { name, expiresAt: secondsOf(leased), tokens } : undefined;
+  }
+  const isEth = parentName(name) === ethName.name;
+  const isWalked = isEth || (!leased && (isOutside || given === undefined));
+  const walked = isWalked ? await walkedName(database, name, v2, signal) : undefined;
+  const entry = walked?.entry ?? undefined;
+  const ofV2 = tokensIn(v2.contracts, walked);
+  const tokens = leased || (isEth && entry) ? token.rows(rows) : [];
   if (tokens.length + ofV2.length === 0) return undefined;
+  // Where neither generation is in force, the later expiry counts: the entry's, once it was registered.
+  const wasRegistered =
+    entry !== undefined && (entry.holder !== zeroAddress || !entry.tokenId.endsWith("00000000"));
+  const authority = walked?.authority;
+  const isEntry = !leased || authority === "v2" || (authority === "none" && wasRegistered);
+  const ofLease = isLeased === "true" ? ("v1" as const) : undefined;
+  const ofEntry = entry?.status === "registered" ? ("v2" as const) : undefined;
   return {
-    ...found,
+    name,
+    expiresAt: secondsOf((isEntry ? entry?.expiry : leased) ?? "0"),
+    tokens,
     v2: {
-      version: (version as Version | null) ?? undefined,
-      reserved: generation === "reserved",
-      isEntry: isEntry === "true",
+      version: isEth ? (walked?.version ?? undefined) : leased ? ofLease : ofEntry,
+      reserved: entry?.status === "reserved",
+      isEntry,
       tokens: ofV2,
     },
   };
 }
 
-const nameSql = "SELECT max(name) FROM v2_domains WHERE chain_id = $1::int AND id = $2";
-
-const hashOfLabel = (label: string): Hex =>
-  isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhash(label);
-
-/** The tokens of a name of any depth in ENSv2, from the registry that holds it. */
-async function readV2Tokens(
-  database: Database,
-  name: string,
-  { contracts, time }: V2,
-  signal: AbortSignal,
-): Promise<FoundTokens | undefined> {
-  const paths = [pathOf(name.split(".").map(hashOfLabel))];
-  const [found] = await readV2Names(database, contracts, { paths, time, hasV1: false }, signal);
-  const { entry = null, registry = null } = found ?? {};
-  if (entry === null || registry === null || entry.holder === null) return undefined;
-  const tokens = tokensIn(contracts, registry, { tokenId: entry.tokenId, holder: entry.holder });
-  if (tokens.length === 0) return undefined;
-  const version = entry.status === "registered" ? ("v2" as const) : undefined;
-  const v2 = { version, reserved: entry.status === "reserved", isEntry: true, tokens };
-  return { name, expiresAt: secondsOf(entry.expiry), tokens: [], v2 };
+async function walkedName(database: Database, name: string, { contracts, time }: V2, signal: AbortSignal) {
+  const hashOf = (label: string): Hex =>
+    isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhash(label);
+  const paths = [pathOf(name.split(".").map(hashOf))];
+  const [found] = await readV2Names(database, contracts, { paths, time, hasV1: true }, signal);
+  return found;
 }
 
-function tokensIn({ chainId }: V2Contracts, address: Hex, entry: { tokenId: Hex; holder: Hex }): Token[] {
-  return tokensOfEntry(entry).map(({ tokenId, owner, mintStatus }) => ({
-    token: { assetNamespace: "erc1155", contract: { chainId, address }, tokenId },
-    owner: { chainId, address: owner },
-    mintStatus,
-  }));
+// What only the chain knows has none.
+function tokensIn(
+  { chainId }: V2Contracts,
+  { entry = null, registry = null }: Partial<V2Name> = {},
+): Token[] {
+  if (entry === null || registry === null || entry.holder === null) return [];
+  return tokensOfEntry({ tokenId: entry.tokenId, holder: entry.holder }).map(
+    ({ tokenId, owner, mintStatus }) => ({
+      token: { assetNamespace: "erc1155", contract: { chainId, address: registry }, tokenId },
+      owner: { chainId, address: owner },
+      mintStatus,
+    }),
+  );
 }
 
 // An expiry may be beyond any date; more digits would not be exact in JSON.
