@@ -144,9 +144,9 @@ function conditionsOf({ from_timestamp, to_timestamp, record_key }: HistoryCall[
       "record_key must be addr:<coin type>, text:<key>, contenthash, name or abi:<type>",
     );
   return [
-    ...(record === undefined ? [] : [record]),
-    ...(from_timestamp === undefined ? [] : [`timestamp >= ${bind(Math.ceil(from_timestamp))}::bigint`]),
-    ...(to_timestamp === undefined ? [] : [`timestamp <= ${bind(Math.floor(to_timestamp))}::bigint`]),
+    ...given(record, (condition) => condition),
+    ...given(from_timestamp, (time) => `timestamp >= ${bind(Math.ceil(time))}::bigint`),
+    ...given(to_timestamp, (time) => `timestamp <= ${bind(Math.floor(time))}::bigint`),
   ];
 }
 
@@ -281,12 +281,12 @@ export const events = endpoint({
           parts: parts.sql,
           conditions: [
             ...parts.conditions,
-            ...(namespace === undefined ? [] : [inPlaces(within, places)]),
-            ...((from_block ?? to_block) !== undefined && chains.size === 1
-              ? [...chains].map((chain) => onChain(chain, places))
-              : []),
-            ...(from_block === undefined ? [] : [`block_number >= ${statement.bind(from_block)}::int`]),
-            ...(to_block === undefined ? [] : [`block_number <= ${statement.bind(to_block)}::int`]),
+            ...given(namespace, () => inPlaces(within, places)),
+            ...given(from_block ?? to_block, () =>
+              chains.size === 1 ? [...chains].map((chain) => onChain(chain, places)) : [],
+            ),
+            ...given(from_block, (block) => `block_number >= ${statement.bind(block)}::int`),
+            ...given(to_block, (block) => `block_number <= ${statement.bind(block)}::int`),
           ],
         };
       },
@@ -297,11 +297,15 @@ export const events = endpoint({
 
 type Finding = { statement: Binder; kinds: readonly string[]; places: readonly Place[] };
 
+/** Conditions by a value, where it is given. */
+const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
+  value === undefined ? [] : [sql(value)].flat();
+
 // The narrowest filter says where to look; the others are conditions of what it finds.
 function partsOf(
   {
     node,
-    registration_id: registration,
+    registration_id,
     resolver,
     address,
     contract_address: contract,
@@ -309,27 +313,29 @@ function partsOf(
   { statement: { bind }, kinds, places }: Finding,
 ) {
   const emitter = contract === undefined ? undefined : emittedBy(contract, places);
-  const of = node ?? registration?.node;
+  const of = node ?? registration_id?.node;
   const bound = of === undefined ? undefined : inByteOrder(bind(of));
   const holder = address === undefined ? undefined : inByteOrder(bind(address));
+  const isHeld = given(holder, (one) => `holder = ${one}`);
   const conditions = [
-    ...(registration && bound !== undefined ? ofRegistration(registration, { bound, bind, places }) : []),
-    ...(node !== undefined && registration && node !== registration.node ? ["false"] : []),
-    ...(resolver === undefined
-      ? []
-      : [onChain(resolver.chainId, places), "type NOT IN ('NewResolver', 'Release')"]),
-    ...(emitter === undefined ? [] : [emitter.condition]),
+    ...given(registration_id, ({ chainId, since }) => [
+      onChain(chainId, places),
+      since === undefined
+        ? `type IN ${literal(wrapperEvents)}`
+        : ofRegistrationSince(bound ?? "", bind(since)),
+      ...(of === registration_id?.node ? [] : ["false"]),
+    ]),
+    ...given(resolver, ({ chainId }) => [onChain(chainId, places), "type NOT IN ('NewResolver', 'Release')"]),
+    ...given(emitter, ({ condition }) => condition),
   ];
   if (bound !== undefined) {
-    const atResolver = resolver && `resolver LIKE ${bind(`%${resolver.address}-%`)}`;
-    const more = [atResolver, holder && `holder = ${holder}`].filter((one) => one !== undefined);
-    return { sql: partsOfName(bound, places), conditions: [...conditions, ...more] };
+    const atResolver = given(resolver, ({ address }) => `resolver LIKE ${bind(`%${address}-%`)}`);
+    return { sql: partsOfName(bound, places), conditions: [...conditions, ...atResolver, ...isHeld] };
   }
   if (resolver !== undefined) {
-    const more = holder === undefined ? [] : [`holder = ${holder}`];
     const own = kinds.filter((kind) => emittedByResolvers.includes(kind));
     const at = { resolver: inByteOrder(bind(resolver.address)) };
-    return { sql: partsOfKinds(own, places, at), conditions: [...conditions, ...more] };
+    return { sql: partsOfKinds(own, places, at), conditions: [...conditions, ...isHeld] };
   }
   if (holder !== undefined) return { sql: partsOfAddress(holder, places), conditions };
   if (contract === undefined || emitter === undefined)
@@ -357,34 +363,21 @@ function emittedBy(contract: string, places: readonly Place[]) {
       address === contract ? [{ kinds: [reverseRegistrarEvent], where: onChain(chain, places) }] : [],
     );
   });
-  if (roles.length === 0)
-    return {
-      kinds: [...emittedByResolvers, ...emittedByRegistriesOfV2],
-      condition: `(type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'
-        OR type IN ${literal(emittedByRegistriesOfV2)} AND key = '${contract}')`,
-      isOther: true,
-      isOld: undefined,
-    };
-  const conditions = roles.map(({ kinds, where }) => `type IN ${literal(kinds)} AND ${where}`);
+  const isOld = roles.length === 1 ? roles[0]?.isOld : undefined;
+  const ofOther = [
+    `type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'`,
+    `type IN ${literal(emittedByRegistriesOfV2)} AND key = '${contract}'`,
+  ];
+  const ofRoles = roles.map(({ kinds, where }) => `type IN ${literal(kinds)} AND ${where}`);
+  const isOther = roles.length === 0;
   return {
-    kinds: roles.flatMap(({ kinds }) => kinds),
-    condition: `(${conditions.join(" OR ")})`,
-    isOther: false,
-    isOld: roles.length === 1 ? roles[0]?.isOld : undefined,
+    kinds: isOther
+      ? [...emittedByResolvers, ...emittedByRegistriesOfV2]
+      : roles.flatMap(({ kinds }) => kinds),
+    condition: `(${(isOther ? ofOther : ofRoles).join(" OR ")})`,
+    isOther,
+    isOld,
   };
-}
-
-type OfRegistration = { bound: string; bind: Binder["bind"]; places: readonly Place[] };
-
-function ofRegistration(
-  { chainId, since }: { chainId: number; since: string | undefined },
-  { bound, bind, places }: OfRegistration,
-): string[] {
-  const during =
-    since === undefined
-      ? `type IN (${wrapperEvents.map((kind) => `'${kind}'`).join(", ")})`
-      : ofRegistrationSince(bound, bind(since));
-  return [onChain(chainId, places), during];
 }
 
 // Ids begin with their chain where several chains are indexed, a release's after a word; those of reverse registrars always do.
