@@ -1,10 +1,9 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
+import { chainOf } from "../../test/support/endpoints.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
-import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
-import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 
@@ -62,8 +61,9 @@ function api({
   now = 1768400411,
 } = {}) {
   const logged: string[] = [];
-  const current: CurrentStatus = { snapshot, json: JSON.stringify(snapshot), stale };
+  const current: CurrentStatus = { snapshot, stale };
   const context = {
+    ...chainOf(),
     config,
     plugins: config.plugins,
     versions: {
@@ -76,10 +76,8 @@ function api({
     labelSource: async () => ({ version: "1.5.0", schemaVersion: 3 }),
     status: { current: () => (hasSnapshot ? current : undefined) },
     clock: () => now * 1000 + 999,
-    database: { row: async () => [] },
     subregistries: [],
     names: { managedNames: ["eth"], inactiveNames: [], rootManagedName: "eth", nameWrappers: [] },
-    ensv2: undefined,
     lookup: {
       database: { row: async () => [], rows: async () => undefined },
       places: [],
@@ -87,12 +85,6 @@ function api({
       statements: { names: "", namesWithRecords: "", paths: "", pathsWithRecords: "", addresses: "" },
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
-    },
-    resolution: {
-      known: knownContracts(namespaces.mainnet),
-      clientOf: () => undefined,
-      gatewayLimits: defaultGatewayLimits,
-      admit: createAdmission(resolutionLimits),
     },
   };
   const pages = {

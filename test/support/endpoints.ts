@@ -20,7 +20,7 @@ export function currentStatus(
     snapshotTime: cursor,
     omnichainSnapshot: { omnichainStatus, chains: {}, omnichainIndexingCursor: cursor },
   };
-  return { snapshot, json: JSON.stringify(snapshot) } as unknown as CurrentStatus;
+  return { snapshot } as unknown as CurrentStatus;
 }
 
 /** What endpoints resolve with, over a mainnet that answers calls with `answer`; without one it cannot be reached. */

@@ -46,20 +46,19 @@ export const indexingStatus = endpoint({
     responseCode: "error" as const,
   })),
   answers: { 200: { description: "The status", schema } },
-  handle: async ({ current: { snapshot, json, stale } }, { clock, indexes, anomalies }: StatusContext) => {
-    const counted = await anomalies?.();
+  handle: async ({ current: { snapshot, stale } }, { clock, indexes, anomalies }: StatusContext) => {
     const found = indexes?.();
-    const building = found !== undefined && found.built < found.total ? found : undefined;
-    // The text is built once per snapshot, so that the cost of a response does not depend on the number of chains.
-    const { projectedAt, worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
-    const text = `{"responseCode":"ok","realtimeProjection":{"projectedAt":${projectedAt},"worstCaseDistance":${worstCaseDistance},"snapshot":${json}}${memberOf("stale", stale)}${memberOf("indexes", building)}${memberOf("anomalies", counted)}}`;
-    return { status: 200, text };
+    const realtimeProjection = { ...project(snapshot, Math.floor(clock() / 1000)), snapshot };
+    const body = {
+      responseCode: "ok" as const,
+      realtimeProjection,
+      stale,
+      indexes: found !== undefined && found.built < found.total ? found : undefined,
+      anomalies: await anomalies?.(),
+    };
+    return { status: 200, body };
   },
 });
-
-function memberOf(name: string, value: unknown): string {
-  return value === undefined ? "" : `,"${name}":${JSON.stringify(value)}`;
-}
 
 /** Default number of seconds by which the index may lag. */
 const AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE = 60;

@@ -91,7 +91,7 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
       recordsCount: 12_345,
       highestLabelSetVersion: 2,
     }),
-    status: { current: () => snapshot && ({ snapshot, json: "", stale } satisfies CurrentStatus) },
+    status: { current: () => snapshot && ({ snapshot, stale } satisfies CurrentStatus) },
     database: {
       row: async (sql: string) => {
         statements.push(sql);
@@ -347,7 +347,7 @@ describe("rates", () => {
         ...backfill.omnichainSnapshot.chains,
         "1": chain,
       } as typeof backfill.omnichainSnapshot.chains;
-      return { snapshot: snapshotOf("omnichain-backfill", now - 75_000, chains), json: "" };
+      return { snapshot: snapshotOf("omnichain-backfill", now - 75_000, chains) };
     };
     const shown = page({ status: { current }, registry, clock: () => milliseconds });
     for (let sample = 0; sample < 3; sample++) {

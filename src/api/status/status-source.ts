@@ -19,8 +19,8 @@ import {
 /** Since when (Unix seconds) the index cannot be relied on, and why, as a sentence. */
 export type Staleness = { since: number; reason: string };
 
-/** The snapshot in force, and its JSON text, which is built once. `stale` if it is too old, or contradicted by the chain. */
-export type CurrentStatus = { snapshot: Snapshot; json: string; stale?: Staleness | undefined };
+/** The snapshot in force; `stale` if it is too old, or contradicted by the chain. */
+export type CurrentStatus = { snapshot: Snapshot; stale?: Staleness | undefined };
 
 /** Holds the current indexing status. */
 export type StatusSource = {
@@ -80,8 +80,7 @@ export function createStatusSource({
       const reading = await read();
       if (reading === undefined) return undefined;
       const { snapshot, reportedAt, age } = reading;
-      const [ifStale, json] = [stalenessSince(reportedAt), JSON.stringify(snapshot)];
-      latest = { snapshot, json, reportedAt: clock() - age * 1_000, ifStale };
+      latest = { snapshot, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
       verb = "save";
       if (fault() === undefined) await save?.(snapshot);
     } catch (error) {

@@ -42,7 +42,7 @@ export async function createWholeApi() {
     snapshotTime: now,
     omnichainSnapshot: { omnichainStatus: "omnichain-following", chains: {}, omnichainIndexingCursor: now },
   } as unknown as Snapshot;
-  const status = { current: () => ({ snapshot, json: JSON.stringify(snapshot) }) };
+  const status = { current: () => ({ snapshot }) };
   const logged: string[] = [];
   const log = (_level: string, message: string) => void logged.push(message);
   const common = {
