@@ -18,182 +18,112 @@ const chainId = 8453;
 const timeOf = (number: number) => 1_700_000_000 + number * 10;
 const at = (number: number) => ({ timestamp: timeOf(number), number });
 
-const checkpoint = (number: number, fill: "first" | "log" | "last", chain = chainId) =>
-  `${timeOf(number)}${String(chain).padStart(16, "0")}${String(number).padStart(16, "0")}${
-    { first: "0".repeat(33), log: `${"0".repeat(15)}75${"0".repeat(15)}9`, last: "9".repeat(33) }[fill]
-  }`;
+// `<block> <first | log | last> <chain>`: where in a block.
+function checkpoint(place: string): string {
+  const [number = "", within = "last", id = String(chainId)] = place.split(" ");
+  const rest = { first: "0".repeat(33), log: `${"0".repeat(15)}75${"0".repeat(15)}9`, last: "9".repeat(33) };
+  return `${timeOf(Number(number))}${id.padStart(16, "0")}${number.padStart(16, "0")}${rest[within as "last"]}`;
+}
 
-const row = (all: string, rest: Partial<CheckpointRow> = {}): CheckpointRow => ({
+const row = (latest: string, safe = latest, finalized = safe, isReady = false): CheckpointRow => ({
   chainId,
-  isReady: false,
-  latestCheckpoint: all,
-  safeCheckpoint: all,
-  finalizedCheckpoint: all,
-  ...rest,
+  isReady,
+  latestCheckpoint: checkpoint(latest),
+  safeCheckpoint: checkpoint(safe),
+  finalizedCheckpoint: checkpoint(finalized),
 });
+const ready = (latest: string, safe = latest) => row(latest, safe, safe, true);
 
 const idle: SyncMetrics = { isRealtime: false, isComplete: false };
 const live: SyncMetrics = { ...idle, isRealtime: true };
-const context: FactsContext = {
-  endsAhead: new Set(),
-  findBlock: (_, number) => at(number),
-};
+const context: FactsContext = { endsAhead: new Set(), findBlock: (_, number) => at(number) };
 const blind: FactsContext = { ...context, findBlock: () => undefined };
 const chain = { chainId, startBlock: 100 };
 
 describe("the start of a chain", () => {
   test("is read from its first checkpoint, without a node", () => {
-    expect(chainFacts(chain, row(checkpoint(100, "first")), idle, blind)?.startBlock).toEqual({
-      timestamp: 1_700_001_000,
-      number: 100,
-    });
+    expect(chainFacts(chain, row("100 first"), idle, blind)?.startBlock).toEqual(at(100));
   });
 
   test("is requested from a node otherwise, and the facts wait for it", () => {
-    const facts = chainFacts(chain, row(checkpoint(120, "log")), idle, context);
-    expect(facts?.startBlock).toEqual({ timestamp: 1_700_001_000, number: 100 });
-    expect(chainFacts(chain, row(checkpoint(120, "log")), idle, blind)).toBeUndefined();
+    expect(chainFacts(chain, row("120 log"), idle, context)?.startBlock).toEqual(at(100));
+    expect(chainFacts(chain, row("120 log"), idle, blind)).toBeUndefined();
     expect(chainFacts(chain, undefined, undefined, blind)).toBeUndefined();
   });
 });
 
-describe("the latest indexed block", () => {
-  const indexed = (given: CheckpointRow) => chainFacts(chain, given, idle, context)?.latestIndexedBlock;
-
-  test("is absent before the first event", () => {
-    expect(indexed(row(checkpoint(100, "first")))).toBeUndefined();
-    expect(chainFacts(chain, undefined, undefined, context)?.latestIndexedBlock).toBeUndefined();
-  });
-
-  test("is absent while Ponder is at a finalized block before the start", () => {
-    expect(indexed(row(checkpoint(70, "last")))).toBeUndefined();
-  });
-
-  test("is the start block once that is processed", () => {
-    expect(indexed(row(checkpoint(100, "log")))).toEqual({ timestamp: 1_700_001_000, number: 100 });
-    expect(indexed(row(checkpoint(100, "last"), { isReady: true }))?.number).toBe(100);
-  });
-
-  test("is the head of the row while following", () => {
-    const following = row(checkpoint(250, "last"), {
-      isReady: true,
-      safeCheckpoint: checkpoint(200, "last"),
-    });
-    expect(indexed(following)).toEqual({ timestamp: 1_700_002_500, number: 250 });
-  });
-
-  test("is the safe block after a restart, to which the tables were taken back", () => {
-    const left = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last") });
-    expect(indexed(left)).toEqual({ timestamp: 1_700_002_000, number: 200 });
-  });
-
-  test("is not invented when the safe checkpoint is of another chain", () => {
-    const foreign = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(200, "last", 1) });
-    expect(indexed(foreign)).toBeUndefined();
-    expect(indexed({ ...foreign, latestCheckpoint: checkpoint(180, "last") })?.number).toBe(180);
-  });
+test.each<[string, CheckpointRow | undefined, number | undefined]>([
+  ["absent before the first event", row("100 first"), undefined],
+  ["absent without a checkpoint", undefined, undefined],
+  ["absent at a finalized block before the start", row("70 last"), undefined],
+  ["the start block once that is processed", row("100 log"), 100],
+  ["the start block of a chain that is followed", ready("100 last"), 100],
+  ["the head of the row while following", ready("250 last", "200 last"), 250],
+  ["the safe block after a restart, to which the tables were taken back", row("250 last", "200 last"), 200],
+  ["not invented when the safe checkpoint is of another chain", row("250 last", "200 last 1"), undefined],
+  ["the latest one before the safe checkpoint of another chain", row("180 last", "200 last 1"), 180],
+])("the latest indexed block is %s", (_, given, number) => {
+  const found = chainFacts(chain, given, idle, context)?.latestIndexedBlock;
+  expect(found).toEqual(number === undefined ? undefined : at(number));
 });
 
 describe("the end of a chain", () => {
   const ending = { ...chain, endBlock: 300 };
-  const endOf = (rest: Partial<FactsContext>, indexedNumber = 250, metrics = live) =>
-    chainFacts(ending, row(checkpoint(indexedNumber, "last")), metrics, { ...context, ...rest })?.endBlock;
+  const noEnd: FactsContext = { ...context, findBlock: (_, n) => (n === 300 ? undefined : at(n)) };
+  const missed: FactsContext = { ...context, endsAhead: new Set([chainId]) };
 
-  test("is reported with its time", () => {
-    expect(endOf({})).toEqual({ timestamp: 1_700_003_000, number: 300 });
-  });
-
-  test("is not reported while there is no such block", () => {
-    expect(endOf({ findBlock: (_, number) => (number === 300 ? undefined : at(number)) })).toBeUndefined();
-  });
-
-  test("that was missing when the chain went live is reported once it is indexed", () => {
-    expect(endOf({ endsAhead: new Set([chainId]) }, 299)).toBeUndefined();
-    expect(endOf({ endsAhead: new Set([chainId]) }, 300)).toEqual({ timestamp: 1_700_003_000, number: 300 });
-  });
-
-  test("is the indexed block itself once that is the end", () => {
-    expect(endOf({ findBlock: (_, n) => (n === 300 ? undefined : at(n)) }, 300)).toEqual({
-      timestamp: 1_700_003_000,
-      number: 300,
-    });
+  test.each<[string, FactsContext, number, boolean]>([
+    ["reported with its time", context, 250, true],
+    ["not reported while there is no such block", noEnd, 250, false],
+    ["not reported while it was missing when the chain went live", missed, 299, false],
+    ["reported then once it is indexed", missed, 300, true],
+    ["the indexed block itself once that is the end", noEnd, 300, true],
+    ["known of a chain that is past it", context, 305, true],
+  ])("is %s", (_, given, indexed, isKnown) => {
+    const facts = chainFacts(ending, row(`${indexed} last`), live, given);
+    expect(facts?.endBlock).toEqual(isKnown ? at(300) : undefined);
   });
 
   test("is waited for when the chain is past it, so that the cursor never has to return to it", () => {
-    const past = (rest: Partial<FactsContext>) =>
-      chainFacts(ending, row(checkpoint(305, "last")), live, { ...context, ...rest });
-    expect(past({ findBlock: (_, n) => (n === 300 ? undefined : at(n)) })).toBeUndefined();
-    expect(past({})?.endBlock).toEqual({ timestamp: 1_700_003_000, number: 300 });
+    expect(chainFacts(ending, row("305 last"), live, noEnd)).toBeUndefined();
   });
 
   test("counts as missing only for chains that are live", () => {
-    const noEnd: FactsContext = { ...context, findBlock: (_, n) => (n === 300 ? undefined : at(n)) };
-    const facts = (metrics: SyncMetrics) => chainFacts(ending, row(checkpoint(250, "last")), metrics, noEnd);
-    expect(findEndsAhead([facts(live)!], [ending], new Set())).toEqual(new Set([chainId]));
-    expect(findEndsAhead([facts(idle)!], [ending], new Set())).toEqual(new Set());
-    expect(findEndsAhead([facts(live)!], [chain], new Set([10]))).toEqual(new Set([10]));
+    const facts = (metrics: SyncMetrics) => chainFacts(ending, row("250 last"), metrics, noEnd)!;
+    expect(findEndsAhead([facts(live)], [ending], new Set())).toEqual(new Set([chainId]));
+    expect(findEndsAhead([facts(idle)], [ending], new Set())).toEqual(new Set());
+    expect(findEndsAhead([facts(live)], [chain], new Set([10]))).toEqual(new Set([10]));
   });
 });
 
-describe("the target of the backfill", () => {
-  const target = (given: CheckpointRow, metrics: SyncMetrics, rest: FactsContext = context) =>
-    chainFacts(chain, given, metrics, rest)?.backfillEndBlock;
-
-  test("follows from the number of blocks that Ponder fetches", () => {
-    expect(target(row(checkpoint(100, "first")), { ...idle, historicalTotalBlocks: 101 })).toEqual({
-      timestamp: 1_700_002_000,
-      number: 200,
-    });
-  });
-
-  test("is the last finalized block until Ponder reports the target", () => {
-    const restarted = row(checkpoint(150, "last"), { finalizedCheckpoint: checkpoint(190, "last") });
-    expect(target(restarted, idle)).toEqual({ timestamp: 1_700_001_900, number: 190 });
-    expect(target(restarted, { ...idle, historicalTotalBlocks: 0 })?.number).toBe(190);
-  });
-
-  test("is unknown when the finalized checkpoint is one of another chain or before the start", () => {
-    expect(
-      target(row(checkpoint(150, "last"), { finalizedCheckpoint: checkpoint(190, "last", 1) }), idle),
-    ).toBeUndefined();
-    expect(target(row(checkpoint(70, "last")), idle)).toBeUndefined();
-  });
+test.each<[string, CheckpointRow, number | undefined, number | undefined]>([
+  ["follows from the number of blocks that Ponder fetches", row("100 first"), 101, 200],
+  ["is the last finalized block until then", row("150 last", "150 last", "190 last"), undefined, 190],
+  ["is the last finalized block while Ponder fetches none", row("150 last", "150 last", "190 last"), 0, 190],
+  ["is unknown by another chain's block", row("150 last", "150 last", "190 last 1"), undefined, undefined],
+  ["is unknown before the start", row("70 last"), undefined, undefined],
+])("the target of the backfill %s", (_, given, historicalTotalBlocks, number) => {
+  const found = chainFacts(chain, given, { ...idle, historicalTotalBlocks }, context)?.backfillEndBlock;
+  expect(found).toEqual(number === undefined ? undefined : at(number));
 });
 
-describe("the newest known block", () => {
-  const known = (metrics: Partial<SyncMetrics>) =>
-    chainFacts(
-      chain,
-      row(checkpoint(200, "last")),
-      { ...live, historicalTotalBlocks: 101, ...metrics },
-      context,
-    )?.latestKnownBlock;
-
-  test("is the last live block", () => {
-    expect(known({ syncBlock: 260, syncBlockTimestamp: 1_700_002_600 })).toEqual({
-      timestamp: 1_700_002_600,
-      number: 260,
-    });
-  });
-
-  test("is the end of the backfill before the first live block, since Ponder then reports an older time", () => {
-    expect(known({ syncBlock: 200, syncBlockTimestamp: 1_700_001_230 })).toEqual({
-      timestamp: 1_700_002_000,
-      number: 200,
-    });
-  });
+test.each([
+  ["the last live block", 260, timeOf(260)],
+  // Ponder then reports an older time.
+  ["the end of the backfill before the first live block", 200, timeOf(123)],
+])("the newest known block is %s", (_, syncBlock, syncBlockTimestamp) => {
+  const metrics = { ...live, historicalTotalBlocks: 101, syncBlock, syncBlockTimestamp };
+  expect(chainFacts(chain, row("200 last"), metrics, context)?.latestKnownBlock).toEqual(at(syncBlock));
 });
 
-describe("what the chain's sync does", () => {
-  test.each([
-    [undefined, "backfill"],
-    [idle, "backfill"],
-    [live, "live"],
-    [{ ...idle, isComplete: true }, "complete"],
-    [{ isRealtime: true, isComplete: true }, "complete"],
-  ] as const)("%j is %s", (metrics, sync) => {
-    expect(chainFacts(chain, undefined, metrics, context)?.sync).toBe(sync);
-  });
+test.each([
+  [undefined, "backfill"],
+  [idle, "backfill"],
+  [live, "live"],
+  [{ ...idle, isComplete: true }, "complete"],
+  [{ isRealtime: true, isComplete: true }, "complete"],
+] as const)("the sync with %j is %s", (metrics, sync) => {
+  expect(chainFacts(chain, undefined, metrics, context)?.sync).toBe(sync);
 });
 
 describe("the second before which all chains are processed", () => {
@@ -202,13 +132,13 @@ describe("the second before which all chains are processed", () => {
 
   test("is unknown before the first event", () => {
     expect(processedBefore(facts, state(), [idle])).toBeUndefined();
-    expect(processedBefore(facts, state(row(checkpoint(100, "first"))), [idle])).toBeUndefined();
-    expect(processedBefore(facts, state(row(checkpoint(70, "last"))), [idle])).toBeUndefined();
+    expect(processedBefore(facts, state(row("100 first")), [idle])).toBeUndefined();
+    expect(processedBefore(facts, state(row("70 last")), [idle])).toBeUndefined();
   });
 
   test("is that of the safe checkpoint, also of another chain's", () => {
-    expect(processedBefore(facts, state(row(checkpoint(150, "log"))), [idle])).toBe(1_700_001_500);
-    const foreign = row(checkpoint(250, "last"), { safeCheckpoint: checkpoint(40, "last", 1) });
+    expect(processedBefore(facts, state(row("150 log")), [idle])).toBe(1_700_001_500);
+    const foreign = row("250 last", "40 last 1");
     expect(processedBefore(facts, state(foreign), [idle])).toBe(1_700_000_400);
   });
 

@@ -4,132 +4,66 @@ import { type ChainFacts, chainSnapshot, createSnapshot, omnichainSnapshot, proj
 const upTo = (second: number) => ({ before: second, through: second });
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 
-const indefinite: ChainFacts = { chainId: 1, startBlock: at(100), sync: "backfill" };
-const definite: ChainFacts = { chainId: 1, startBlock: at(100), endBlock: at(200), sync: "backfill" };
+type Given = { at?: number; target?: number; known?: number; sync?: ChainFacts["sync"] };
 
-describe("a chain without an end", () => {
-  const config = { configType: "indefinite", startBlock: { timestamp: 1_001_000, number: 100 } };
+// The state of a chain from block 100 on, its last indexed block and its target or head. `second`: how far all chains are processed.
+function stateOf({ at: indexed, target, known, sync = "backfill" }: Given, second?: number, end?: number) {
+  const blockOf = (number: number | undefined) => (number === undefined ? undefined : at(number));
+  const facts: ChainFacts = {
+    chainId: 1,
+    startBlock: at(100),
+    endBlock: blockOf(end),
+    latestIndexedBlock: blockOf(indexed),
+    backfillEndBlock: blockOf(target),
+    latestKnownBlock: blockOf(known),
+    sync,
+  };
+  const { chainStatus, config, ...blocks } = chainSnapshot(
+    facts,
+    second ? upTo(1_000_000 + second) : undefined,
+  );
+  const [startBlock, endBlock] = [at(100), blockOf(end)];
+  const open = { configType: "indefinite", startBlock };
+  expect(config).toEqual(endBlock ? { configType: "definite", startBlock, endBlock } : open);
+  for (const block of Object.values(blocks)) expect(block).toEqual(at(block.number));
+  return [chainStatus.replace("chain-", ""), ...Object.values(blocks).map(({ number }) => number)].join(" ");
+}
 
-  test("is queued before its first block", () => {
-    expect(chainSnapshot(indefinite, undefined)).toEqual({ chainStatus: "chain-queued", config });
-  });
-
-  test("is queued while the indexed block is before its start", () => {
-    expect(chainSnapshot({ ...indefinite, latestIndexedBlock: at(99) }, upTo(1_000_999))).toEqual({
-      chainStatus: "chain-queued",
-      config,
-    });
-  });
-
-  test("is at its start once the other chains have passed it", () => {
-    expect(chainSnapshot({ ...indefinite, backfillEndBlock: at(150) }, upTo(1_001_000))).toEqual({
-      chainStatus: "chain-backfill",
-      config,
-      latestIndexedBlock: { timestamp: 1_001_000, number: 100 },
-      backfillEndBlock: { timestamp: 1_001_500, number: 150 },
-    });
-  });
-
-  test("is in backfill from the moment its start block is indexed", () => {
-    expect(
-      chainSnapshot(
-        { ...indefinite, latestIndexedBlock: at(100), backfillEndBlock: at(150) },
-        upTo(1_001_000),
-      ),
-    ).toEqual({
-      chainStatus: "chain-backfill",
-      config,
-      latestIndexedBlock: { timestamp: 1_001_000, number: 100 },
-      backfillEndBlock: { timestamp: 1_001_500, number: 150 },
-    });
-  });
-
-  test("stays in backfill at its target until it goes live", () => {
-    const facts = { ...indefinite, latestIndexedBlock: at(150), backfillEndBlock: at(150) };
-    expect(chainSnapshot(facts, upTo(1_001_500)).chainStatus).toBe("chain-backfill");
-    expect(chainSnapshot({ ...facts, sync: "live" }, upTo(1_001_500)).chainStatus).toBe("chain-following");
-  });
-
-  test("shows a target that is never behind the indexed block", () => {
-    expect(
-      chainSnapshot({ ...indefinite, latestIndexedBlock: at(160), backfillEndBlock: at(150) }, undefined),
-    ).toMatchObject({ backfillEndBlock: { timestamp: 1_001_600, number: 160 } });
-  });
-
-  test("shows a head that is never behind the indexed block", () => {
-    const facts: ChainFacts = { ...indefinite, latestIndexedBlock: at(160), sync: "live" };
-    expect(chainSnapshot({ ...facts, latestKnownBlock: at(155) }, undefined)).toEqual({
-      chainStatus: "chain-following",
-      config,
-      latestIndexedBlock: { timestamp: 1_001_600, number: 160 },
-      latestKnownBlock: { timestamp: 1_001_600, number: 160 },
-    });
-  });
-
-  test("compares blocks of the same second by number", () => {
-    const facts: ChainFacts = {
-      ...indefinite,
-      latestIndexedBlock: { timestamp: 1_001_600, number: 160 },
-      latestKnownBlock: { timestamp: 1_001_600, number: 163 },
-      sync: "live",
-    };
-    expect(chainSnapshot(facts, undefined)).toMatchObject({
-      latestKnownBlock: { timestamp: 1_001_600, number: 163 },
-    });
-  });
+test.each<[string, Given, number | undefined, string]>([
+  ["queued before its first block", {}, undefined, "queued"],
+  ["queued while the indexed block is before its start", { at: 99 }, 999, "queued"],
+  ["at its start once the others have passed it", { target: 150 }, 1_000, "backfill 100 150"],
+  ["in backfill once its start is indexed", { at: 100, target: 150 }, 1_000, "backfill 100 150"],
+  ["in backfill at its target", { at: 150, target: 150 }, 1_500, "backfill 150 150"],
+  ["followed once it goes live", { at: 150, target: 150, sync: "live" }, 1_500, "following 150 150"],
+  ["never ahead of its target", { at: 160, target: 150 }, undefined, "backfill 160 160"],
+  ["never ahead of its head", { at: 160, known: 155, sync: "live" }, undefined, "following 160 160"],
+])("a chain without an end is %s", (_, given, second, state) => {
+  expect(stateOf(given, second)).toBe(state);
 });
 
-describe("a chain with an end", () => {
-  const config = {
-    configType: "definite",
-    startBlock: { timestamp: 1_001_000, number: 100 },
-    endBlock: { timestamp: 1_002_000, number: 200 },
+test.each<[string, Given, number | undefined, string]>([
+  ["headed for its end", { at: 120, target: 150 }, undefined, "backfill 120 200"],
+  ["not completed while others lag behind", { at: 120, sync: "complete" }, 2_000, "backfill 120 200"],
+  ["completed without events in its last blocks", { at: 120, sync: "complete" }, 2_001, "completed 200"],
+  ["completed by a live block past its end", { at: 203, sync: "live" }, undefined, "completed 200"],
+  ["never following", { at: 150, sync: "live" }, 1_500, "backfill 150 200"],
+  ["not completed by another at its end's second", { at: 150, sync: "live" }, 2_000, "backfill 150 200"],
+  ["completed once all have passed its end", { at: 150, sync: "live" }, 2_001, "completed 200"],
+])("a chain with an end is %s", (_, given, second, state) => {
+  expect(stateOf(given, second, 200)).toBe(state);
+});
+
+test("blocks of the same second are compared by number", () => {
+  const [latestIndexedBlock, latestKnownBlock] = [at(160), { ...at(160), number: 163 }];
+  const facts: ChainFacts = {
+    chainId: 1,
+    startBlock: at(100),
+    latestIndexedBlock,
+    latestKnownBlock,
+    sync: "live",
   };
-
-  test("has its end as the target of the backfill", () => {
-    expect(
-      chainSnapshot({ ...definite, latestIndexedBlock: at(120), backfillEndBlock: at(150) }, undefined),
-    ).toEqual({
-      chainStatus: "chain-backfill",
-      config,
-      latestIndexedBlock: { timestamp: 1_001_200, number: 120 },
-      backfillEndBlock: { timestamp: 1_002_000, number: 200 },
-    });
-  });
-
-  test("is not completed while its sync is done but its events wait for other chains", () => {
-    expect(
-      chainSnapshot({ ...definite, latestIndexedBlock: at(120), sync: "complete" }, upTo(1_002_000)),
-    ).toMatchObject({ chainStatus: "chain-backfill", latestIndexedBlock: { number: 120 } });
-  });
-
-  test("is completed at its end, also if the last blocks contained no event", () => {
-    expect(
-      chainSnapshot({ ...definite, latestIndexedBlock: at(120), sync: "complete" }, upTo(1_002_001)),
-    ).toEqual({
-      chainStatus: "chain-completed",
-      config,
-      latestIndexedBlock: { timestamp: 1_002_000, number: 200 },
-    });
-  });
-
-  test("is completed by a live block at or past its end, and shows the end", () => {
-    expect(
-      chainSnapshot({ ...definite, latestIndexedBlock: at(203), sync: "live" }, undefined),
-    ).toMatchObject({ chainStatus: "chain-completed", latestIndexedBlock: { number: 200 } });
-  });
-
-  test("is never following", () => {
-    expect(
-      chainSnapshot({ ...definite, latestIndexedBlock: at(150), sync: "live" }, upTo(1_001_500)).chainStatus,
-    ).toBe("chain-backfill");
-  });
-
-  test("waits for its own end block when another chain is at the same second", () => {
-    const facts: ChainFacts = { ...definite, latestIndexedBlock: at(150), sync: "live" };
-    expect(chainSnapshot(facts, upTo(1_002_000)).chainStatus).toBe("chain-backfill");
-    expect(chainSnapshot(facts, upTo(1_002_001)).chainStatus).toBe("chain-completed");
-  });
+  expect(chainSnapshot(facts, undefined)).toMatchObject({ latestKnownBlock });
 });
 
 const chain = (chainId: number, facts: Partial<ChainFacts> = {}): ChainFacts => ({
