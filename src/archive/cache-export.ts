@@ -1,16 +1,23 @@
 import { cachedChildren, cachedFilters, cachedLogs } from "../operations/cached-logs.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { headerQuantities } from "../rpc/block-proofs.ts";
-import { type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
+import { matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, toHex } from "../rpc/nodes.ts";
 import { openManifest } from "./folder.ts";
-import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest, queryOfFilter } from "./manifest.ts";
+import {
+  ArchiveError,
+  type ArchiveFilter,
+  factoryKey,
+  type Manifest,
+  queryOfFilter,
+  stretchesOf,
+} from "./manifest.ts";
 import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
 import { type ArchivedResult, addResults, readResults } from "./results.ts";
 import { type ArchivedBlock, keptFields } from "./segment.ts";
 
-/** What Ponder's cache has all logs of: a filter, and the blocks from the first to the last without a gap. */
-type ExportedFilter = { filter: ArchiveFilter; ranges: BlockRange[] };
+/** What Ponder's cache has all logs of, in blocks without a gap. */
+type CachedPart = BlockRange & { filter: ArchiveFilter };
 
 /**
  * Writes what Ponder's cache has of a chain into an archive: blocks as Ponder stores them, which lack the newer fields of
@@ -26,10 +33,9 @@ export async function exportCache(
 ): Promise<Manifest> {
   const manifest = await openManifest(folder, chainId);
   const cached = await filtersOf(run, chainId, manifest);
-  for (const range of commonRanges(cached)) {
-    const filters = cached
-      .filter(({ ranges }) => ranges.some((one) => isWithin(range, one)))
-      .map(({ filter }) => filter);
+  const whole = { from: 0, to: Math.max(-1, ...cached.map(({ to }) => to)) };
+  for (const { within, ...range } of stretchesOf(cached, whole)) {
+    const filters = within.map(({ filter }) => filter);
     for (const gap of gapsByRange(manifest, { filters, factories: [], range })) {
       const queries = gap.filters.map((filter) => queryOfFilter(manifest, filter, gap));
       for (let [from, to] = [gap.from, gap.to]; from <= gap.to; from = to + 1) {
@@ -37,7 +43,9 @@ export async function exportCache(
         to = first.length < logsOfSegment ? gap.to : Number(first.at(-1)?.blockNumber);
         // The last block may be cut off.
         const logs = to === gap.to ? first : await cachedLogs(run, chainId, { from, to });
-        const blocks = await blocksOf(run, chainId, { logs, queries });
+        // Of other filters the cache may have some logs here, and lack others.
+        const wanted = logs.filter((log) => queries.some((query) => matches(log, query)));
+        const blocks = await blocksOf(run, chainId, wanted);
         await addSegment(folder, manifest, { from, to, filters: gap.filters, blocks });
         progress(to, manifest.segments.at(-1)?.logs ?? 0);
       }
@@ -72,10 +80,8 @@ async function exportResults(run: Statement, folder: string, manifest: Manifest)
   }
 }
 
-const isWithin = (inner: BlockRange, outer: BlockRange) => outer.from <= inner.from && inner.to <= outer.to;
-
-async function filtersOf(run: Statement, chainId: number, manifest: Manifest): Promise<ExportedFilter[]> {
-  const byRanges = new Map<string, ExportedFilter>();
+async function filtersOf(run: Statement, chainId: number, manifest: Manifest): Promise<CachedPart[]> {
+  const byRanges = new Map<string, { filter: ArchiveFilter; ranges: BlockRange[] }>();
   for (const { address, factory, topics, ranges } of await cachedFilters(run, chainId)) {
     const [event = null, ...otherTopics] = topics;
     // No filter of this project names a second topic.
@@ -92,22 +98,13 @@ async function filtersOf(run: Statement, chainId: number, manifest: Manifest): P
     else if (event === null) known.filter.topics = null;
     else known.filter.topics?.push(event);
   }
-  return [...byRanges.values()];
+  return [...byRanges.values()].flatMap(({ filter, ranges }) =>
+    ranges.map((range) => ({ ...range, filter })),
+  );
 }
 
-/** Ranges in which no filter begins or ends. */
-function commonRanges(cached: readonly ExportedFilter[]): BlockRange[] {
-  const ranges = cached.flatMap((one) => one.ranges);
-  const starts = [...new Set(ranges.flatMap(({ from, to }) => [from, to + 1]))].sort((a, b) => a - b);
-  return starts.slice(0, -1).map((from, i) => ({ from, to: (starts[i + 1] ?? from + 1) - 1 }));
-}
-
-type CachedPart = { logs: readonly RpcLog[]; queries: readonly LogsQuery[] };
-
-async function blocksOf(run: Statement, chainId: number, part: CachedPart): Promise<ArchivedBlock[]> {
-  // Of other filters the cache may have some logs here, and lack others.
-  const wanted = part.logs.filter((log) => part.queries.some((query) => matches(log, query)));
-  const logs = Map.groupBy(wanted, ({ blockNumber }) => Number(blockNumber));
+async function blocksOf(run: Statement, chainId: number, all: readonly RpcLog[]): Promise<ArchivedBlock[]> {
+  const logs = Map.groupBy(all, ({ blockNumber }) => Number(blockNumber));
   const numbers = [...logs.keys()];
   const of = async (table: string, column: string) => {
     const found = await run(

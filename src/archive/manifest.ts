@@ -220,7 +220,7 @@ export type Piece = BlockRange & { segments: Segment[] };
 /** Parts of a query's range, ascending, by whether segments cover the query there. */
 export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
   const pieces: Piece[] = [];
-  for (const { from, to, segments } of stretchesOf(manifest, query)) {
+  for (const { from, to, within: segments } of stretchesOf(manifest.segments, query)) {
     const isCovered = covers(manifest, filtersOf(segments), query);
     const last = pieces.at(-1);
     if (!isCovered && last?.segments.length === 0) last.to = to;
@@ -231,16 +231,16 @@ export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
 
 const filtersOf = (segments: readonly Segment[]) => [...new Set(segments.flatMap(({ filters }) => filters))];
 
-// Parts of a range in which no segment begins or ends, each with its segments.
-function stretchesOf({ segments }: Manifest, { from, to }: BlockRange): Piece[] {
-  const near = segments.filter((segment) => segment.from <= to && segment.to >= from);
-  const bounds = near.flatMap((segment) => [segment.from, segment.to + 1]);
+/** Parts of a range in which none of others begins or ends, ascending, each with those that it is within. */
+export function stretchesOf<Other extends BlockRange>(others: readonly Other[], { from, to }: BlockRange) {
+  const near = others.filter((one) => one.from <= to && one.to >= from);
+  const bounds = near.flatMap((one) => [one.from, one.to + 1]);
   const starts = [...new Set([from, ...bounds])].filter((start) => start >= from && start <= to);
   starts.sort((a, b) => a - b);
   return starts.map((start, i) => ({
     from: start,
     to: (starts[i + 1] ?? to + 1) - 1,
-    segments: near.filter((segment) => segment.from <= start && start <= segment.to),
+    within: near.filter((one) => one.from <= start && start <= one.to),
   }));
 }
 
@@ -252,8 +252,8 @@ export function lacksOf(manifest: Manifest, filter: ArchiveFilter, range: BlockR
   // Most segments have the same filters.
   const known = new Map<string, string | undefined>();
   const found: (BlockRange & { text: string })[] = [];
-  for (const { from, to, segments } of stretchesOf(manifest, range)) {
-    const indexes = filtersOf(segments);
+  for (const { from, to, within } of stretchesOf(manifest.segments, range)) {
+    const indexes = filtersOf(within);
     const key = indexes.join();
     if (!known.has(key)) known.set(key, JSON.stringify(lackedOf(manifest, indexes, filter)));
     const text = known.get(key);
