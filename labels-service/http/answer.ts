@@ -55,33 +55,30 @@ export const busy: Answer = {
 /** The answer when the service fails. */
 export const internalError = errorAnswer(500, "Internal server error");
 
-/** Memory in bytes that large requests and responses share. */
-export type Memory = {
-  /** Takes some of it; false if there is not enough. */
-  take(bytes: number): boolean;
-  /** Gives back all that was taken. */
-  release(): void;
-};
-
 /** Hands out shares of `bytes` of memory: what one share takes, the others lack until it is released. */
-export function createSharedMemory(bytes: number): () => Memory {
+export function createSharedMemory(bytes: number) {
   let free = bytes;
   return () => {
     let taken = 0;
     return {
-      take: (wanted) => {
+      /** Takes some bytes; false if there are not enough. */
+      take: (wanted: number): boolean => {
         if (wanted > free) return false;
         free -= wanted;
         taken += wanted;
         return true;
       },
-      release: () => {
+      /** Gives back all that was taken. */
+      release: (): void => {
         free += taken;
         taken = 0;
       },
     };
   };
 }
+
+/** A share of the memory that large requests and responses have together. */
+export type Memory = ReturnType<ReturnType<typeof createSharedMemory>>;
 
 const anyOrigin = ["access-control-allow-origin", "*"];
 

@@ -3,17 +3,12 @@ import type { LiveDatabase } from "../store/live-database.ts";
 import type { Outcome } from "./answer.ts";
 
 /** What the service counts, and the text that shows it. */
-export type Metrics = {
-  /** Counts a request and, for heals, the seconds from its arrival to its answer. */
-  observe(route: string, outcome: Outcome, seconds: number): void;
-  contentType: string;
-  text(): Promise<string>;
-};
+export type Metrics = ReturnType<typeof createMetrics>;
 
 const latencyBuckets = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1];
 
 /** Prometheus metrics of the label service: its requests, its database, and the process. */
-export function createMetrics(database: LiveDatabase): Metrics {
+export function createMetrics(database: LiveDatabase) {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
@@ -35,7 +30,8 @@ export function createMetrics(database: LiveDatabase): Metrics {
   addDatabaseGauges(database, registers);
 
   return {
-    observe: (route, outcome, seconds) => {
+    /** Counts a request and, for heals, the seconds from its arrival to its answer. */
+    observe: (route: string, outcome: Outcome, seconds: number): void => {
       requests.inc({ route, outcome });
       if (route.startsWith("heal")) heals.observe({ route }, seconds);
     },

@@ -6,15 +6,7 @@ import { createFile, type LabelBatch, reopenFile } from "../store/database.ts";
  * Sorts labels by key on their way into a database, with little memory: they are written to one file, in 1024 parts by
  * the first bits of their labelhash, and read back and sorted part by part.
  */
-export type LabelSorter = {
-  /** Adds the label in `bytes` from `start` to `end`, whose labelhash is `digest`. */
-  add(digest: Uint8Array, bytes: Uint8Array, start: number, end: number): void;
-  /** All labels in the order of their keys, repeated ones as often as they were added. */
-  batches(): Generator<LabelBatch>;
-  /** Makes durable what was added, and returns where it is. */
-  checkpoint(): SorterState;
-  close(): void;
-};
+export type LabelSorter = ReturnType<typeof openLabelSorter>;
 
 /** Where the parts are in the file: for each part, offset and length of its pieces in turn. */
 export type SorterState = { length: number; parts: number[][] };
@@ -32,7 +24,7 @@ const batchLength = 4096;
 export function openLabelSorter(
   path: string,
   { length, parts }: SorterState = { length: 0, parts: Array.from({ length: partCount }, () => []) },
-): LabelSorter {
+) {
   const file = length === 0 ? createFile(path) : reopenFile(path);
   ftruncateSync(file, length);
   let fileLength = length;
@@ -55,7 +47,8 @@ export function openLabelSorter(
   };
 
   return {
-    add: (digest, bytes, start, end) => {
+    /** Adds the label in `bytes` from `start` to `end`, whose labelhash is `digest`. */
+    add: (digest: Uint8Array, bytes: Uint8Array, start: number, end: number): void => {
       const part = ((digest[0] ?? 0) << 2) | ((digest[1] ?? 0) >> 6);
       const length = headLength + end - start;
       if ((taken[part] ?? 0) + length > bufferSize) flush(part);
@@ -70,13 +63,15 @@ export function openLabelSorter(
       if (isLong) write(part, rows);
       else taken[part] = (taken[part] ?? 0) + length;
     },
-    batches: function* () {
+    /** All labels in the order of their keys, repeated ones as often as they were added. */
+    batches: function* (): Generator<LabelBatch> {
       flushAll();
       for (const pieces of parts) {
         for (const slice of slices(file, pieces)) yield* sortedBatches(slice);
       }
     },
-    checkpoint: () => {
+    /** Makes durable what was added, and returns where it is. */
+    checkpoint: (): SorterState => {
       flushAll();
       fdatasyncSync(file);
       return { length: fileLength, parts };

@@ -2,7 +2,7 @@ import { closeSync, constants, copyFileSync, fsyncSync, openSync, rmSync } from 
 import Database from "better-sqlite3";
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
-import { type LabelFile, labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
+import { labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 
 // The layout is documented in docs/labels.md for those who open the file with other programs. Pages are small because a
@@ -27,14 +27,7 @@ const schema = `
 export type LabelBatch = { keys: number[]; labels: string[] };
 
 /** A label database that is being built; readers refuse it until `finish` has been called. */
-export type LabelDatabaseWriter = {
-  /** Adds the labels that the database lacks; those it has keep their lower version. */
-  add(batch: LabelBatch): void;
-  /** Stores the counts, makes the file durable and closes it. */
-  finish(now: Date): LabelSetFacts;
-  /** Closes and deletes the file. */
-  abandon(): void;
-};
+export type LabelDatabaseWriter = ReturnType<typeof writer>;
 
 /** Starts a label database with a label set's version 0 at `path`, replacing what is there. */
 export function createLabelDatabase(path: string, labelSetId: string): LabelDatabaseWriter {
@@ -52,7 +45,7 @@ export function extendLabelDatabase(path: string, base: string, facts: LabelSetF
   return writer(database, path, { ...facts, highestLabelSetVersion: facts.highestLabelSetVersion + 1 });
 }
 
-function writer(database: Database.Database, path: string, facts: LabelSetFacts): LabelDatabaseWriter {
+function writer(database: Database.Database, path: string, facts: LabelSetFacts) {
   // Nothing to roll back to: after a crash the file is deleted, never read.
   database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
   database.exec("PRAGMA cache_size = -65536; BEGIN; DELETE FROM label_set");
@@ -61,10 +54,12 @@ function writer(database: Database.Database, path: string, facts: LabelSetFacts)
   let added = 0;
 
   return {
-    add: (batch) => {
+    /** Adds the labels that the database lacks; those it has keep their lower version. */
+    add: (batch: LabelBatch): void => {
       added += insert(batch);
     },
-    finish: (now) => {
+    /** Stores the counts, makes the file durable and closes it. */
+    finish: (now: Date): LabelSetFacts => {
       const finished = { ...facts, recordsCount: facts.recordsCount + added };
       database.prepare("INSERT INTO versions VALUES (?, ?, ?)").run(version, added, now.toISOString());
       database
@@ -75,7 +70,8 @@ function writer(database: Database.Database, path: string, facts: LabelSetFacts)
       flush(path);
       return finished;
     },
-    abandon: () => {
+    /** Closes and deletes the file. */
+    abandon: (): void => {
       database.close();
       rmSync(path, { force: true });
     },
@@ -131,22 +127,14 @@ export function batchOf(labels: string[]): LabelBatch {
 type LabelRow = [key: number, label: string];
 /** A row of table `collisions`. */
 type CollisionRow = [labelhash: Buffer, label: string];
+
 /** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
-export type DatabaseReader = {
-  facts: LabelSetFacts;
-  versions: LabelFile["versions"];
-  /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
-  labels(version?: number): Generator<LabelRow[]>;
-  collisions(version?: number): CollisionRow[];
-  /** How many rows (of both tables) a version has. */
-  countOf(version: number): number;
-  close(): void;
-};
+export type DatabaseReader = ReturnType<typeof openDatabaseReader>;
 
 const rowsReadAtOnce = 4096;
 
 /** Opens the label database at `path`. Throws `LabelSourceError` as `openLabelFile` does. */
-export function openDatabaseReader(path: string): DatabaseReader {
+export function openDatabaseReader(path: string) {
   const { facts, versions, close } = openLabelFile(path);
   close();
   const database = new Database(path, { readonly: true, fileMustExist: true });
@@ -167,7 +155,8 @@ export function openDatabaseReader(path: string): DatabaseReader {
   return {
     facts,
     versions,
-    labels: function* (version) {
+    /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
+    labels: function* (version?: number): Generator<LabelRow[]> {
       for (let last = -1; ; ) {
         const rows = page.all(last, version ?? null);
         const lastRow = rows.at(-1);
@@ -176,15 +165,15 @@ export function openDatabaseReader(path: string): DatabaseReader {
         [last] = lastRow;
       }
     },
-    collisions: (version) =>
+    collisions: (version?: number): CollisionRow[] =>
       database
         .prepare<[number | null], CollisionRow>(
           "SELECT labelhash, label FROM collisions WHERE version = ifnull(?, version) ORDER BY labelhash",
         )
         .raw()
         .all(version ?? null),
-    // Grouping would sort all rows; a scan for each of the few versions does not.
-    countOf: (version) => countOf.get({ version }) ?? 0,
+    /** How many rows (of both tables) a version has. Grouping would sort all rows; a scan for each of the few versions does not. */
+    countOf: (version: number): number => countOf.get({ version }) ?? 0,
     close: () => void database.close(),
   };
 }

@@ -3,29 +3,24 @@ import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import type { Log } from "../../src/log/json-log.ts";
 
 /** The label database at a path where the file may be replaced at any time. */
-export type LiveDatabase = {
-  /** The attached database; undefined while there is none. It stays open for two minutes after another has replaced it. */
-  current(): LabelFile | undefined;
-  /** Attaches the file at the path if it has changed; always, if `isForced`. */
-  reload(options: { isForced: boolean }): void;
-  /** How often a database was attached, and how often that failed. */
-  counts: { attached: number; failed: number };
-  close(): void;
-};
+export type LiveDatabase = ReturnType<typeof createLiveDatabase>;
 
 /** Longer than a request and its response may take. */
 const closedAfterMs = 120_000;
 
 /** Opens nothing before the first `reload`. A file that cannot be used never replaces one that can. */
-export function createLiveDatabase(path: string, log: Log): LiveDatabase {
+export function createLiveDatabase(path: string, log: Log) {
   const counts = { attached: 0, failed: 0 };
   let attached: LabelFile | undefined;
   let lastSeen: string | undefined = "not looked yet";
 
   return {
+    /** How often a database was attached, and how often that failed. */
     counts,
-    current: () => attached,
-    reload: ({ isForced }) => {
+    /** The attached database; undefined while there is none. It stays open for two minutes after another has replaced it. */
+    current: (): LabelFile | undefined => attached,
+    /** Attaches the file at the path if it has changed; always, if `isForced`. */
+    reload: ({ isForced }: { isForced: boolean }): void => {
       const seen = identityOf(path);
       if (seen === lastSeen && !isForced) return;
       if (seen === undefined && attached === undefined)
@@ -46,7 +41,7 @@ export function createLiveDatabase(path: string, log: Log): LiveDatabase {
         log("error", "label database refused", { path, reason: (error as Error).message });
       }
     },
-    close: () => {
+    close: (): void => {
       attached?.close();
       attached = undefined;
     },
