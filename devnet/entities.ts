@@ -10,15 +10,6 @@ export type Entities = Record<string, Entity[]>;
 /** Additional accepted values: type, id, field, list of values. */
 export type Accepted = Record<string, Record<string, Record<string, unknown[]>>>;
 
-/** What a comparison found; `differences` has a line for each entity that is not as expected. */
-export type Comparison = {
-  total: number;
-  equal: number;
-  /** Fields that are equal only because their value is accepted. */
-  acceptedFields: number;
-  differences: string[];
-};
-
 /** Reads an entity dump: a JSON object of lists by type, gzipped or plain. */
 export function readEntityDump(path: string): Entities {
   const bytes = readFileSync(path);
@@ -58,8 +49,11 @@ export async function readEntities(endpoint: string, like: Entities): Promise<En
   return found;
 }
 
-/** Compares two sets of entities field by field. Relations to entities that do not exist follow the subgraph. */
-export function compareEntities(expected: Entities, got: Entities, accepted: Accepted = {}): Comparison {
+/**
+ * Compares two sets of entities field by field; `differences` has a line for each that is not as expected, `acceptedFields` counts
+ * those that are equal only because their value is accepted. Relations to entities that do not exist follow the subgraph.
+ */
+export function compareEntities(expected: Entities, got: Entities, accepted: Accepted = {}) {
   const ids = new Map(
     Object.entries(expected).map(([type, list]) => [type, new Set(list.map(({ id }) => id))]),
   );
@@ -93,6 +87,9 @@ export function compareEntities(expected: Entities, got: Entities, accepted: Acc
   }
   return { total, equal, acceptedFields, differences };
 }
+
+/** What a comparison found. */
+export type Comparison = ReturnType<typeof compareEntities>;
 
 /** How a stored relation is returned: if its target does not exist, null if nullable, else its id. */
 function shown(type: string, field: string, stored: unknown, ids: ReadonlyMap<string, Set<string>>): unknown {

@@ -8,14 +8,7 @@ export function requestOf(method: "GET" | "POST", path: string, body = ""): stri
 }
 
 /** Result of a load run. Latencies are in milliseconds. */
-export type LoadResult = {
-  requests: number;
-  perSecond: number;
-  p50: number;
-  p95: number;
-  p99: number;
-  statuses: Record<string, number>;
-};
+export type LoadResult = Awaited<ReturnType<typeof load>>;
 
 /**
  * Keeps `connections` connections busy for `seconds`, each with one request at a time, and calls `next` for the bytes
@@ -25,7 +18,7 @@ export type LoadResult = {
 export async function load(
   port: number,
   { connections, seconds, next }: { connections: number; seconds: number; next: () => string },
-): Promise<LoadResult> {
+) {
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
   const started = performance.now();

@@ -30,20 +30,11 @@ function labelOf(place: number): string | undefined {
 
 const ownerOf = (place: number) => (place % 5 === 0 ? hotAccount : undefined);
 
-/** What an archive was filled with. */
-export type Filled = {
-  labels: string[];
-  logs: number;
-  bytes: number;
-  lastBlock: number;
-  /** Its blocks without transactions and logs. */
-  headers: Block[];
-  /** Environment of an index of it, without labels, database and RPC. */
-  environment: Record<string, string>;
-};
+/** What an archive was filled with: `headers` are its blocks without transactions and logs. */
+export type Filled = Awaited<ReturnType<typeof fillArchive>>;
 
 /** Writes a generated history of mainnet of at least `count` logs into an archive, a segment at a time. */
-export async function fillArchive(folder: string, count: number): Promise<Filled> {
+export async function fillArchive(folder: string, count: number) {
   const environment = {
     NAMESPACE: "mainnet",
     PLUGINS: "subgraph",
@@ -82,6 +73,7 @@ export async function fillArchive(folder: string, count: number): Promise<Filled
     bytes: sum("bytes"),
     lastBlock: from - 1,
     headers,
+    /** Environment of an index of it, without labels, database and RPC. */
     environment: { ...environment, ARCHIVE: folder },
   };
 }
