@@ -200,8 +200,8 @@ export type V2KnownContracts = {
   graveyards: ReadonlySet<string>;
   /** Nodes of the names in registries, for the .eth ones. */
   nodes: ReadonlyMap<Hex, Hex>;
-  /** Registries whose place is fixed, and the names that they are under: the roots and the .eth ones. */
-  places: ReadonlyMap<Hex, ManagedName>;
+  /** The root registries and the .eth ones, and the names that they are under. */
+  fixedRegistries: ReadonlyMap<Hex, ManagedName>;
   /** Implementations of other registries that users deploy. Where there are none, any that the factory deployed counts. */
   userImplementations: ReadonlySet<Hex>;
 };
@@ -218,15 +218,15 @@ export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
       ),
     );
   const all = ensv2Datasources.flatMap((id) => Object.keys(namespace[id]?.contracts ?? {}));
-  const under = (name: string, place: ManagedName) =>
-    named(name).map((registry) => [registry, place] as const);
+  const under = (name: string, above: ManagedName) =>
+    named(name).map((registry) => [registry, above] as const);
   return {
     migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
     lockedMigrators: new Set(named("LockedMigrationController")),
     wrapperImplementations: new Set(named("WrapperRegistryImpl")),
     graveyards: new Set(named("Graveyard")),
     nodes: new Map(named("ETHRegistry").map((registry) => [registry, ethName.node])),
-    places: new Map([
+    fixedRegistries: new Map([
       ...under("RootRegistry", { name: "", node: rootNode }),
       ...under("ETHRegistry", ethName),
     ]),

@@ -75,7 +75,7 @@ async function nameBelow(
 ): Promise<void> {
   const { registry, subregistry, storageId } = entry;
   const leads =
-    subregistry !== zeroAddress && entry.expiry > scope.timestamp && !known.places.has(subregistry);
+    subregistry !== zeroAddress && entry.expiry > scope.timestamp && !known.fixedRegistries.has(subregistry);
   const below = leads && !isBack ? await presentPlaces(scope, subregistry) : [];
   const jobs = places
     .filter((place) => leads && !below.some(({ above }) => isSame(above, edgeOf(place, entry))))
@@ -136,7 +136,7 @@ export async function countEntry(
   known: V2KnownContracts,
   storageId: Hex,
 ): Promise<Hex | undefined> {
-  if (known.places.has(registry)) return undefined;
+  if (known.fixedRegistries.has(registry)) return undefined;
   const row = await db.find(v2Contract, { chainId, address: registry });
   if (!isProven(row, known) || (await db.find(v2Entry, { chainId, registry, storageId })) !== null)
     return undefined;
@@ -216,7 +216,9 @@ export async function isProvenRegistry(
   { db, chainId, emitter: address }: Scope,
   known: V2KnownContracts,
 ): Promise<boolean> {
-  return known.places.has(address) || isProven(await db.find(v2Contract, { chainId, address }), known);
+  return (
+    known.fixedRegistries.has(address) || isProven(await db.find(v2Contract, { chainId, address }), known)
+  );
 }
 
 // Anyone may have the factory deploy a proxy of any code, which then emits what it likes.
@@ -233,7 +235,7 @@ type Listed = Place & { isListed: boolean };
 
 // Where a registry is, the oldest place first. New entries are listed only at as many places as it may have.
 async function placesOf(scope: Scope, known: V2KnownContracts, registry: Hex): Promise<Listed[]> {
-  const fixed = known.places.get(registry);
+  const fixed = known.fixedRegistries.get(registry);
   if (fixed !== undefined) return [{ ...fixed, registry, place: 0, isListed: true }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
   if (!isProven(row, known)) return [];
@@ -258,7 +260,7 @@ async function placeAt(
   known: V2KnownContracts,
   { registry, place }: { registry: Hex; place: number },
 ): Promise<Place | null> {
-  const fixed = known.places.get(registry);
+  const fixed = known.fixedRegistries.get(registry);
   if (fixed !== undefined) return { ...fixed, registry, place };
   const found = await db.find(v2Place, { chainId, registry, place });
   return found && { ...found, above: found };
@@ -276,7 +278,7 @@ async function putSubregistry(
 ): Promise<Put> {
   const { db, chainId, naming } = scope;
   const { subregistry: registry, labelhash } = entry;
-  if (registry === zeroAddress || entry.expiry <= scope.timestamp || known.places.has(registry))
+  if (registry === zeroAddress || entry.expiry <= scope.timestamp || known.fixedRegistries.has(registry))
     return { spent: 0, jobs: [] };
   const row = await db.find(v2Contract, { chainId, address: registry });
   if (row !== null && row.implementation !== null && !isProven(row, known)) return { spent: 0, jobs: [] };
