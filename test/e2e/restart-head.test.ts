@@ -47,7 +47,7 @@ test("the first response to a client carries the indexed block", async () => {
 
 test("after outages and errors it contains exactly the entities of the ENS subgraph", async () => {
   world.node.faults.set({ fail: null, down: true });
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
   world.node.chain.setHead(1_630);
   world.node.faults.set({ down: false });
   await world.waitForIndex({ block: 1_630 });

@@ -15,7 +15,7 @@ test("an outage of all RPC URLs while live is a line when it begins and one when
       const metrics = await (await fetch(`${world.url}/metrics`)).text();
       const counts = metrics.matchAll(/^ponder_rpc_request_error_total\{.*\} (\d+)$/gm);
       const failed = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-      return failed >= 100 ? { done: failed } : { state: `${failed} failed` };
+      return failed >= 40 ? { done: failed } : { state: `${failed} failed` };
     });
     world.node.faults.set({ down: false });
     world.node.chain.setHead(1666);

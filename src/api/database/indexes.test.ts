@@ -1,6 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { getTableName, is, Table } from "drizzle-orm";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as schema from "../../../ponder.schema.ts";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import type { Statement } from "../../ponder/sql-client.ts";
@@ -51,11 +51,17 @@ describe("over an index", () => {
   let client: PGlite;
   let statements: string[];
   let lines: string[];
-  beforeEach(async () => {
+  beforeAll(async () => {
     client = await createEmbedded("tables");
-    [statements, lines] = [[], []];
   });
-  afterEach(() => client.close());
+  beforeEach(async () => {
+    [statements, lines] = [[], []];
+    const { rows } = await client.query<{ name: string }>(
+      "SELECT indexname AS name FROM pg_indexes WHERE schemaname = 'public' AND indexname !~ '_pkey$'",
+    );
+    for (const { name } of rows) await client.exec(`DROP INDEX "${name}"`);
+  });
+  afterAll(() => client.close());
 
   const query: Statement = async (text, values) => {
     statements.push(text);

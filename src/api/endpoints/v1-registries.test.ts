@@ -341,7 +341,7 @@ test("what was left out while a name above had expired is there again with it", 
   expect((await ask("/v1/names/pay.deep.home.eth")).status).toBe(200);
 });
 
-// The recorded chain, with a stranger who puts each of its registries under 100 names.
+// The recorded chain, with a stranger who puts each of its registries under 40 names.
 describe("on the recorded chain", () => {
   const last = readTruth().at(-1) as Snapshot;
   const contracts = v2ContractsOf(datasources) as WalkContracts;
@@ -364,7 +364,7 @@ describe("on the recorded chain", () => {
     const { next } = createScopes({ chainId });
     const timestamp = BigInt(time);
     const world = worldOf(index.store, { next: (changes) => next({ ...changes, timestamp }), time });
-    await world.fill(100, "attacker", victims);
+    await world.fill(40, "attacker", victims);
     return async function finish() {
       for (let i = 0; index.store.rows(v2NamingJob).length > 0; i++)
         await world.register(eth, `later${i % 50}`, { holder: stranger });

@@ -1,7 +1,7 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRandom } from "../../../devnet/random.ts";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { createTables } from "../../../test/support/database.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { anywhereIn, binder, branchesFrom, byName, listSql } from "./lists.ts";
@@ -13,7 +13,7 @@ type Name = { id: string; name: string; owner: string };
 let client: PGlite;
 let names: Name[];
 beforeAll(async () => {
-  client = await createEmbedded("indexes");
+  client = await createTables();
   const random = createRandom(11);
   const letters = [..."aabbbc.", "é", "🚀"];
   const nameOf = (length: number) => Array.from({ length }, () => random.pick(letters)).join("");
