@@ -78,105 +78,93 @@ async function answersOf(service: ServiceProcess): Promise<Map<string, unknown>>
   return answers;
 }
 
-// Of both modes: the registrations of the recording and those of the last minute.
-function expectCommon(answers: Map<string, unknown>, chains: readonly string[]) {
-  expect(answers.get("How far the index is, chain by chain:")).toMatchObject({
+/** Each of these commands returns at least what is expected. */
+function expectShown(answers: Map<string, unknown>, expected: Record<string, unknown>) {
+  for (const [what, value] of Object.entries(expected))
+    expect({ [what]: answers.get(what) }).toMatchObject({ [what]: value });
+}
+
+const followed = { chainStatus: "chain-following" };
+/** What the screens of all demos show. */
+const common = (chains: readonly string[]) => ({
+  "How far the index is, chain by chain:": {
     responseCode: "ok",
     realtimeProjection: {
       snapshot: {
         omnichainSnapshot: {
           omnichainStatus: "omnichain-following",
-          chains: Object.fromEntries(chains.map((id) => [id, { chainStatus: "chain-following" }])),
+          chains: Object.fromEntries(chains.map((id) => [id, followed])),
         },
       },
     },
-  });
-  expect(answers.get("Whether it is in real time:")).toMatchObject({ maxWorstCaseDistance: 60 });
-  const checksum = answers.get(
-    "A hash of all rows, to compare with another operator; the first comes within ten minutes:",
-  );
-  expect(JSON.stringify(checksum)).toMatch(/"hash":"[0-9a-f]{64}"|There is no checksum yet/);
-  expect(answers.get("Measurements:")).toMatch(/^nsindex_index_is_backfilled 1$/m);
-  expect(answers.get(`The label behind a labelhash ("eth"):`)).toMatchObject({
-    status: "success",
-    label: "eth",
-  });
-}
+  },
+  "Whether it is in real time:": { maxWorstCaseDistance: 60 },
+  "Measurements:": expect.stringMatching(/^nsindex_index_is_backfilled 1$/m),
+  'The label behind a labelhash ("eth"):': { status: "success", label: "eth" },
+});
 
-function expectNewest(answer: unknown, names: RegExp) {
-  const { data } = answer as { data: { registrations: { domain: { name: string }; expiryDate: string }[] } };
-  expect(data.registrations.length).toBe(3);
-  for (const { domain, expiryDate } of data.registrations) {
-    expect(domain.name).toMatch(names);
-    // Which are the newest depends on how many live blocks have come; some of the recorded ones are short.
-    expect(expiryDate).toMatch(/^[1-9]\d*$/);
-  }
-}
+// Which are the newest depends on how many live blocks have come; some of the recorded ones are short.
+const newest = (names: RegExp) => ({
+  data: {
+    registrations: Array(3).fill({
+      domain: { name: expect.stringMatching(names) },
+      expiryDate: expect.stringMatching(/^[1-9]\d*$/),
+    }),
+  },
+});
 
-describe("each command on the screen shows what is said", () => {
-  const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
-  test("all of them are tested", () => {
-    expect(answers.size).toBe(26);
-    expectCommon(answers, Object.values(chainIds));
-    expect(answers.get("What is indexed:")).toMatchObject({
+const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
+const ownedNames = ["demo.base.eth", "demo.eth", "demo.linea.eth"];
+const owned = ["basenames", "ens", "lineanames"].map((namespace, place) => ({
+  ...{ name: ownedNames[place], namespace, owner: account },
+}));
+const primaries = Object.fromEntries(
+  ["demo.eth", "demo.base.eth", "demo.linea.eth"].map((name, place) => [
+    Object.values(chainIds)[place],
+    name,
+  ]),
+);
+
+/** What the screen of the whole demo shows: of names that the recordings have and of those that it adds. */
+function shownOfAll() {
+  const entities = recordedEntities();
+  const { Domain = [], Registration = [], WrappedDomain = [], TextChanged = [] } = entities;
+  const kagam = Domain.find(({ name }) => name === "kagam.eth");
+  const texts = TextChanged.filter(({ resolver }) => resolver === kagam?.["resolver"]);
+  const deldel = Domain.find(({ name }) => name === "deldel.eth")?.id;
+  const wrapped = WrappedDomain.find(({ domain }) => domain === deldel);
+  const registration = Registration.find(({ domain }) => domain === deldel);
+  type Sale = { id: string; buyer: string; seller: string; amount: string };
+  const recorded: { nameTokens: { name: string; tokens?: string[][] }[]; nameSales: Sale[] } =
+    readFixture("name-tokens.json.gz");
+  const { tokens = [] } = recorded.nameTokens.find(({ name }) => name === "deldel.eth") ?? {};
+  const place = ({ id }: Sale) => Number(id.split("-")[1]) * 1e6 + Number(id.split("-")[2]);
+  const sales = recorded.nameSales.toSorted((a, b) => place(b) - place(a)).slice(0, 3);
+  expect([texts.length, tokens.length]).toEqual([2, 2]);
+  const reverse = { name: `${account.slice(2)}.addr.reverse`, namespace: "ens", owner: account };
+  return {
+    ...common(Object.values(chainIds)),
+    "What is indexed:": {
       indexedChainIds: Object.values(chainIds).map(Number),
       isSubgraphCompatible: false,
       plugins: [
-        "subgraph",
-        "basenames",
-        "lineanames",
-        "threedns",
-        "protocol-acceleration",
-        "registrars",
-        "tokenscope",
+        ...["subgraph", "basenames", "lineanames", "threedns"],
+        ...["protocol-acceleration", "registrars", "tokenscope"],
       ],
-    });
-  });
-
-  test("names on three chains", () => {
-    expectNewest(
-      answers.get("The newest registrations on three chains:"),
-      /^[a-z0-9]+(\.base|\.linea)?\.eth$/,
-    );
-    const owned = ["demo.base.eth", "demo.eth", "demo.linea.eth"].map((name) => ({
-      name,
-      owner: { id: account },
-    }));
-    expect(answers.get("The names of an account on three chains:")).toMatchObject({
-      data: { domains: owned },
-    });
-    const onBase = answers.get("The newest names on Base:") as { data: { domains: { name: string }[] } };
-    expect(onBase.data.domains.map(({ name }) => name.endsWith(".base.eth"))).toEqual([true, true, true]);
-  });
-
-  test("registrar actions, those of the recordings among them", async () => {
-    type Actions = {
-      registrarActions: { action: { registrationLifecycle: { subregistry: { node: string } } } }[];
-      pageContext: { totalRecords: number };
-    };
-    const all = answers.get("The newest registrations and renewals, with prices and referrers:") as Actions;
-    const recorded = recordedActions();
-    expect(all.registrarActions.length).toBe(3);
-    expect(all.pageContext.totalRecords).toBeGreaterThan(recorded.length);
-    const linea = answers.get("Those under linea.eth:") as Actions;
-    for (const { action } of linea.registrarActions)
-      expect(action.registrationLifecycle.subregistry.node).toBe(namehash("linea.eth"));
-    const { timestamp } = recorded[0]!.action.block;
-    const ofRecordings = await listedActions(
-      `http://localhost:${ports.PORT}`,
-      "",
-      `&endTimestamp=${timestamp}`,
-    );
-    expect(ofRecordings.map(({ action }) => action.id)).toEqual(recorded.map(({ action }) => action.id));
-  });
-
-  test("tokens and sales", () => {
-    const { nameTokens, nameSales } = readFixture("name-tokens.json.gz") as {
-      nameTokens: { name: string; tokens?: string[][] }[];
-      nameSales: { id: string; buyer: string; seller: string; amount: string }[];
-    };
-    const { tokens = [] } = nameTokens.find(({ name }) => name === "deldel.eth") ?? {};
-    expect(answers.get("The tokens of a wrapped name:")).toMatchObject({
+    },
+    "The newest registrations on three chains:": newest(/^[a-z0-9]+(\.base|\.linea)?\.eth$/),
+    "The names of an account on three chains:": {
+      data: { domains: ownedNames.map((name) => ({ name, owner: { id: account } })) },
+    },
+    "The newest names on Base:": {
+      data: { domains: Array(3).fill({ name: expect.stringMatching(/\.base\.eth$/) }) },
+    },
+    "Those under linea.eth:": {
+      registrarActions: Array(3).fill({
+        action: { registrationLifecycle: { subregistry: { node: namehash("linea.eth") } } },
+      }),
+    },
+    "The tokens of a wrapped name:": {
       registeredNameTokens: {
         name: "deldel.eth",
         tokens: tokens.map(([assetNamespace, chainId, address, tokenId, ownershipType, owner]) => ({
@@ -184,29 +172,19 @@ describe("each command on the screen shows what is said", () => {
           ownership: { ownershipType, owner: { address: owner } },
         })),
       },
-    });
-    expect(tokens.length).toBe(2);
-    const place = ({ id }: { id: string }) => Number(id.split("-")[1]) * 1e6 + Number(id.split("-")[2]);
-    const newest = nameSales.toSorted((a, b) => place(b) - place(a)).slice(0, 3);
-    expect(answers.get("The newest sales:")).toMatchObject({
-      nameSales: newest.map(({ id, buyer, seller, amount }) => ({ id, buyer, seller, price: { amount } })),
-      pageContext: { totalRecords: nameSales.length },
-    });
-  });
-
-  test("records and primary names, from the index and from the chains", () => {
-    const entities = recordedEntities();
-    const domain = entities["Domain"]!.find(({ name }) => name === "kagam.eth")!;
-    const texts = entities["TextChanged"]!.filter(({ resolver }) => resolver === domain["resolver"]);
-    expect(texts.length).toBe(2);
-    expect(answers.get("Records of a name, from the index:")).toMatchObject({
+    },
+    "The newest sales:": {
+      nameSales: sales.map(({ id, buyer, seller, amount }) => ({ id, buyer, seller, price: { amount } })),
+      pageContext: { totalRecords: recorded.nameSales.length },
+    },
+    "Records of a name, from the index:": {
       records: {
-        addresses: { "60": domain["resolvedAddress"] },
+        addresses: { "60": kagam?.["resolvedAddress"] },
         texts: Object.fromEntries(texts.map(({ key, value }) => [key, value])),
       },
       accelerationRequested: true,
-    });
-    expect(answers.get("Records of a name on Base, by asking the chains:")).toEqual({
+    },
+    "Records of a name on Base, by asking the chains:": {
       records: {
         addresses: { "60": account },
         texts: { url: "https://example.org/demo", description: "One name on three chains" },
@@ -214,45 +192,20 @@ describe("each command on the screen shows what is said", () => {
       },
       accelerationRequested: false,
       accelerationAttempted: false,
-    });
-    expect(answers.get("The primary name of an account:")).toMatchObject({ name: "demo.eth" });
-    expect(answers.get("Its primary names on three chains, from the index:")).toMatchObject({
-      names: {
-        [chainIds.root]: "demo.eth",
-        [chainIds.base]: "demo.base.eth",
-        [chainIds.linea]: "demo.linea.eth",
-      },
-    });
-  });
-});
-
-describe("lookup", () => {
-  const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
-  const owned = [
-    { name: "demo.base.eth", namespace: "basenames", owner: account },
-    { name: "demo.eth", namespace: "ens", owner: account },
-    { name: "demo.linea.eth", namespace: "lineanames", owner: account },
-  ];
-  const all = [...owned, { name: `${account.slice(2)}.addr.reverse`, namespace: "ens", owner: account }];
-  test("of a name and an address, of names by role and by their beginning", () => {
-    expect(answers.get("Who a name and an address are, of up to 1,000 in one request:")).toMatchObject({
+    },
+    "The primary name of an account:": { name: "demo.eth" },
+    "Its primary names on three chains, from the index:": { names: primaries },
+    "Who a name and an address are, of up to 1,000 in one request:": {
       data: [
         { status: "ok", record: { name: "demo.eth", owner: account, primary_address: account } },
         { status: "ok", records: [{ name: "demo.eth", is_primary: true }, {}, {}, {}] },
       ],
-    });
-    expect(answers.get("The names of an account by role, on all chains:")).toMatchObject({ data: all });
-    const found = answers.get("Names that begin with what someone types:") as { data: { name: string }[] };
-    expect(found.data.map(({ name }) => name.slice(0, 3))).toEqual(found.data.map(() => "dem"));
-    expect(found.data.map(({ name }) => name)).toEqual(expect.arrayContaining(owned.map(({ name }) => name)));
-  });
-
-  test("of a wrapped name and its history", () => {
-    const { WrappedDomain = [], Domain = [], Registration = [] } = recordedEntities();
-    const domain = Domain.find(({ name }) => name === "deldel.eth");
-    const wrapped = WrappedDomain.find(({ domain: id }) => id === domain?.["id"]);
-    const registration = Registration.find(({ domain: id }) => id === domain?.["id"]);
-    expect(answers.get("A name: holder, manager, state of its wrapper, records:")).toMatchObject({
+    },
+    "The names of an account by role, on all chains:": { data: [...owned, reverse] },
+    "Names that begin with what someone types:": {
+      data: expect.arrayContaining(ownedNames.map((name) => expect.objectContaining({ name }))),
+    },
+    "A name: holder, manager, state of its wrapper, records:": {
       data: {
         owner: wrapped?.["owner"],
         expires_at: String(registration?.["expiryDate"]),
@@ -262,36 +215,52 @@ describe("lookup", () => {
           wrapper_expires_at: String(wrapped?.["expiryDate"]),
         },
       },
-    });
-    const { data } = answers.get("What happened to it:") as { data: { type: string; timestamp: string }[] };
-    expect(data.map(({ type }) => type)).toContain("registration");
-    expect(new Set(data.map(({ timestamp }) => timestamp))).toEqual(
-      new Set([String(registration?.["registrationDate"])]),
-    );
-  });
-
-  test("of what expires next, in order, and of the chains", () => {
-    const { data } = answers.get("The names that expire next:") as { data: { expires_at: string }[] };
-    const times = data.map(({ expires_at }) => Number(expires_at));
-    expect(times.length).toBe(3);
-    expect(times).toEqual(times.toSorted((a, b) => a - b));
-    expect(times[0]).toBeGreaterThan(Date.now() / 1_000 - 600);
-    const calendar = String(answers.get("Its deadlines, for a calendar program:"));
-    expect(calendar).toMatch(/^BEGIN:VCALENDAR\r\n/);
-    for (const { name } of owned) expect(calendar).toContain(`SUMMARY:${name} expires`);
-    const events = answers.get("The newest registrations and renewals as events:") as {
-      data: { type: string; timestamp: string }[];
-    };
-    expect(events.data.map(({ type }) => /^(registration|renewal)$/.test(type))).toEqual([true, true, true]);
-    expect(answers.get("How far each chain is behind:")).toMatchObject({
+    },
+    "What happened to it:": {
+      data: expect.arrayContaining([
+        expect.objectContaining({
+          type: "registration",
+          timestamp: String(registration?.["registrationDate"]),
+        }),
+      ]),
+    },
+    "Its deadlines, for a calendar program:": expect.stringMatching(/^BEGIN:VCALENDAR\r\n/),
+    "The newest registrations and renewals as events:": {
+      data: Array(3).fill({ type: expect.stringMatching(/^(registration|renewal)$/) }),
+    },
+    "How far each chain is behind:": {
       data: { status: "ready", chains: { [chainIds.root]: { status: "ready" } } },
-    });
-  });
+    },
+  };
+}
+
+test("each command on the screen shows what is said", async () => {
+  expect(answers.size).toBe(26);
+  expectShown(answers, shownOfAll());
+  const checksum = answers.get(
+    "A hash of all rows, to compare with another operator; the first comes within ten minutes:",
+  );
+  expect(JSON.stringify(checksum)).toMatch(/"hash":"[0-9a-f]{64}"|There is no checksum yet/);
+  const calendar = String(answers.get("Its deadlines, for a calendar program:"));
+  for (const name of ownedNames) expect(calendar).toContain(`SUMMARY:${name} expires`);
+  const { data } = answers.get("The names that expire next:") as { data: { expires_at: string }[] };
+  const times = data.map(({ expires_at }) => Number(expires_at));
+  expect(times.length).toBe(3);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  expect(times[0]).toBeGreaterThan(Date.now() / 1_000 - 600);
+
+  type Actions = { registrarActions: object[]; pageContext: { totalRecords: number } };
+  const all = answers.get("The newest registrations and renewals, with prices and referrers:") as Actions;
+  const recorded = recordedActions();
+  expect(all.registrarActions.length).toBe(3);
+  expect(all.pageContext.totalRecords).toBeGreaterThan(recorded.length);
+  const { timestamp } = recorded[0]!.action.block;
+  const url = `http://localhost:${ports.PORT}`;
+  const ofRecordings = await listedActions(url, "", `&endTimestamp=${timestamp}`);
+  expect(ofRecordings.map(({ action }) => action.id)).toEqual(recorded.map(({ action }) => action.id));
 });
 
 describe("examples", () => {
-  const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
-
   async function example(program: string, ...options: string[]) {
     const env = {
       PATH: process.env["PATH"],
@@ -308,9 +277,8 @@ describe("examples", () => {
   test("viem and ensjs", async () => {
     const lines = (await example("names-of-account", account, "kagam.eth")).trimEnd().split("\n");
     const inAYear = String(new Date(Date.now() + 365 * 86_400_000).getUTCFullYear());
-    const owned = ["demo.base.eth", "demo.eth", "demo.linea.eth"];
     expect(lines.slice(0, 3).map((line) => line.replace(/-.*/, ""))).toEqual(
-      owned.map((name) => `${name} ${inAYear}`),
+      ownedNames.map((name) => `${name} ${inAYear}`),
     );
     expect(lines[3]).toMatch(
       /^kagam.eth has texts (name, location|location, name) and addresses of coins 60$/,
@@ -354,12 +322,11 @@ describe("examples", () => {
       const { page, complaints } = await browser.open(url.href);
       const listed = (name: string) => page.getByRole("list", { name }).getByRole("button");
       await listed("Names of the address").first().waitFor();
-      const owned = ["demo.base.eth", "demo.eth", "demo.linea.eth"];
-      expect(await listed("Names of the address").allTextContents()).toEqual(owned);
+      expect(await listed("Names of the address").allTextContents()).toEqual(ownedNames);
 
       await page.getByLabel("Search").fill("dmeo");
       await listed("Names found").first().waitFor();
-      expect((await listed("Names found").allTextContents()).sort()).toEqual(owned);
+      expect((await listed("Names found").allTextContents()).sort()).toEqual(ownedNames);
       await page.getByRole("list", { name: "Names found" }).getByText("demo.eth", { exact: true }).click();
       const heading = page.getByRole("heading", { level: 2 });
       await heading.waitFor();
@@ -434,35 +401,24 @@ test("the index follows the live chain, in real time", async () => {
   });
 });
 
-test("a second demo is rejected with the port and the variable to change", async () => {
-  const second = startDemo();
-  expect(await second.ended).toEqual({ code: 1, signal: undefined });
-  expect(second.lastLines()).toEqual([
-    `Port ${ports.PORT} is taken by another process. Free it, or choose another with PORT.`,
-  ]);
-});
-
-test("so is a label service port in use", async () => {
+test("a demo whose ports are in use or no ports, or with unknown options, is rejected with what to change", async () => {
   const other = createServer().listen(0);
-  const port = (other.address() as { port: number }).port;
-  const second = startDemo({ PORT: String(await freePort()), LABELS_PORT: String(port) });
-  expect(await second.ended).toEqual({ code: 1, signal: undefined });
-  expect(second.lastLines()).toEqual([
-    `Port ${port} is taken by another process. Free it, or choose another with LABELS_PORT.`,
-  ]);
+  const { port } = other.address() as { port: number };
+  const free = String(await freePort());
+  const taken = (one: unknown, variable: string) =>
+    `Port ${one} is taken by another process. Free it, or choose another with ${variable}.`;
+  const refusals: [Record<string, string>, string[], string][] = [
+    [{}, [], taken(ports.PORT, "PORT")],
+    [{ PORT: free, LABELS_PORT: String(port) }, [], taken(port, "LABELS_PORT")],
+    [{}, ["--subgraphs"], "usage: npm run demo [-- --subgraph | --ensv2] [--all]"],
+    [{ PORT: "http" }, [], 'PORT must be a port between 1 and 65535, not "http".'],
+  ];
+  for (const [environment, options, message] of refusals) {
+    const refused = startDemo(environment, options);
+    expect(await refused.ended).toEqual({ code: 1, signal: undefined });
+    expect(refused.lastLines()).toEqual([message]);
+  }
   other.close();
-});
-
-test("an unknown option is rejected", async () => {
-  const second = startDemo({}, ["--subgraphs"]);
-  expect(await second.ended).toEqual({ code: 1, signal: undefined });
-  expect(second.lastLines()).toEqual(["usage: npm run demo [-- --subgraph | --ensv2] [--all]"]);
-});
-
-test("an invalid port is rejected", async () => {
-  const second = startDemo({ PORT: "http" });
-  expect(await second.ended).toEqual({ code: 1, signal: undefined });
-  expect(second.lastLines()).toEqual(['PORT must be a port between 1 and 65535, not "http".']);
 });
 
 test("when the label service dies, the demo reports it, ends and leaves nothing behind", async () => {
@@ -489,16 +445,14 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
   await untilUp(subgraph);
   const answers = await answersOf(subgraph);
   expect(answers.size).toBe(9);
-  expectCommon(answers, [chainIds.root]);
-  expect(answers.get("What is indexed:")).toMatchObject({
-    isSubgraphCompatible: true,
-    plugins: ["subgraph"],
+  expectShown(answers, {
+    ...common([chainIds.root]),
+    "What is indexed:": { isSubgraphCompatible: true, plugins: ["subgraph"] },
+    "The newest registrations:": newest(/^[^.]+\.eth$/),
+    "The newest names with text records, their owners and records:": {
+      data: { domains: Array(3).fill({ resolver: { texts: expect.arrayContaining([expect.any(String)]) } }) },
+    },
   });
-  expectNewest(answers.get("The newest registrations:"), /^[^.]+\.eth$/);
-  const { data } = answers.get("The newest names with text records, their owners and records:") as {
-    data: { domains: { resolver: { texts: string[] } }[] };
-  };
-  expect(data.domains.map(({ resolver }) => resolver.texts.length > 0)).toEqual([true, true, true]);
   const { Domain, Resolver, Registration, ...events } = recordedEntities();
   const { id } = Domain!.find(({ name }) => name === "juriras.eth")!;
   const kinds = Object.entries(events).flatMap(([type, list]) =>
@@ -520,32 +474,28 @@ test("the demo of ENSv2 shows what its screen says", async () => {
   await untilUp(ensv2);
   const answers = await answersOf(ensv2);
   expect(answers.size).toBe(13);
-  expectCommon(answers, [String(v2ChainId)]);
   // What calls said at the recording's last block.
   const truth = readTruth().at(-1)!;
   const ownerOf = (name: string) => truth.names.find((one) => one.name === name)!.owner;
-  const name = "jadesaffron.eth";
+  const [name, subname] = ["jadesaffron.eth", "pay.jadesaffron.eth"];
   const owner = ownerOf(name);
-  expect(answers.get("Who may do what with a name, and its owner, resolver and expiry:")).toMatchObject({
-    name: { name, version: "v2", status: "registered", owner },
-    permissions: expect.arrayContaining([expect.objectContaining({ account: owner })]),
+  expectShown(answers, {
+    ...common([String(v2ChainId)]),
+    "Who may do what with a name, and its owner, resolver and expiry:": {
+      name: { name, version: "v2", status: "registered", owner },
+      permissions: expect.arrayContaining([expect.objectContaining({ account: owner })]),
+    },
+    "What an account may do:": { permissions: Array(3).fill({ account: owner }) },
+    "A name that is still in force in ENSv1:": { name: { version: "v1", reserved: true } },
+    "A name in a registry that its parent's holder chose:": {
+      name: { name: subname, owner: ownerOf(subname) },
+    },
+    "The token of a name:": { responseCode: "ok" },
+    "Records of a name, from the index:": {
+      records: { addresses: { 60: ownerOf("olive599.eth") }, texts: { description: "olive599.eth" } },
+    },
+    "The newest registrations and renewals:": { registrarActions: [{}, {}, {}] },
   });
-  expect(answers.get("What an account may do:")).toMatchObject({
-    permissions: Array(3).fill({ account: owner }),
-  });
-  expect(answers.get("A name that is still in force in ENSv1:")).toMatchObject({
-    name: { version: "v1", reserved: true },
-  });
-  const subname = "pay.jadesaffron.eth";
-  expect(answers.get("A name in a registry that its parent's holder chose:")).toMatchObject({
-    name: { name: subname, owner: ownerOf(subname) },
-  });
-  expect(answers.get("The token of a name:")).toMatchObject({ responseCode: "ok" });
-  expect(answers.get("Records of a name, from the index:")).toMatchObject({
-    records: { addresses: { 60: ownerOf("olive599.eth") }, texts: { description: "olive599.eth" } },
-  });
-  const registrations = answers.get("The newest registrations and renewals:") as { registrarActions: [] };
-  expect(registrations.registrarActions.length).toBe(3);
   expect(await ensv2.stop()).toEqual({ code: 0, signal: undefined });
   await nothingLeft();
 });
