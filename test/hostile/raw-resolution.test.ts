@@ -1,6 +1,3 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { json } from "node:stream/consumers";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { resolvedRecords } from "../../src/api/endpoints/resolve.ts";
@@ -13,22 +10,11 @@ import { startHostileNode } from "./support/hostile-node.ts";
 // Names whose resolvers respond as an attacker wants (support/hostile-node.ts), over HTTP.
 
 const registry: Hex = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
-// A chain on which every other name has no resolver.
-const upstream = createServer(async (request, response) => {
-  const { id } = (await json(request)) as { id: number };
-  response.end(JSON.stringify({ jsonrpc: "2.0", id, result: `0x${"0".repeat(64)}` }));
-});
 let node: Awaited<ReturnType<typeof startHostileNode>>;
-
 beforeAll(async () => {
-  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
-  const { port } = upstream.address() as AddressInfo;
-  node = await startHostileNode({ upstream: `http://127.0.0.1:${port}`, registry });
+  node = await startHostileNode(registry);
 });
-afterAll(async () => {
-  await node?.close();
-  upstream.close();
-});
+afterAll(() => node?.close());
 
 function open() {
   return openEndpoints([resolvedRecords], {

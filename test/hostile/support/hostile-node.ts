@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { encodeAbiParameters, encodeErrorResult, encodeFunctionData, type Hex, parseAbi, toHex } from "viem";
 import { namehash } from "viem/ens";
+import { startRpcProxy } from "./rpc-proxy.ts";
 
 const lookupAbi = parseAbi([
   "error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData)",
@@ -58,10 +59,10 @@ function behavioursOf(gateway: string): Record<string, Behaviour> {
 }
 
 /**
- * Serves the node at `upstream` over JSON-RPC, with its own resolvers in the registry: each hostile name (`loop.eth`
- * and so on) has one that behaves like a contract written for the attack. Counts `eth_call`.
+ * Serves a chain whose registry has a resolver for each hostile name (`loop.eth` and so on) that behaves like a contract written for
+ * the attack, and none for other names. Counts `eth_call`.
  */
-export async function startHostileNode({ upstream, registry }: { upstream: string; registry: Hex }) {
+export async function startHostileNode(registry: Hex) {
   const gateway = createServer();
   gateway.on("connection", (socket) => {
     socket.on("error", () => undefined);
@@ -69,59 +70,39 @@ export async function startHostileNode({ upstream, registry }: { upstream: strin
       socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
     );
   });
-  const gatewayPort = await listen(gateway);
-  const behaviours = Object.entries(behavioursOf(`http://127.0.0.1:${gatewayPort}/{data}`));
+  gateway.listen(0, "127.0.0.1");
+  await once(gateway, "listening");
+  const { port } = gateway.address() as AddressInfo;
+  const behaviours = Object.entries(behavioursOf(`http://127.0.0.1:${port}/{data}`));
   const resolverOf = new Map(behaviours.map(([name], i) => [namehash(name), addressOf(i)]));
   const behaviourOf = new Map(behaviours.map(([, behaviour], i) => [addressOf(i), behaviour]));
-  let calls = 0;
 
-  const replyTo = ({ to, data, input }: { to?: string; data?: string; input?: string }) => {
-    const target = String(to).toLowerCase();
+  const replyTo = ({ to, data, input }: { to?: string; data?: string; input?: string }): Reply => {
+    const target = String(to).toLowerCase() as Hex;
     const text = data ?? input ?? "0x";
-    if (target === registry && text.startsWith(resolverSelector)) {
-      const resolver = resolverOf.get(`0x${text.slice(10)}`);
-      return resolver && { result: encodeAbiParameters([{ type: "address" }], [resolver]) };
-    }
-    const behaviour = behaviourOf.get(target as Hex);
-    if (behaviour === undefined) return undefined;
-    return text.startsWith(supportsInterface) ? { result: word(0) } : behaviour(target as Hex);
+    const asked = target === registry && text.startsWith(resolverSelector);
+    const resolver = asked ? resolverOf.get(`0x${text.slice(10)}`) : undefined;
+    if (resolver) return { result: encodeAbiParameters([{ type: "address" }], [resolver]) };
+    const behaviour = text.startsWith(supportsInterface) ? undefined : behaviourOf.get(target);
+    return behaviour?.(target) ?? { result: word(0) };
   };
 
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks).toString();
+  const proxy = await startRpcProxy("", ({ id, params }, response) => {
+    const reply = replyTo((params[0] ?? {}) as object);
     response.setHeader("content-type", "application/json");
-    const { id, method, params } = JSON.parse(body);
-    if (method === "eth_call") calls += 1;
-    const reply = method === "eth_call" ? replyTo(params[0]) : undefined;
-    if (reply !== undefined) return void response.end(JSON.stringify({ jsonrpc: "2.0", id, ...reply }));
-    const passed = await fetch(upstream, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body,
-    });
-    response.writeHead(passed.status).end(await passed.text());
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, ...reply }));
+    return true;
   });
-  const port = await listen(server);
-
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: proxy.url,
     /** `eth_call` requests since the start. */
-    calls: () => calls,
-    async close() {
-      for (const one of [server, gateway]) {
-        one.closeAllConnections();
-        await new Promise((resolve) => one.close(resolve));
-      }
+    calls: () => proxy.countOf("eth_call"),
+    close() {
+      proxy.close();
+      gateway.closeAllConnections();
+      gateway.close();
     },
   };
 }
 
 const addressOf = (place: number): Hex => `0x${"bad".padEnd(38, "0")}${String(place).padStart(2, "0")}`;
-
-async function listen(server: ReturnType<typeof createServer>): Promise<number> {
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return (server.address() as AddressInfo).port;
-}
