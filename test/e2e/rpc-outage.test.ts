@@ -22,7 +22,7 @@ test("an outage of all RPC URLs while live is a line when it begins and one when
     await world.waitForIndex();
 
     const lines = service.lastLines(Number.POSITIVE_INFINITY).slice(before);
-    const outage = lines.filter((line) => /RPC URL/.test(line));
+    const outage = lines.filter((line) => /RPC URL answers/.test(line));
     expect(outage).toEqual([
       expect.stringMatching(
         / WARN +No RPC URL answers\. Indexing waits chain=\S+ hostnames=127\.0\.0\.1 reason=/,
