@@ -27,7 +27,7 @@ const testSettings: readonly string[] = [
   "max_wal_size=8GB",
   "maintenance_work_mem=256MB",
   "shared_buffers=512MB",
-  "max_connections=200",
+  "max_connections=400",
 ];
 
 /**
