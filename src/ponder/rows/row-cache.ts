@@ -16,8 +16,6 @@ export type KnownRows = {
   older: Map<string, Row | null>;
   /** Whether the database has no other rows than these. */
   isComplete: boolean;
-  /** Keys of a complete table whose rows were deleted by what was flushed and may be rolled back. */
-  deleted: string[];
   /** All keys that the database may have; undefined if that is not known. */
   keys: KeyFilter | undefined;
   /** Whether a handler has ever asked for a row. */
@@ -71,12 +69,7 @@ export function begin(cache: RowCache, transaction: Connection): void {
 /** What was flushed has been committed. Makes room for more rows. */
 export function settle(cache: RowCache): void {
   cache.isUncertain = false;
-  let bytes = 0;
-  for (const known of cache.tables.values()) {
-    for (const key of known.deleted) if (known.rows.get(key) === null) known.rows.delete(key);
-    known.deleted = [];
-    bytes += bytesOf(known);
-  }
+  const bytes = [...cache.tables.values()].reduce((sum, known) => sum + bytesOf(known), 0);
   if (bytes <= cache.maxBytes) return;
   for (const known of cache.tables.values()) {
     open(known);
@@ -93,7 +86,6 @@ export function forget(cache: RowCache): void {
     known.changes = new Map();
     known.rows = new Map();
     known.older = new Map();
-    known.deleted = [];
     known.loading = new Map();
   }
 }
@@ -183,7 +175,6 @@ function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
     rows: new Map(),
     older: new Map(),
     isComplete: isEmpty,
-    deleted: [],
     keys: undefined,
     isRead: false,
     loading: new Map(),
@@ -223,7 +214,6 @@ function keepChanges(known: KnownRows): void {
   if (!known.isRead) return;
   for (const [key, { row }] of changes) {
     rows.set(key, row);
-    if (row === null && known.isComplete) known.deleted.push(key);
     if (older.size > 0) older.delete(key);
   }
 }

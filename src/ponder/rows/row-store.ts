@@ -41,7 +41,7 @@ type State = {
 };
 type StoreState = State & { errors: ErrorHandler };
 
-/** As Ponder's function of this name: what its loops over the events use, and the state for the store. */
+/** What Ponder's loops over the events use, in place of its function of this name, and the state for the store. */
 export function createIndexingCache({
   common,
   schemaBuild,
@@ -97,7 +97,7 @@ async function loadExpected({ cache, predictions }: State, events: readonly Stor
   await Promise.all(loads);
 }
 
-/** As Ponder's function of this name; gets what createIndexingCache returned. */
+/** The store of handlers, in place of Ponder's function of this name; gets what createIndexingCache returned. */
 export function createIndexingStore({
   indexingCache,
   indexingErrorHandler,
