@@ -9,11 +9,11 @@ import { ConfigurationError, readConfig } from "../src/config/environment.ts";
 import {
   type CachedRange,
   CacheInUseError,
-  doubtSection,
   mergeRanges,
   type Purge,
   purgeCache,
   purgeCommands,
+  unverifiedSection,
 } from "../src/operations/cache.ts";
 import { type CacheCheck, checkCache } from "../src/operations/cache-check.ts";
 import { requestRpc } from "../src/ponder/rpc-request.ts";
@@ -198,7 +198,7 @@ export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Retur
   lines.push(
     `${differingRanges.length} of ${ranges} ranges differ. Stop the chain's indexers, remove these, and build new indexes:`,
     `  ${purgeCommands(merged, "\n  ")}`,
-    `Others may differ too: compare again with more --samples, or remove all that the node returned. ${doubtSection}`,
+    `Others may differ too: compare again with more --samples, or remove all that the node returned. ${unverifiedSection}`,
   );
   return { text: lines.join("\n"), isSound: false };
 }

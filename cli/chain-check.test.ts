@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { keepDoubts } from "../src/operations/cache.ts";
+import { saveUnverified } from "../src/operations/cache.ts";
 import {
   addBlocks,
   addIndex,
@@ -110,7 +110,7 @@ test("nodes that do not respond do not hold up the start", async () => {
 
 test("an embedded index with blocks in doubt starts over without them", async () => {
   const database = await PGlite.create(directory);
-  await keepDoubts((text, values) => database.query(text, values), "public", [
+  await saveUnverified((text, values) => database.query(text, values), "public", [
     { chainId: 1, from: 50, to: 70 },
   ]);
   await database.close();

@@ -6,11 +6,11 @@ import type { Config } from "../src/config/environment.ts";
 import { counted, seeOperations } from "../src/log/json-log.ts";
 import {
   type CachedRange,
-  doubtSection,
   orphanedBy,
   purgeCache,
   purgeCommands,
-  readDoubts,
+  readUnverified,
+  unverifiedSection,
 } from "../src/operations/cache.ts";
 import { type Contradiction, findContradiction } from "../src/operations/finalized-blocks.ts";
 import { requestHash, requestRpc } from "../src/ponder/rpc-request.ts";
@@ -77,7 +77,7 @@ async function compareWith(run: Statement, config: Settings, tools: Tools): Prom
     found.push(contradiction);
   }
   const orphan = await orphanedBy(run, config.databaseSchema);
-  const doubts = await readDoubts(
+  const doubts = await readUnverified(
     run,
     config.chains.map(({ id }) => id),
   );
@@ -140,7 +140,7 @@ function doubtRefusal(schema: string, doubts: readonly Required<CachedRange>[]):
   return new PreflightError(
     `RPC endpoint returned incomplete or fabricated logs, or served another chain, and what it returned before may be in the cache and in the index. Take the URL out ` +
       `of RPC_URL_<chainId>, or add one of another provider. Then remove the blocks in doubt:\n\n` +
-      `  ${purgeCommands(doubts, "\n  ")}\n\nThen build a new index. ${newIndexOf(schema)} ${doubtSection}`,
+      `  ${purgeCommands(doubts, "\n  ")}\n\nThen build a new index. ${newIndexOf(schema)} ${unverifiedSection}`,
   );
 }
 
@@ -163,7 +163,7 @@ async function startOver(
         : "blocks that it rests on were purged from the cache"
       : `${found.map(describe).join("; ")}. Purged from the cache: ${purged}`;
   log(
-    `The index starts over: ${reason}. ${found.length === 0 && doubts.length > 0 ? doubtSection : section}`,
+    `The index starts over: ${reason}. ${found.length === 0 && doubts.length > 0 ? unverifiedSection : section}`,
   );
 }
 

@@ -8,11 +8,11 @@ import { indexedSubregistries } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { seeOperations } from "../log/json-log.ts";
-import { createDoubtWatch } from "../operations/cache.ts";
+import { createUnverifiedWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatch } from "../operations/finalized-blocks.ts";
 import { describeIndex, takeOverWhenReady, watchShownSchema } from "../operations/stored-indexes.ts";
-import { isBackfillComplete, restoreHeads } from "../ponder/checkpoints.ts";
+import { readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
   countsOf,
@@ -70,7 +70,7 @@ const { write: run, schema } = ponder;
 const watches = ponder.isIndexer
   ? [
       createChainWatch({ chains: configured.chains, run, schema, log }),
-      createDoubtWatch({ run, log, doubts: shared().unverified, owner: schema }),
+      createUnverifiedWatch({ run, log, unverified: shared().unverified, owner: schema }),
     ]
   : [];
 for (const { start } of watches) ponder.onStop(start());
@@ -98,7 +98,8 @@ if (ponder.isIndexer) {
 
 const indexBuild = ponder.isIndexer
   ? buildIndexes({
-      isBackfilled: () => isBackfillComplete(database, AbortSignal.timeout(30_000)),
+      isBackfilled: async () =>
+        (await readCheckpoints(database, AbortSignal.timeout(30_000))).some(({ isReady }) => isReady),
       run: ponder.writeSlowly,
       schema: ponder.schema,
       isEmbedded: ponder.isEmbedded,

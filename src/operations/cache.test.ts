@@ -6,12 +6,12 @@ import type { Shared } from "../ponder/shared.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import {
   CacheInUseError,
-  createDoubtWatch,
-  keepDoubts,
+  createUnverifiedWatch,
   mergeRanges,
   orphanedBy,
   purgeCache,
-  readDoubts,
+  readUnverified,
+  saveUnverified,
 } from "./cache.ts";
 
 let database: PGlite;
@@ -63,7 +63,7 @@ async function fill() {
   );
 }
 
-test("removes the rows of a range of one chain, and counts them", async () => {
+test("removes the rows of a range of one chain, and counts them; without an end all later ones", async () => {
   await fill();
   const { removed, orphaned } = await purgeCache(run, { chainId: 1, from: 20, to: 29 }, now);
   expect(removed).toEqual({
@@ -73,21 +73,8 @@ test("removes the rows of a range of one chain, and counts them", async () => {
   });
   expect(orphaned).toEqual([]);
   for (const table of childTables) expect(await numbersOf(table)).toEqual(["1:10", "1:30", "2:20"]);
-  expect(await cachedRanges()).toEqual([
-    [5, 40],
-    [5, 19],
-    [30, 40],
-  ]);
-});
-
-test("without an end it removes every later block", async () => {
-  await fill();
   await purgeCache(run, { chainId: 1, from: 20 }, now);
   for (const table of childTables) expect(await numbersOf(table)).toEqual(["1:10", "2:20"]);
-  expect(await cachedRanges()).toEqual([
-    [5, 40],
-    [5, 19],
-  ]);
 });
 
 test("results of requests that name no block are removed too", async () => {
@@ -155,7 +142,7 @@ test("a database without a cache has nothing to remove", async () => {
   });
 });
 
-// --- Ranges in doubt ---
+// --- Unverified ranges ---
 
 test("ranges that overlap or touch are one; beyond five, what spans them all", () => {
   expect(
@@ -174,52 +161,52 @@ test("ranges that overlap or touch are one; beyond five, what spans them all", (
   expect(mergeRanges([])).toEqual([]);
 });
 
-test("ranges in doubt are kept by chain until they are purged", async () => {
-  await keepDoubts(run, "public", [{ chainId: 1, from: 20, to: 29 }]);
+test("unverified ranges are kept by chain until they are purged", async () => {
+  await saveUnverified(run, "public", [{ chainId: 1, from: 20, to: 29 }]);
   const ranges = [
     { chainId: 1, from: 20, to: 25 },
     { chainId: 1, from: 40, to: 41 },
     { chainId: 2, from: 5, to: 9 },
   ];
-  await keepDoubts(run, "public", ranges);
-  expect(await readDoubts(run, [1, 2])).toEqual(ranges);
+  await saveUnverified(run, "public", ranges);
+  expect(await readUnverified(run, [1, 2])).toEqual(ranges);
   await purgeCache(run, { chainId: 1, from: 20, to: 25 }, now);
-  expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 40, to: 41 }]);
+  expect(await readUnverified(run, [1])).toEqual([{ chainId: 1, from: 40, to: 41 }]);
 });
 
 test("an index leaves ranges alone that another index of the database found", async () => {
   const range = { chainId: 1, from: 20, to: 29 };
-  for (const owner of ["first", "second"]) await keepDoubts(run, owner, [range]);
-  await keepDoubts(run, "second", []);
-  expect(await readDoubts(run, [1])).toEqual([range]);
+  for (const owner of ["first", "second"]) await saveUnverified(run, owner, [range]);
+  await saveUnverified(run, "second", []);
+  expect(await readUnverified(run, [1])).toEqual([range]);
   await purgeCache(run, { chainId: 1, from: 0, to: 100 }, now);
-  expect(await readDoubts(run, [1])).toEqual([]);
+  expect(await readUnverified(run, [1])).toEqual([]);
 });
 
-test("a watch stores ranges in doubt as they come and go, and says what to run", async () => {
-  const doubts: Shared["unverified"] = new Map();
+test("a watch stores unverified ranges as they come and go, and says what to run", async () => {
+  const unverified: Shared["unverified"] = new Map();
   const said: string[] = [];
-  const watch = createDoubtWatch({
+  const watch = createUnverifiedWatch({
     run,
-    doubts,
+    unverified,
     owner: "public",
     log: (_level, message) => void said.push(message),
   });
   await watch.look();
   expect(watch.fault()).toBeUndefined();
-  doubts.set(1, [
+  unverified.set(1, [
     { from: 20, to: 29 },
     { from: 25, to: 35 },
   ]);
   await watch.look();
   await watch.look();
-  expect(await readDoubts(run, [1])).toEqual([{ chainId: 1, from: 20, to: 35 }]);
+  expect(await readUnverified(run, [1])).toEqual([{ chainId: 1, from: 20, to: 35 }]);
   expect(said).toEqual([
     expect.stringContaining('run "npm run cache -- purge --chain 1 --from 20 --to 35" and build a new index'),
   ]);
   expect(watch.fault()?.reason).toBe(said[0]);
-  doubts.set(1, []);
+  unverified.set(1, []);
   await watch.look();
   expect(watch.fault()).toBeUndefined();
-  expect(await readDoubts(run, [1])).toEqual([]);
+  expect(await readUnverified(run, [1])).toEqual([]);
 });

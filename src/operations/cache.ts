@@ -113,16 +113,16 @@ export function mergeRanges(ranges: readonly { from: number; to: number }[]): { 
   return [{ from: first.from, to: last.to }];
 }
 
-const doubtsTable = `ponder_sync.doubtful_ranges
+const unverifiedTable = `ponder_sync.doubtful_ranges
   (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL, owner text NOT NULL)`;
 
-/** Replaces the stored ranges in doubt that an index found: `owner` is its schema. Several may share the cache. */
-export async function keepDoubts(
+/** Replaces the stored unverified ranges that an index found: `owner` is its schema. Several may share the cache. */
+export async function saveUnverified(
   run: Statement,
   owner: string,
   ranges: readonly Required<CachedRange>[],
 ): Promise<void> {
-  await createTable(run, doubtsTable);
+  await createTable(run, unverifiedTable);
   await run(
     `WITH gone AS (DELETE FROM ponder_sync.doubtful_ranges WHERE owner = $1)
     INSERT INTO ponder_sync.doubtful_ranges SELECT "chainId", "from", "to", $1
@@ -131,8 +131,8 @@ export async function keepDoubts(
   );
 }
 
-/** The stored ranges in doubt of some chains, whoever found them. */
-export async function readDoubts(
+/** The stored unverified ranges of some chains, whoever found them. */
+export async function readUnverified(
   run: Statement,
   chainIds: readonly number[],
 ): Promise<Required<CachedRange>[]> {
@@ -156,23 +156,25 @@ export const purgeCommands = (ranges: readonly Required<CachedRange>[], separato
     .join(separator);
 
 /**
- * Stores the ranges in doubt as they become known, so that the next start refuses the index. `fault` is for clients: since when
+ * Stores the unverified ranges as they become known, so that the next start refuses the index. `fault` is for clients: since when
  * there are some (Unix seconds), and a sentence. `owner`: the index's schema.
  */
-export function createDoubtWatch({
+export function createUnverifiedWatch({
   run,
   log,
-  doubts,
+  unverified,
   owner,
 }: {
   run: Statement;
   log: Log;
-  doubts: Shared["unverified"];
+  unverified: Shared["unverified"];
   owner: string;
 }) {
   let [stored, since] = ["[]", 0];
   const current = () =>
-    [...doubts].flatMap(([chainId, ranges]) => mergeRanges(ranges).map((range) => ({ chainId, ...range })));
+    [...unverified].flatMap(([chainId, ranges]) =>
+      mergeRanges(ranges).map((range) => ({ chainId, ...range })),
+    );
   const fault = () => {
     const ranges = current();
     since = ranges.length === 0 ? 0 : since || Math.floor(Date.now() / 1000);
@@ -180,22 +182,22 @@ export function createDoubtWatch({
     const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
     const reason =
       `RPC endpoint returned incomplete or fabricated logs, served another chain, or contradicts another URL, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
-      `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${doubtSection}`;
+      `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${unverifiedSection}`;
     return { since, reason };
   };
   const look = async () => {
     const [before, now] = [stored, JSON.stringify(current())];
     if (now === before) return;
-    await keepDoubts(run, owner, current());
+    await saveUnverified(run, owner, current());
     stored = now;
     const found = fault();
     if (found !== undefined && before === "[]") log("error", found.reason, {});
-    if (found === undefined) log("info", "Nothing is in doubt any more", {});
+    if (found === undefined) log("info", "No blocks are unverified any more", {});
   };
-  const failure = "Could not store which blocks are in doubt";
+  const failure = "Could not store which blocks are unverified";
   const fields = { section: seeOperations("While something is away") };
   return { fault, look, start: () => repeat(look, { everyMs: 1_000, log, failure, fields }) };
 }
 
 /** Where operators read on. */
-export const doubtSection = seeOperations("When a node leaves out logs");
+export const unverifiedSection = seeOperations("When a node leaves out logs");

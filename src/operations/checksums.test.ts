@@ -198,20 +198,21 @@ test("differs when one value differs, and is that of all rows again after each r
   expect(new Set(later.map(({ hash }) => hash))).toEqual(new Set([expected(rows).hash]));
 });
 
-test("a complete index has another result after a restart if a row was changed meanwhile", async () => {
-  const result = async () => {
-    await updateChecksums(run, "names", { isComplete: true });
-    const { rows } = await client.query<{ tables: { thing: TableChecksum } }>(
-      "SELECT tables FROM names._checksums",
-    );
-    return rows.map(({ tables }) => tables.thing);
-  };
-  await put("a", 1);
-  await setReady(1);
-  expect(await result()).toEqual([expected(new Map([["a", { value: 1, list: null }]]))]);
-  await put("a", 2);
-  await installChecksums(run, "names");
-  expect(await result()).toEqual([expected(new Map([["a", { value: 2, list: null }]]))]);
+test("keeps a day of results, which stay as they are", async () => {
+  const all = async () => (await run("SELECT * FROM names._checksums ORDER BY timestamp")).rows;
+  await put("z", 0, "x");
+  await goLive();
+  await updateChecksums(run, "names");
+  for (let number = 1; number <= 150; number++) {
+    await put("a", number);
+    await commitBlock(start + number * 600);
+    await finalize(start + number * 600);
+  }
+  const before = await all();
+  await updateChecksums(run, "names");
+  const after = await all();
+  expect([before.length, after.length]).toEqual([150, 144]);
+  expect(after).toEqual(before.slice(-after.length));
 });
 
 test("never stops a finalization", async () => {
@@ -226,12 +227,20 @@ test("never stops a finalization", async () => {
   expect((await client.query("SELECT FROM names._checksums")).rows).toEqual([]);
 });
 
-test("has a last result for an index that is complete", async () => {
-  await put("a", 7, "x");
+test("a complete index has one result, and another after a restart if a row was changed meanwhile", async () => {
+  const result = async () => {
+    await updateChecksums(run, "names", { isComplete: true });
+    return (await run("SELECT timestamp::int AS time, hash, tables FROM names._checksums")).rows;
+  };
+  const of = (value: number) => {
+    const thing = expected(new Map([["a", { value, list: "x" }]]));
+    const hash = createHash("sha256").update(`thing 1 ${thing.hash}\n`).digest("hex");
+    return [{ time: start + 1, hash, tables: { thing } }];
+  };
+  await put("a", 1, "x");
   await setReady(1);
-  await updateChecksums(run, "names", { isComplete: true });
-  const { rows } = await client.query("SELECT timestamp::int AS time, hash, tables FROM names._checksums");
-  const thing = expected(new Map([["a", { value: 7, list: "x" }]]));
-  const hash = createHash("sha256").update(`thing 1 ${thing.hash}\n`).digest("hex");
-  expect(rows).toEqual([{ time: start + 1, hash, tables: { thing } }]);
+  expect(await result()).toEqual(of(1));
+  await put("a", 2, "x");
+  await installChecksums(run, "names");
+  expect(await result()).toEqual(of(2));
 });

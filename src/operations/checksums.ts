@@ -159,7 +159,7 @@ async function pass(run: Statement, own: string, table: Table): Promise<number> 
 
 // Adds the changes before the kept results to the bases.
 const foldSql = (own: string) => `
-  WITH cut AS (SELECT timestamp AS until FROM ${own}._checksums ORDER BY 1 DESC OFFSET ${keptResults - 1} LIMIT 1),
+  WITH cut AS (SELECT DISTINCT until FROM ${own}._checksum_sums ORDER BY 1 DESC OFFSET ${keptResults} LIMIT 1),
   gone AS (DELETE FROM ${own}._checksum_sums s USING cut WHERE s.until <= cut.until RETURNING s.*, cut.until AS cut)
   INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
   SELECT generation, table_name, cut, sum(high), sum(low), sum(rows), true FROM gone

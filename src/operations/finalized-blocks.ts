@@ -182,7 +182,7 @@ async function firstHash([first = "", ...others]: readonly string[], number: num
 /** The URLs that say that they serve the chain: others say nothing about it. Rejects if none does. */
 async function ownUrls({ id, rpc }: IndexedChain): Promise<string[]> {
   const ids = await Promise.all(rpc.http.map((url) => requestChainId(url).catch(() => undefined)));
-  const own = rpc.http.filter((_, place) => ids[place] === id);
+  const own = rpc.http.filter((_, index) => ids[index] === id);
   if (own.length === 0) throw new Error(`no RPC URL serves chain ${id} now`);
   return own;
 }

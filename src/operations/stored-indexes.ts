@@ -23,11 +23,11 @@ export type Description = {
 
 /** ponder: the table of an index by which it is found, also in a schema of views. */
 const metaTable = "_ponder_meta";
-// What is said of an index, a row for each subject: `indexing` is its status, `description` a Description, `servable` and `took over`
+// The statuses of an index, a row for each subject: `indexing` is its status, `description` a Description, `servable` and `took over`
 // the time since when that is so, `purged` the blocks that it rests on and the cache no longer has.
 const statusTable = "_indexing_status";
 
-/** Replaces what is said of a subject. `saved_at` is by the clock of the database; `json` keeps the order of members. */
+/** Replaces the status of a subject. `saved_at` is by the clock of the database; `json` keeps the order of members. */
 export async function saveStatus(
   run: Statement,
   schema: string,
@@ -41,20 +41,20 @@ export async function saveStatus(
   );
 }
 
-/** Creates the table of what is said of an index. */
+/** Creates the table of statuses of an index. */
 export const createStatusTable = (run: Statement, schema: string) =>
   createTable(
     run,
     `${quoted(schema)}.${statusTable} (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
   );
 
-/** Creates the table of what is said of an index, with its description. */
+/** Creates the table of statuses of an index, with its description. */
 export async function describeIndex(run: Statement, schema: string, description: Description): Promise<void> {
   await createStatusTable(run, schema);
   await saveStatus(run, schema, "description", description);
 }
 
-/** What is said of the index of a schema, or of a views schema, by subject. */
+/** The statuses of the index of a schema, or of a views schema, by subject. */
 export async function statusOf(run: Statement, schema: string): Promise<Map<string, unknown>> {
   if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return new Map();
   const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`);
@@ -287,7 +287,7 @@ export async function switchName(
 }
 
 // For the rest of a transaction only it changes what views schemas point to, or drops an index.
-const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex stable name'))";
+const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex views schema'))";
 
 // Postgres: lock not available, deadlock.
 const isBusy = (error: unknown) => ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));

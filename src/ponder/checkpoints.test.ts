@@ -1,14 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { createDatabase } from "../api/database/client.ts";
-import {
-  headSql,
-  isBackfillComplete,
-  parseCheckpoint,
-  parseHead,
-  readCheckpoints,
-  restoreHeads,
-} from "./checkpoints.ts";
+import { headSql, parseCheckpoint, parseHead, readCheckpoints, restoreHeads } from "./checkpoints.ts";
 
 test.each([
   ["a log", "0000000000000012" + "5" + "0000000000000345", false],
@@ -92,9 +85,6 @@ describe("the checkpoints of all chains", () => {
         finalizedCheckpoint: base(900),
       },
     ]);
-    expect(await isBackfillComplete(database, signal())).toBe(true);
-    await setReady(0);
-    expect(await isBackfillComplete(database, signal())).toBe(false);
   });
 });
 

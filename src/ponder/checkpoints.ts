@@ -7,9 +7,6 @@ export type BlockRef = { timestamp: number; number: number };
 /** The block that an index of a chain has reached; without `timestamp` (Unix seconds) while that is not known. */
 export type Head = { number: number; timestamp?: number | undefined };
 
-/** A parsed Ponder checkpoint. `isStart` marks the one that Ponder writes before the first event of a chain. */
-export type Checkpoint = { block: BlockRef; chainId: number; isStart: boolean };
-
 /** A row of Ponder's `_ponder_checkpoint`; `isReady`: the backfill of all chains was complete when it was read. */
 export type CheckpointRow = {
   chainId: number;
@@ -21,9 +18,9 @@ export type CheckpointRow = {
 
 /**
  * Reads Ponder's 75 digits: timestamp 10, chain id 16, block number 16, transaction index 16, event type 1, event index 16.
- * Throws PonderDiffersError on any other text.
+ * `isStart` marks the one before the first event of a chain. Throws PonderDiffersError on any other text.
  */
-export function parseCheckpoint(text: string): Checkpoint {
+export function parseCheckpoint(text: string): { block: BlockRef; chainId: number; isStart: boolean } {
   if (!/^[0-9]{75}$/.test(text))
     throw new PonderDiffersError(`a checkpoint in _ponder_checkpoint has 75 digits, got "${text}"`);
   return {
@@ -81,12 +78,6 @@ export async function readCheckpoints(database: RowReader, signal: AbortSignal):
   const list = `SELECT json_agg(${rowSql} ORDER BY c.chain_id)::text FROM _ponder_checkpoint c`;
   const [text] = await database.row(list, [], signal);
   return JSON.parse(text ?? "[]") as CheckpointRow[];
-}
-
-/** Whether Ponder has marked the backfill of all chains as complete. */
-export async function isBackfillComplete(database: RowReader, signal: AbortSignal): Promise<boolean> {
-  const [isReady] = await database.row(`SELECT ${isReadySql}::text`, [], signal);
-  return isReady === "true";
 }
 
 /**

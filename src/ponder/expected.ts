@@ -9,11 +9,11 @@ import { fileURLToPath } from "node:url";
 /** The release whose internals this folder describes. */
 const ponderVersion = "0.17.7";
 
-/** What is said of a Ponder whose internals differ from those of `ponderVersion`. */
+/** The message for a Ponder whose internals differ from those of `ponderVersion`. */
 export const unsupported = (difference: string) =>
   `Unsupported Ponder version: ${difference}. Install Ponder ${ponderVersion}, which src/ponder was written for, or adapt src/ponder.`;
 
-/** Ponder's internals differ from what this program expects; the message names the place. */
+/** Ponder's internals differ from what this program expects; the message names what differs. */
 export class PonderDiffersError extends Error {
   override name = "PonderDiffersError";
   constructor(difference: string, cause?: unknown) {
@@ -30,21 +30,17 @@ export function requireExpectedVersion(
 }
 
 /** The value, if it has what these paths name, such as `options.command`. Throws PonderDiffersError with those that it lacks. */
-export function membersOfPonder<Members>(
-  value: unknown,
-  place: string,
-  ...paths: readonly string[]
-): Members {
+export function membersOfPonder<Members>(value: unknown, what: string, ...paths: readonly string[]): Members {
   const step = (inner: unknown, name: string) =>
     (inner as Record<string, unknown> | null | undefined)?.[name];
   const missing = paths.filter((path) => path.split(".").reduce(step, value) === undefined);
-  if (missing.length > 0) throw new PonderDiffersError(`${place} lacks ${missing.join(", ")}`);
+  if (missing.length > 0) throw new PonderDiffersError(`${what} lacks ${missing.join(", ")}`);
   return value as Members;
 }
 
 /** Parts of a module that Ponder does not export, by its path under `dist/esm`. Throws PonderDiffersError if it lacks one. */
 export function moduleOfPonder<Parts>(path: string, ...names: (keyof Parts & string)[]): Parts {
-  const place = new URL(`../../node_modules/ponder/dist/esm/${path}`, import.meta.url);
+  const file = new URL(`../../node_modules/ponder/dist/esm/${path}`, import.meta.url);
   // ponder: Vite, with which `dev` loads this file, would give import() another instance of the module.
-  return membersOfPonder(createRequire(import.meta.url)(fileURLToPath(place)), path, ...names);
+  return membersOfPonder(createRequire(import.meta.url)(fileURLToPath(file)), path, ...names);
 }

@@ -67,34 +67,17 @@ function poolOf(query: () => Promise<{ rows: unknown[][] }>) {
 describe("Ponder's own paths", () => {
   const text = "text/plain; charset=UTF-8";
 
-  test("/ready says whether the backfill is complete", async () => {
-    const { ask } = await serve(client);
-    expect(await ask("/ready")).toEqual([503, text, "Historical indexing is not complete."]);
-    await client.exec(`update _ponder_meta set value = '{"is_ready":1}'`);
-    expect(await ask("/ready")).toEqual([200, text, ""]);
-  });
-
-  test("/ready waits for the indexes for queries", async () => {
-    const { ask } = await serve(client);
+  test("/ready waits for the backfill, the end of a range whose last blocks are not final yet, and the indexes", async () => {
+    let isBackfilling = true;
+    const { ask } = await serve(client, () => isBackfilling);
+    const incomplete = [503, text, "Historical indexing is not complete."];
+    expect(await ask("/ready")).toEqual(incomplete);
     await client.exec(`update _ponder_meta set value = '{"is_ready":1}'; drop index by_owner`);
+    expect(await ask("/ready")).toEqual(incomplete);
+    isBackfilling = false;
     expect(await ask("/ready")).toEqual([503, text, "The database's indexes are being built."]);
     await client.exec("create index by_owner on owners (owner)");
     expect(await ask("/ready")).toEqual([200, text, ""]);
-  });
-
-  test("/ready waits for the end of a range that Ponder calls ready because its last blocks are not final yet", async () => {
-    let isBackfilling = true;
-    const { ask } = await serve(client, () => isBackfilling);
-    await client.exec(`update _ponder_meta set value = '{"is_ready":1}'`);
-    expect(await ask("/ready")).toEqual([503, text, "Historical indexing is not complete."]);
-    isBackfilling = false;
-    expect(await ask("/ready")).toEqual([200, text, ""]);
-  });
-
-  test("carry the version, as all paths do", async () => {
-    const { versionOf } = await serve(client);
-    for (const path of ["/health", "/ready", "/status", "/metrics"])
-      expect([path, await versionOf(path)]).toEqual([path, "1.5.1"]);
   });
 
   test("/status has the latest block of each chain, by chain id", async () => {
@@ -111,9 +94,11 @@ describe("Ponder's own paths", () => {
     ]);
   });
 
-  test("all others are left to Ponder", async () => {
-    const { ask } = await serve(client);
+  test("all carry the version, and others are left to Ponder", async () => {
+    const { ask, versionOf } = await serve(client);
     for (const path of ["/health", "/metrics", "/", "/ready/"]) expect((await ask(path))[0]).toBe(404);
+    for (const path of ["/health", "/ready", "/status", "/metrics"])
+      expect([path, await versionOf(path)]).toEqual([path, "1.5.1"]);
   });
 });
 

@@ -57,9 +57,9 @@ export function withOtherResults(
     const other = otherResults.get(of.chainId);
     if (other === undefined) return found;
     return Promise.all(
-      of.requests.map((request, place) => {
+      of.requests.map((request, index) => {
         const block = request.method === "eth_call" ? Number(request.params[1]) : Number.NaN;
-        return found[place] ?? (Number.isNaN(block) ? undefined : other(keyOfRequest(request), block));
+        return found[index] ?? (Number.isNaN(block) ? undefined : other(keyOfRequest(request), block));
       }),
     );
   };

@@ -28,7 +28,7 @@ type Tables = Record<"blocks" | "logs" | "transactions", PgTable>;
 // Rows of one statement: some megabytes.
 const mostRows = 2_000;
 
-/** As Ponder's function of this name. */
+/** The store of what nodes returned, in place of Ponder's function of this name. */
 export function createSyncStore(given: Given): SyncStore {
   const encoders = moduleOfPonder<Encoders>(
     "sync-store/encode.js",
