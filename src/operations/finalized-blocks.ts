@@ -7,7 +7,7 @@ import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-cli
 import { repeat } from "./repeat.ts";
 
 /** The node's hash of a block; undefined if it has no such block. Rejects if no node responds. */
-export type FetchHash = (number: number) => Promise<string | undefined>;
+type FetchHash = (number: number) => Promise<string | undefined>;
 
 /**
  * A finalized block of the cache that the node does not have: `ours` is its cached hash, `theirs` the node's, undefined
@@ -39,27 +39,18 @@ export async function findContradiction(
 ): Promise<Contradiction | undefined> {
   if (!(await hasTable(run, "ponder_sync.blocks"))) return undefined;
   await createTable(run, hashes);
-  const pins = await newestPins(run, chainId, Number.MAX_SAFE_INTEGER);
-  for (const pin of pins) {
-    const theirs = await fetchHash(pin.number);
-    if (theirs !== pin.hash) return goBack(run, { chainId, ours: pin, theirs }, fetchHash);
+  for (const pin of await newestPins(run, chainId, Number.MAX_SAFE_INTEGER)) {
+    let [ours, theirs] = [pin, await fetchHash(pin.number)];
+    if (theirs === ours.hash) continue;
+    for (let step = 1; ; step *= 2) {
+      const [older] = await newestPins(run, chainId, ours.number - step);
+      const hash = older && (await fetchHash(older.number));
+      if (older === undefined || hash === older.hash)
+        return { chainId, block: ours.number, ours: ours.hash, theirs, from: older ? older.number + 1 : 0 };
+      [ours, theirs] = [older, hash];
+    }
   }
   return undefined;
-}
-
-async function goBack(
-  run: Statement,
-  { chainId, ...suspect }: { chainId: number; ours: Pin; theirs: string | undefined },
-  fetchHash: FetchHash,
-): Promise<Contradiction> {
-  let { ours, theirs } = suspect;
-  for (let step = 1; ; step *= 2) {
-    const [pin] = await newestPins(run, chainId, ours.number - step);
-    const hash = pin && (await fetchHash(pin.number));
-    if (pin === undefined || hash === pin.hash)
-      return { chainId, block: ours.number, ours: ours.hash, theirs, from: pin ? pin.number + 1 : 0 };
-    [ours, theirs] = [pin, hash];
-  }
 }
 
 /** The newest finalized hash and cached block up to a block, highest first. */

@@ -248,7 +248,7 @@ function switchText({ schema, name }: Target, next: Relations, shown: Relations)
 }
 
 /** A views schema, and the schema of the index that it shall point to. */
-export type Target = { schema: string; name: string };
+type Target = { schema: string; name: string };
 
 const reserved = ["public", "ponder_sync", "pg_catalog", "information_schema"];
 

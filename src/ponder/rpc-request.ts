@@ -53,7 +53,7 @@ function decoded(part: string): string {
 export type RpcCall = { method: string; params?: unknown; maxBytes?: number; timeoutMs?: number };
 
 /** A node's response; without result and error if its body is no JSON-RPC, or longer than allowed and therefore not read. */
-export type RpcReply = Pick<Response, "status" | "headers"> & {
+type RpcReply = Pick<Response, "status" | "headers"> & {
   result?: unknown;
   error?: { code?: unknown; message?: unknown } | undefined;
   isTooLong: boolean;
