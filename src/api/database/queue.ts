@@ -160,7 +160,7 @@ function runInTurn<T>(
  * Places for statements. The next turn goes to the client with the fewest running statements; among equals to the one whose
  * latest began first.
  */
-function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
+export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
   const clients = new Map<string, Client>();
   let waiting = 0;
   let running = 0;
@@ -188,7 +188,8 @@ function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
   };
 
   function serveNext(): void {
-    const next = firstOf(clients.values());
+    const lines = [...clients.values()].filter(({ line }) => line.size > 0);
+    const [next] = lines.sort((one, other) => one.running - other.running || one.latest - other.latest);
     if (next !== undefined && mayRun(next)) next.line.values().next().value?.();
   }
 
@@ -221,19 +222,8 @@ function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
   };
 }
 
-function firstOf(clients: Iterable<Client>): Client | undefined {
-  let first: Client | undefined;
-  for (const client of clients) {
-    if (client.line.size > 0 && (first === undefined || isBefore(client, first))) first = client;
-  }
-  return first;
-}
-
-const isBefore = (one: Client, other: Client) =>
-  one.running < other.running || (one.running === other.running && one.latest < other.latest);
-
-/** Joins a line. Resolves with what `enter` gives once the entry in `line` is called; leaves and rejects once `signal` is aborted. */
-export function lineUp<T>(line: Set<() => void>, signal: AbortSignal, enter: () => T): Promise<T> {
+// Joins a line. Resolves with what `enter` gives once the entry in `line` is called; leaves and rejects once `signal` is aborted.
+function lineUp<T>(line: Set<() => void>, signal: AbortSignal, enter: () => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const leave = () => {
     line.delete(next);

@@ -1,4 +1,4 @@
-import { lineUp } from "../database/queue.ts";
+import { createLane } from "../database/queue.ts";
 import { ApiError } from "../rest/errors.ts";
 
 /** What live resolution may take. It has RPC clients of its own, so that it never waits in indexing's queue, nor the reverse. */
@@ -22,18 +22,14 @@ export type Turns = <T>(signal: AbortSignal, task: () => Promise<T>) => Promise<
 
 /** Lets `most` tasks run at a time, and the others in order. */
 export function createTurns(most: number): Turns {
-  const waiting = new Set<() => void>();
-  let free = most;
+  const endless = Number.POSITIVE_INFINITY;
+  const lane = createLane({ concurrency: most, spare: 0, queue: endless, queuePerClient: endless });
   return async (signal, task) => {
-    signal.throwIfAborted();
-    if (free === 0) await lineUp(waiting, signal, () => undefined);
-    else free -= 1;
+    const leave = await lane.turn(undefined, signal);
     try {
       return await task();
     } finally {
-      const [next] = waiting;
-      if (next === undefined) free += 1;
-      else next();
+      leave();
     }
   };
 }
