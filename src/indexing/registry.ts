@@ -9,9 +9,7 @@ import {
   expectDomain,
   findDomain,
   healedLabel,
-  insertDomain,
   saveDomain,
-  updateDomain,
   updateExpectedDomain,
 } from "./domains.ts";
 import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
@@ -52,8 +50,7 @@ export async function applyNewOwner(
     isMigrated,
     ...(parent && needsName ? await nameOf(scope, { parent, parentNode, labelhash, owner, before }) : {}),
   };
-  if (before) await updateDomain(scope, node, changes);
-  else await insertDomain(scope, { ...bareDomain(scope, node, isMigrated), ...changes });
+  await saveDomain(scope, before ?? bareDomain(scope, node, isMigrated), changes);
   if (owner === zeroAddress) await discountIfEmpty(scope, node);
   await addDomainEvent(scope, {
     type: "NewOwner",
