@@ -1,7 +1,14 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import { NonRetryableUserError } from "./errors.ts";
 import { createKeyFilter, type KeyFilter } from "./key-filter.ts";
-import { type Changes, type Connection, loadRows, writeChanges } from "./row-statements.ts";
+import {
+  type Changes,
+  type Connection,
+  countRows,
+  keysOfTable,
+  loadRows,
+  writeChanges,
+} from "./row-statements.ts";
 import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
 
 /** A row that changed since the last flush, null if it was deleted; its key; whether the database has a row with that key. */
@@ -21,6 +28,8 @@ export type KnownRows = {
   /** Whether a handler has ever asked for a row. */
   isRead: boolean;
   loading: Map<string, Promise<void>>;
+  /** How many keys were looked for in the database that it does not have. */
+  absent: number;
   written: { rows: number; characters: number };
 };
 
@@ -111,8 +120,27 @@ async function read(connection: Connection, known: KnownRows, wanted: [string, R
   const { rows, shape } = known;
   const keys = wanted.map(([, key]) => key);
   const found = await loadRows(connection, shape, keys);
+  known.absent += wanted.length - found.length;
   for (const [key] of wanted) rows.set(key, null);
   for (const row of found) rows.set(shape.keyOf(row), row);
+}
+
+// Reading a key with others takes a fiftieth of asking whether the database has it.
+const [fewestAbsent, askedShare] = [100, 50];
+
+/**
+ * Reads all keys of each table that was asked in vain so often that this had been the cheaper way, as after a restart in the middle of
+ * a backfill. Nothing may change a row meanwhile.
+ */
+export async function learnKeys({ tables, connection }: RowCache): Promise<void> {
+  for (const known of tables.values()) {
+    const { shape, absent } = known;
+    if (connection === undefined || known.keys !== undefined || absent < fewestAbsent) continue;
+    if (absent * askedShare < (await countRows(connection, shape))) continue;
+    const keys = createKeyFilter();
+    for await (const row of keysOfTable(connection, shape)) keys.add(shape.keyOf(row));
+    known.keys = keys;
+  }
 }
 
 /** Writes all changes. Rejects with what the database says if it refuses one. */
@@ -178,6 +206,7 @@ function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
     keys: undefined,
     isRead: false,
     loading: new Map(),
+    absent: 0,
     written: { rows: 0, characters: 0 },
   };
 }

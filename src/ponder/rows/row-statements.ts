@@ -1,6 +1,6 @@
 import { setImmediate as yielding } from "node:timers/promises";
 import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
-import type { PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
+import type { PgColumn, PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
 import { moduleOfPonder } from "../expected.ts";
 import type { Row, TableShape } from "./table-shape.ts";
 
@@ -21,6 +21,7 @@ type Helpers = { getCopyHelper(connection: Connection): Copy };
 // Up to this number of rows a statement with values is faster than COPY.
 const fewRows = 20;
 const rowsOfStatement = 1_000;
+const keysOfStatement = 20_000;
 
 const copyOf = (connection: Connection): Copy =>
   moduleOfPonder<Helpers>("indexing-store/cache.js", "getCopyHelper").getCopyHelper(connection);
@@ -33,6 +34,42 @@ export async function loadRows(connection: Connection, shape: TableShape, keys: 
     ),
   );
   return found.flat();
+}
+
+/** About how many rows a table has, as the planner expects; 0 where it has no statistics. */
+export async function countRows(connection: Connection, { schema, name }: TableShape): Promise<number> {
+  const table = `"${schema}"."${name}"`;
+  const { rows } = (await connection.wrap((db) =>
+    db.execute(`SELECT reltuples FROM pg_class WHERE oid = '${table}'::regclass`),
+  )) as unknown as { rows: { reltuples: number }[] };
+  return Math.max(0, Number(rows[0]?.reltuples));
+}
+
+/** The keys of all rows of a table, in rows that have nothing else. */
+export async function* keysOfTable(connection: Connection, { table, keys }: TableShape): AsyncGenerator<Row> {
+  const columns = keys.map(({ column }) => column);
+  const selected = Object.fromEntries(keys.map(({ property, column }) => [property, column]));
+  const listOf = (parts: (PgColumn | SQL)[]) =>
+    sql.join(
+      parts.map((part) => sql`${part}`),
+      sql`, `,
+    );
+  const beyond = (last: Row) =>
+    sql`(${listOf(columns)}) > (${listOf(keys.map(({ property, column }) => sql`${sql.param(last[property], column)}`))})`;
+  for (let last: Row | undefined; ; ) {
+    const after = last && beyond(last);
+    const rows: Row[] = await connection.wrap((db) =>
+      db
+        .select(selected)
+        .from(table)
+        .where(after)
+        .orderBy(...columns)
+        .limit(keysOfStatement),
+    );
+    yield* rows;
+    if (rows.length < keysOfStatement) return;
+    last = rows.at(-1);
+  }
 }
 
 /** Writes a table's changes. Returns the length of the texts of the rows that were copied, and their number. */

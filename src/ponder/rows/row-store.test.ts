@@ -8,6 +8,7 @@ import {
   createStore,
   type TestDatabase,
 } from "../../../test/support/ponder/random-rows.ts";
+import { v2Role } from "../../schema/ensv2.ts";
 import { account, domainEvent } from "../../schema/subgraph.ts";
 import { shapeOf } from "./table-shape.ts";
 
@@ -80,6 +81,63 @@ describe("what is asked of the database", () => {
     for (let place = 1_000; place < 2_000; place++)
       expect(await db.find(account, { id: id(place) })).toBeNull();
     expect(queries()).toBeLessThan(100);
+  });
+
+  describe("after a restart", () => {
+    async function restarted() {
+      await embedded.query(
+        "INSERT INTO account (id, change_block) SELECT '0x' || lpad(to_hex(n), 40, '0'), 1 FROM generate_series(0, 49) n",
+      );
+      const created = createStore(1_000_000, { isEmpty: false });
+      created.cache.qb = database.connect();
+      for (let index = 1_000; index < 1_200; index++)
+        expect(await created.db.find(account, { id: id(index) })).toBeNull();
+      return created;
+    }
+
+    test("nothing about new keys, once as many were asked for as reading all keys is worth", async () => {
+      const { db, cache } = await restarted();
+      expect(queries()).toBe(200);
+      await cache.prefetch({ events: [] });
+      asked = [];
+      for (let index = 2_000; index < 2_200; index++)
+        expect(await db.find(account, { id: id(index) })).toBeNull();
+      expect(queries()).toBeLessThan(20);
+      for (let index = 0; index < 50; index++)
+        expect(await db.find(account, { id: id(index) })).toEqual({ id: id(index), changeBlock: 1 });
+    });
+
+    test("nothing about rows that are there: all pages of keys of several columns are read", async () => {
+      const all = 41_000;
+      await embedded.query(
+        `INSERT INTO v2_roles (chain_id, address, resource, account, roles) SELECT n % 3, '0x', '0x0' || n % 7, '0x' || lpad(to_hex(n), 40, '0'), '0x' FROM generate_series(1, ${all}) n`,
+      );
+      const { db, cache } = createStore(1_000_000, { isEmpty: false });
+      cache.qb = database.connect();
+      const key = (n: number) => ({
+        chainId: n % 3,
+        address: "0x",
+        resource: `0x0${n % 7}`,
+        account: id(n),
+      });
+      const absent = all / 50 + 1;
+      for (let n = 0; n < absent; n++) await db.find(v2Role, key(all + 1 + n));
+      await cache.prefetch({ events: [] });
+      asked = [];
+      for (let n = 1; n <= all; n += 41)
+        expect(await db.find(v2Role, key(n))).toEqual({ ...key(n), roles: "0x" });
+      for (let n = 0; n < absent; n++) expect(await db.find(v2Role, key(2 * all + n))).toBeNull();
+      expect(queries()).toBeLessThan(all / 41 + 50);
+    });
+
+    test("about each new key after the backfill: a reorganization may bring back what was deleted", async () => {
+      const { db, cache } = await restarted();
+      // The end of a backfill without events.
+      cache.clear();
+      await cache.prefetch({ events: [] });
+      await embedded.query("INSERT INTO account (id, change_block) VALUES ($1, 7)", [id(3_000)]);
+      expect(await db.find(account, { id: id(3_000) })).toEqual({ id: id(3_000), changeBlock: 7 });
+    });
   });
 
   test("about a row again whose deletion was flushed and rolled back", async () => {

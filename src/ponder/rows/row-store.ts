@@ -10,6 +10,7 @@ import {
   flush,
   forget,
   type KnownRows,
+  learnKeys,
   load,
   peek,
   type RowCache,
@@ -58,6 +59,8 @@ export function createIndexingCache({
   });
   const predictions = createPredictions(tables, eventCount);
   const state: State = { cache, predictions, sample: undefined, isProcessingEvents: true };
+  // ponder: clears the cache after errors, where handlers had not finished, and at the end of the backfill, where all is flushed.
+  let [isFlushed, isBackfill] = [true, true];
   return endingOnTypeErrors({
     state,
 
@@ -69,17 +72,26 @@ export function createIndexingCache({
       state.sample = predictions.isSample(event) ? event : undefined;
     },
 
-    flush: () => flush(cache),
+    async flush(): Promise<void> {
+      await flush(cache);
+      isFlushed = true;
+    },
 
     async prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
       settle(cache);
+      isFlushed = false;
+      if (isBackfill) await learnKeys(cache);
       await Promise.all([loadExpected(state, events), shared().prefetch?.(events)]);
     },
 
     // ponder: calls it beside `clear` wherever rows may have changed in the database.
     invalidate(): void {},
 
-    clear: () => forget(cache),
+    clear(): void {
+      // A reorganization may bring rows back: their keys are not learned any more.
+      if (isFlushed) isBackfill = false;
+      forget(cache);
+    },
   });
 }
 
