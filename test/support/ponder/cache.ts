@@ -1,6 +1,5 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { PGlite } from "@electric-sql/pglite";
+import { serveRpc } from "../../../devnet/rpc/server.ts";
 import { createEmbedded } from "../embedded/database.ts";
 
 /** An embedded database with the tables of Ponder 0.17's cache, in the columns that say which blocks they are of. */
@@ -65,26 +64,16 @@ export type ForkedChain = { fork: number; head: number; id?: number };
 /** Serves block hashes of a chain, which may change, over JSON-RPC; `asked` holds the numbers of all requests. */
 export async function serveHashes(chain: ForkedChain) {
   const asked: number[] = [];
-  const server = createServer((incoming, outgoing) => {
-    const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-    incoming.on("end", () => {
-      const { method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
-        method: string;
-        params: [string];
-      };
-      const answer = (result: unknown) =>
-        outgoing.setHeader("connection", "close").end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
-      if (method === "eth_chainId") return answer(`0x${(chain.id ?? 1).toString(16)}`);
-      const number = Number(params[0]);
-      asked.push(number);
-      return answer(number > chain.head ? null : { hash: hashOn(number >= chain.fork ? "b" : "a", number) });
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
-    close: () => void server.close(),
+  const hashOf = ([tag]: unknown[]) => {
+    const number = Number(tag);
+    asked.push(number);
+    return number > chain.head ? null : { hash: hashOn(number >= chain.fork ? "b" : "a", number) };
   };
+  const server = await serveRpc({
+    methods: new Map<string, (params: unknown[]) => unknown>([
+      ["eth_chainId", () => `0x${(chain.id ?? 1).toString(16)}`],
+      ["eth_getBlockByNumber", hashOf],
+    ]),
+  });
+  return { url: server.url, asked, close: () => void server.close() };
 }
