@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import { entriesForRate, parseRpcUrls, providerUrls } from "./chains.ts";
 
-const keys = { alchemy: "A", quicknode: "Q", quicknodeEndpoint: "fast-node", drpc: "D" };
+const keys = {
+  ...{
+    ALCHEMY_API_KEY: "A",
+    QUICKNODE_API_KEY: "Q",
+    QUICKNODE_ENDPOINT_NAME: "fast-node",
+    DRPC_API_KEY: "D",
+  },
+};
 
 test.each([
   [
@@ -43,7 +50,7 @@ test("has no URL for a chain that no provider serves, or without keys", () => {
 });
 
 test("without Alchemy there is no websocket", () => {
-  expect(providerUrls(10, { drpc: "D" })).toEqual({ http: ["https://lb.drpc.live/optimism/D"] });
+  expect(providerUrls(10, { DRPC_API_KEY: "D" })).toEqual({ http: ["https://lb.drpc.live/optimism/D"] });
 });
 
 test("splits a list into http URLs and the websocket", () => {

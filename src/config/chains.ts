@@ -27,68 +27,46 @@ export function chainsFrom(
   chainIds: number[],
   faults: string[],
 ): IndexedChain[] {
-  if ((sound.QUICKNODE_API_KEY === undefined) !== (sound.QUICKNODE_ENDPOINT_NAME === undefined)) {
-    faults.push("QUICKNODE_API_KEY and QUICKNODE_ENDPOINT_NAME go together. Set both or neither.");
-  }
-  const keys = {
-    ...(sound.ALCHEMY_API_KEY ? { alchemy: sound.ALCHEMY_API_KEY } : {}),
-    ...(sound.QUICKNODE_API_KEY && sound.QUICKNODE_ENDPOINT_NAME
-      ? { quicknode: sound.QUICKNODE_API_KEY, quicknodeEndpoint: sound.QUICKNODE_ENDPOINT_NAME }
-      : {}),
-    ...(sound.DRPC_API_KEY ? { drpc: sound.DRPC_API_KEY } : {}),
-  };
   return chainIds.flatMap((id) => {
     const text = given[`RPC_URL_${id}`];
     const isLocal = sound.NAMESPACE === "ens-test-env";
     const chain = { id, name: chainName(id), ...(isLocal && { isLocal }) };
-    if (text !== undefined) {
-      try {
-        return [{ ...chain, rpc: parseRpcUrls(text) }];
-      } catch (error) {
-        faults.push(`RPC_URL_${id} is unusable: ${error instanceof Error ? error.message : String(error)}.`);
-        return [];
-      }
+    try {
+      const rpc = text === undefined ? providerUrls(id, sound) : parseRpcUrls(text);
+      const local = isLocal ? localUrls[id] : undefined;
+      if (rpc ?? local) return [{ ...chain, rpc: rpc ?? { http: [String(local)] } }];
+      faults.push(
+        `No RPC URL for chain ${id} (${chain.name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
+      );
+    } catch (error) {
+      faults.push(`RPC_URL_${id} is unusable: ${error instanceof Error ? error.message : String(error)}.`);
     }
-    const rpc = providerUrls(id, keys) ?? localDefault(sound.NAMESPACE, id);
-    if (rpc !== undefined) return [{ ...chain, rpc }];
-    faults.push(
-      `No RPC URL for chain ${id} (${chain.name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
-    );
     return [];
   });
 }
 
-type ProviderKeys = {
-  alchemy?: string;
-  quicknode?: string;
-  quicknodeEndpoint?: string;
-  drpc?: string;
-};
-
 /** URLs of the hosted providers for a chain, for the keys that are set: Alchemy, QuickNode, dRPC; then Alchemy's websocket. */
-export function providerUrls(chainId: number, keys: ProviderKeys): RpcUrls | undefined {
-  const networks = chainOf(chainId).providers;
-  if (networks === undefined) return undefined;
-  const alchemy = keys.alchemy && networks.alchemy && `${networks.alchemy}.g.alchemy.com/v2/${keys.alchemy}`;
-  const quicknodeHost =
-    networks.quicknode !== undefined &&
-    [keys.quicknodeEndpoint, networks.quicknode].filter(Boolean).join(".");
+export function providerUrls(chainId: number, keys: RpcVariables): RpcUrls | undefined {
+  const { alchemy, quicknode, drpc } = chainOf(chainId).providers ?? {};
+  const { ALCHEMY_API_KEY, QUICKNODE_API_KEY, QUICKNODE_ENDPOINT_NAME: endpoint, DRPC_API_KEY } = keys;
+  const ofAlchemy = alchemy && ALCHEMY_API_KEY && `${alchemy}.g.alchemy.com/v2/${ALCHEMY_API_KEY}`;
   const http = [
-    alchemy && `https://${alchemy}`,
-    keys.quicknode && quicknodeHost && `https://${quicknodeHost}.quiknode.pro/${keys.quicknode}`,
-    keys.drpc && networks.drpc && `https://lb.drpc.live/${networks.drpc}/${keys.drpc}`,
-  ].filter((url) => typeof url === "string" && url !== "");
+    ofAlchemy && `https://${ofAlchemy}`,
+    QUICKNODE_API_KEY &&
+      endpoint &&
+      quicknode !== undefined &&
+      `https://${[endpoint, quicknode].filter(Boolean).join(".")}.quiknode.pro/${QUICKNODE_API_KEY}`,
+    drpc && DRPC_API_KEY && `https://lb.drpc.live/${drpc}/${DRPC_API_KEY}`,
+  ].filter((url) => typeof url === "string");
   if (http.length === 0) return undefined;
-  return { http: http as string[], ...(alchemy ? { ws: `wss://${alchemy}` } : {}) };
+  return { http, ...(ofAlchemy ? { ws: `wss://${ofAlchemy}` } : {}) };
 }
 
 // The test network's two chains listen on their usual local ports.
-function localDefault(namespace: string | undefined, chainId: number): RpcUrls | undefined {
-  if (namespace !== "ens-test-env") return undefined;
-  if (chainId === 15658733) return { http: ["http://localhost:8545"] };
-  if (chainId === 15658734) return { http: ["http://localhost:8546"] };
-  return undefined;
-}
+const localUrls: Record<number, string> = {
+  15658733: "http://localhost:8545",
+  15658734: "http://localhost:8546",
+};
 
 /** Name of a chain in logs and metrics: `chain-<id>` where no better one is known. */
 export const chainName = (chainId: number): string => chainOf(chainId).name;
@@ -125,22 +103,4 @@ export function entriesForRate(http: readonly string[], requestsPerSecond: numbe
 function isLoopback(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
-}
-
-/** What is wrong with START_BLOCK and END_BLOCK for the chains that are indexed. */
-export function blockRangeFaults(
-  { START_BLOCK, END_BLOCK }: { START_BLOCK?: number | undefined; END_BLOCK?: number | undefined },
-  chainIds: number[],
-): string[] {
-  const faults: string[] = [];
-  if (START_BLOCK === undefined && END_BLOCK === undefined) return faults;
-  if (chainIds.length > 1) {
-    faults.push(
-      `START_BLOCK and END_BLOCK are for one chain, but the plugins index ${chainIds.length}. Leave them out or choose plugins of one chain.`,
-    );
-  }
-  if (START_BLOCK !== undefined && END_BLOCK !== undefined && END_BLOCK <= START_BLOCK) {
-    faults.push(`END_BLOCK (${END_BLOCK}) must be greater than START_BLOCK (${START_BLOCK}).`);
-  }
-  return faults;
 }

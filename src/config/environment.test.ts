@@ -1,5 +1,12 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { ConfigurationError, type Environment, misspeltVariables, parseEnvironment } from "./environment.ts";
+import {
+  ConfigurationError,
+  type Environment,
+  knownVariables,
+  misspeltVariables,
+  parseEnvironment,
+} from "./environment.ts";
 
 const noFiles = (path: string): string => {
   throw new Error(`no such file: ${path}`);
@@ -193,7 +200,18 @@ describe("refused alone", () => {
     ["a rate of nothing", { RPC_REQUESTS_PER_SECOND: "0" }, "RPC_REQUESTS_PER_SECOND"],
     ["a cache that is neither on nor off", { RPC_CACHE: "0" }, "RPC_CACHE"],
     ["no memory for rows", { ROW_CACHE_MB: "0" }, "ROW_CACHE_MB"],
-    ["a limit of nothing", { SUBGRAPH_MAX_ROWS: "0" }, "SUBGRAPH_MAX_ROWS"],
+    [
+      "a limit of nothing",
+      { SUBGRAPH_CONCURRENCY: "0" },
+      "SUBGRAPH_CONCURRENCY must be a whole number between 1 and 1000.",
+    ],
+    [
+      "a limit that is no number",
+      { SUBGRAPH_QUEUE: "many" },
+      "SUBGRAPH_QUEUE must be a whole number between 0 and 100000.",
+    ],
+    ["a fraction of a limit", { SUBGRAPH_MAX_DEPTH: "11.5" }, "between 10 and 255"],
+    ["proxies without a number", { TRUST_PROXY: "true" }, "between 0 and 16"],
     ["a datasources file that is not there", { DATASOURCES_FILE: "none.json" }, "none.json"],
     [
       "subgraph mode with another label set",
@@ -285,4 +303,10 @@ test("a misspelt plugin is one fault, with the nearest", () => {
       /^Unknown plugin in PLUGINS: "subgrah" \(the nearest is "subgraph"\)\. Choose from: /,
     ),
   ]);
+});
+
+test(".env.example describes every variable that is used", () => {
+  const example = readFileSync(new URL("../../.env.example", import.meta.url), "utf8");
+  const described = [...example.matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(([, name = ""]) => name);
+  expect(knownVariables.filter((name) => !described.includes(name))).toEqual(["DATABASE_VIEWS_SCHEMA"]);
 });

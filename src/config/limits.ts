@@ -1,6 +1,8 @@
-// Default, least and greatest value of each limit of a request to /subgraph, and the variable that sets it. Every client
-// known to query the ENS subgraph stays within the defaults.
-const table = {
+/**
+ * The variable that sets each limit of a request to /subgraph, with its default, least and greatest value. Every client
+ * known to query the ENS subgraph stays within the defaults.
+ */
+export const limits = {
   /** Bytes of the request's body or query string. */
   bodyBytes: ["SUBGRAPH_MAX_BODY_BYTES", 1_048_576, 1_024, 100_000_000],
   /** Tokens of the GraphQL document. */
@@ -48,25 +50,13 @@ const table = {
 } as const;
 
 /** What one request to `/subgraph` may cost, and how many may run. All of them are the operator's to set. */
-export type SubgraphLimits = Record<keyof typeof table, number>;
+export type SubgraphLimits = Record<keyof typeof limits, number>;
+
+/** The limits by the values of their variables, else their defaults. */
+export const limitsOf = (values: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.entries(limits).map(([name, [variable, usual]]) => [name, values[variable] ?? usual]),
+  ) as SubgraphLimits;
 
 /** The limits where the environment sets none. */
-export const defaultSubgraphLimits = Object.fromEntries(
-  Object.entries(table).map(([name, [, usual]]) => [name, usual]),
-) as SubgraphLimits;
-
-/** The variables of the limits. */
-export const limitVariables: readonly string[] = Object.values(table).map(([variable]) => variable);
-
-/** The limits by environment; adds a fault for each that is not a whole number within its bounds. */
-export function subgraphLimitsFrom(given: Record<string, string>, faults: string[]): SubgraphLimits {
-  const limits = { ...defaultSubgraphLimits };
-  for (const [name, [variable, , least, greatest]] of Object.entries(table)) {
-    const text = given[variable];
-    if (text === undefined) continue;
-    const value = /^\d{1,13}$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= greatest) limits[name as keyof SubgraphLimits] = value;
-    else faults.push(`${variable} must be a whole number between ${least} and ${greatest}.`);
-  }
-  return limits;
-}
+export const defaultSubgraphLimits = limitsOf({});

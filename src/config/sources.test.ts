@@ -1,39 +1,17 @@
 import type { Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { namespaces } from "../deployments/namespaces.ts";
-import type { Config } from "./environment.ts";
-import { defaultSubgraphLimits } from "./limits.ts";
-import {
-  type ContractEntry,
-  contractSources,
-  ownLogs,
-  type PlannedEntry,
-  withoutRepeatedResolvers,
-  withSharedFilters,
-} from "./sources.ts";
+import { type Config, parseEnvironment } from "./environment.ts";
+import { contractSources } from "./sources.ts";
 
-const config: Config = {
-  namespace: "mainnet",
-  datasources: namespaces.mainnet,
-  plugins: ["subgraph"],
-  isSubgraphCompatible: false,
-  allowsPrivateGateways: false,
-  labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
-  labelsUrl: "http://localhost:3223",
-  rootChainId: 1,
-  chains: [],
-  blockRange: {},
-  rpcCrossCheckPercent: 1,
-  keepsRpcCache: true,
-  rowCacheMegabytes: 512,
-  ponderStores: "own",
-  pgliteDirectory: "memory",
-  databaseSchema: "public",
-  switchesWhenReady: false,
-  subgraphLimits: defaultSubgraphLimits,
-  port: 42069,
-  logLevel: "info",
+const rpc = { RPC_URL_1: "http://localhost:8545" };
+const environment = {
+  NAMESPACE: "mainnet",
+  PLUGINS: "subgraph",
+  LABELS_URL: "http://localhost:3223",
+  ...rpc,
 };
+const config = parseEnvironment(environment, () => "");
 
 const keysOf = (changes: Partial<Config>) => Object.keys(contractSources({ ...config, ...changes }));
 
@@ -197,111 +175,4 @@ describe("what Ponder hashes", () => {
   ])("stays with %s", (_, changes) => {
     expect(hashed(changes)).toBe(hashed({}));
   });
-});
-
-type Range = { address?: `0x${string}`; startBlock: number; endBlock?: number };
-
-const address = namespaces.mainnet["threednsBase"]?.contracts["Resolver"]?.address ?? "0x";
-const entry = (chain: Record<string, Range>) =>
-  ({ abi: [], chain, rowRules: {} }) as unknown as ContractEntry;
-const planned = (entries: [string, PlannedEntry["resolver"], ContractEntry][]): PlannedEntry[] =>
-  entries.map(([key, resolver, entry]) => ({ key, entry, ...(resolver ? { resolver } : {}) }));
-const chainsOf = (entries: PlannedEntry[]) =>
-  Object.fromEntries(entries.map(({ key, entry: { chain } }) => [key, chain]));
-const rangesOf = (entries: Parameters<typeof planned>[0]) =>
-  chainsOf(withoutRepeatedResolvers(planned(entries)));
-
-test("a resolver contract ends where the entry for all contracts of its chain starts", () => {
-  expect(
-    rangesOf([
-      ["basenames/Resolver", "records", entry({ base: { startBlock: 17_571_480 } })],
-      ["threedns/threednsBase/Resolver", "records", entry({ base: { address, startBlock: 17_522_624 } })],
-    ]),
-  ).toEqual({
-    "basenames/Resolver": { base: { startBlock: 17_571_480 } },
-    "threedns/threednsBase/Resolver": {
-      base: { address, startBlock: 17_522_624, endBlock: 17_571_479 },
-    },
-  });
-});
-
-test("it is dropped if that entry does not start after it", () => {
-  expect(
-    rangesOf([
-      ["basenames/Resolver", "records", entry({ base: { startBlock: 5 } })],
-      ["threedns/threednsBase/Resolver", "records", entry({ base: { address, startBlock: 5 } })],
-    ]),
-  ).toEqual({ "basenames/Resolver": { base: { startBlock: 5 } } });
-});
-
-test("other chains, other events and other plugins are unaffected", () => {
-  const entries = planned([
-    ["basenames/Resolver", "records", entry({ base: { startBlock: 5 } })],
-    ["threedns/threednsOptimism/Resolver", "records", entry({ optimism: { address, startBlock: 9 } })],
-    ["threedns/threednsBase/DNSResolver", "dns", entry({ base: { address, startBlock: 9 } })],
-    ["protocol-acceleration/base/Resolver", "every", entry({ base: { startBlock: 9 } })],
-    ["registrars/basenames/BaseRegistrar", undefined, entry({ base: { address, startBlock: 9 } })],
-  ]);
-  expect(withoutRepeatedResolvers(entries)).toEqual(entries);
-});
-
-test("two plugins on one chain index all contracts once", () => {
-  expect(
-    rangesOf([
-      ["subgraph/Resolver", "records", entry({ local: { startBlock: 7 } })],
-      ["basenames/Resolver", "records", entry({ local: { startBlock: 3 } })],
-      ["lineanames/Resolver", "records", entry({ local: { startBlock: 0 } })],
-    ]),
-  ).toEqual({
-    "subgraph/Resolver": { local: { startBlock: 7 } },
-    "basenames/Resolver": { local: { startBlock: 3, endBlock: 6 } },
-    "lineanames/Resolver": { local: { startBlock: 0, endBlock: 2 } },
-  });
-});
-
-test("a resolver contract has no address if acceleration reads every contract of the chain", () => {
-  const entries = planned([
-    ["threedns/threednsOptimism/Resolver", "records", entry({ optimism: { address, startBlock: 5 } })],
-    [
-      "threedns/threednsOptimism/DNSResolver",
-      "dns",
-      entry({ optimism: { address, startBlock: 5, endBlock: 9 } }),
-    ],
-    ["threedns/threednsBase/Resolver", "records", entry({ base: { address, startBlock: 3, endBlock: 4 } })],
-    ["protocol-acceleration/EarlyResolver", "every", entry({ base: { startBlock: 3, endBlock: 4 } })],
-    ["protocol-acceleration/Resolver", "every", entry({ optimism: { startBlock: 5 } })],
-    ["tokenscope/threednsOptimism/ThreeDNSToken", undefined, entry({ optimism: { address, startBlock: 5 } })],
-  ]);
-  const shared = chainsOf(withSharedFilters(entries));
-  expect(shared).toEqual({
-    "threedns/threednsOptimism/Resolver": { optimism: { startBlock: 5 } },
-    "threedns/threednsOptimism/DNSResolver": { optimism: { startBlock: 5, endBlock: 9 } },
-    "threedns/threednsBase/Resolver": { base: { startBlock: 3, endBlock: 4 } },
-    "protocol-acceleration/EarlyResolver": { base: { startBlock: 3, endBlock: 4 } },
-    "protocol-acceleration/Resolver": { optimism: { startBlock: 5 } },
-    "tokenscope/threednsOptimism/ThreeDNSToken": { optimism: { address, startBlock: 5 } },
-  });
-});
-
-test("it keeps its address on chains that acceleration does not read", () => {
-  const entries = planned([
-    ["threedns/threednsOptimism/Resolver", "records", entry({ optimism: { address, startBlock: 5 } })],
-    ["protocol-acceleration/Resolver", "every", entry({ mainnet: { startBlock: 5 } })],
-  ]);
-  expect(withSharedFilters(entries)).toEqual(entries);
-});
-
-test("knows which logs may be its own, by contract and event", () => {
-  const isOwn = ownLogs(contractSources(config), "mainnet");
-  // ERC-721 Transfer(address,address,uint256) of the .eth registrar, which ERC-20 tokens emit too.
-  const transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
-  expect(isOwn({ address: "0x57f1887a8BF19b14fC0dF6Fd9B2acc9Af147eA85", topics: [transfer] })).toBe(true);
-  expect(isOwn({ address: "0x6B175474E89094C44Da98b954EedeAC495271d0F", topics: [transfer] })).toBe(false);
-  // TextChanged(bytes32,string,string,string) of any resolver.
-  const text = "0x448bc014f1536726cf8d54ff3d6481ed3cbc683c2591ca204274009afa09b1a1";
-  expect(isOwn({ address: `0x${"12".repeat(20)}`, topics: [text] })).toBe(true);
-  expect(isOwn({ address: `0x${"12".repeat(20)}`, topics: [] })).toBe(false);
-  expect(ownLogs(contractSources(config), "base")({ address: `0x${"12".repeat(20)}`, topics: [text] })).toBe(
-    false,
-  );
 });
