@@ -10,7 +10,7 @@ import {
 import { deployments } from "../deployments/deployments.ts";
 import { contractGroups, namespaces } from "../deployments/namespaces.ts";
 import { zeroAddress } from "../ens/ids.ts";
-import { distanceOf } from "./nearest.ts";
+import { nearestOf } from "./nearest.ts";
 
 const blockNumber = z.int().min(0);
 
@@ -43,18 +43,18 @@ type ContractPatch = z.infer<typeof contractPatch>;
  * for resolvers that any address counts. Throws an Error that lists every fault of the file.
  */
 export function applyDatasourcesFile(namespaceId: string, table: Namespace, text: string): Namespace {
-  const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
+  const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)), { error: wordsOf });
   if (!parsed.success) throw new Error(faultsOf(parsed.error));
   const result: Namespace = { ...table };
+  const patches = parsed.data[namespaceId] ?? {};
   const misspelt = [
     ...Object.keys(parsed.data).flatMap((id) => misspelling("namespace", id, namespaceIds)),
-    ...misspeltNames(parsed.data[namespaceId] ?? {}),
+    ...nameFaults(patches),
   ];
   if (misspelt.length > 0) throw new Error(misspelt.join("; "));
-  for (const [id, chains] of Object.entries(parsed.data[namespaceId] ?? {})) {
-    const entries = Object.entries(chains);
-    const [entry] = entries;
-    if (entry === undefined || entries.length > 1)
+  for (const [id, chains] of Object.entries(patches)) {
+    const [entry, ...others] = Object.entries(chains);
+    if (entry === undefined || others.length > 0)
       throw new Error(`${namespaceId}.${id} must name exactly one chain`);
     const [chainId, patch] = entry;
     result[id] = patched(id, Number(chainId), table[id], patch);
@@ -78,48 +78,32 @@ export function knownNames(): Map<string, string[]> {
 
 // A name that nobody reads would be ignored without a word. Others than near misses may be there for other programs, unless there
 // is nothing else.
-function misspeltNames(patches: Patches): string[] {
+function nameFaults(patches: Patches): string[] {
   const known = knownNames();
-  const ids = [...known.keys()];
-  const given = Object.entries(patches);
-  const faults = given.flatMap(([id, chains]) => {
+  const faultsOf = (kind: string, given: string[], names: string[]) => {
+    const near = given.flatMap((name) => misspelling(kind, name, names));
+    const isForOthers = near.length > 0 || given.length === 0 || given.some((name) => names.includes(name));
+    return isForOthers ? near : [`it names no known ${kind}; known are ${names.join(", ")}`];
+  };
+  const ofContracts = Object.entries(patches).flatMap(([id, chains]) => {
     const names = known.get(id);
-    if (names === undefined) return misspelling("datasource", id, ids);
-    return Object.values(chains).flatMap(({ contracts }) => {
-      const others = Object.keys(contracts);
-      const near = others.flatMap((name) => misspelling(`contract of ${id}`, name, names));
-      if (
-        near.length > 0 ||
-        others.length === 0 ||
-        others.some((name) => names.includes(name) || isCurrency(name))
-      )
-        return near;
-      return [`it names no known contract of ${id}; known are ${names.join(", ")}`];
-    });
+    return Object.values(chains).flatMap(({ contracts }) =>
+      names ? faultsOf(`contract of ${id}`, Object.keys(contracts).filter(isOfNames), names) : [],
+    );
   });
-  if (given.length === 0 || faults.length > 0 || given.some(([id]) => known.has(id))) return faults;
-  return [`it names no known datasource; known are ${ids.join(", ")}`];
+  return [...faultsOf("datasource", Object.keys(patches), [...known.keys()]), ...ofContracts];
 }
 
+// Currencies of the marketplace: docs/compatibility.md.
+const isOfNames = (contract: string) => !/^(USDC|DAI|WETH)$/.test(contract);
+
+// Numbers may differ, and a large part of a name is near it: `Registry` of `ENSv1Registry`.
 function misspelling(kind: string, name: string, known: readonly string[]): string[] {
-  if (known.includes(name)) return [];
-  const near = known.find((other) => isNear(name, other)) ?? known.find((other) => isPartOf(name, other));
+  const unnumbered = (text: string) => text.replace(/\d/g, "");
+  if (known.some((other) => unnumbered(other) === unnumbered(name))) return [];
+  const isPart = (other: string) => name.length >= 6 && other.toLowerCase().includes(name.toLowerCase());
+  const near = nearestOf(name, known, 2) ?? known.find(isPart);
   return near === undefined ? [] : [`unknown ${kind} "${name}"; the nearest is "${near}"`];
-}
-
-// Of the marketplace: docs/compatibility.md.
-const isCurrency = (name: string) => /^(USDC|DAI|WETH)$/.test(name);
-
-/** Whether a name is a large part of another: `Registry` of `ENSv1Registry`. */
-function isPartOf(part: string, name: string): boolean {
-  return part.length >= 6 && name.toLowerCase().includes(part.toLowerCase());
-}
-
-/** Whether one text becomes the other by changing, adding or leaving out a letter or two; numbers may differ. */
-function isNear(one: string, other: string): boolean {
-  if (one.replace(/\d/g, "") === other.replace(/\d/g, "")) return false;
-  if (one.toLowerCase() === other.toLowerCase()) return true;
-  return Math.abs(one.length - other.length) <= 1 && one.length >= 5 && distanceOf(one, other) <= 2;
 }
 
 function patched(
@@ -172,21 +156,23 @@ function withoutComments(value: unknown): unknown {
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  record: "an object",
-  object: "an object",
-  string: "a text",
-  number: "a number",
-  int: "a whole number",
+  ...{
+    record: "an object",
+    object: "an object",
+    string: "a text",
+    number: "a number",
+    int: "a whole number",
+  },
 };
 
+const wordsOf = ({ code, ...issue }: z.core.$ZodRawIssue): string | undefined =>
+  code === "invalid_type" ? `must be ${kinds[String(issue["expected"])]}` : undefined;
+
 function faultsOf(error: z.ZodError): string {
-  const reasonOf = (issue: z.core.$ZodIssue): string => {
-    if (issue.code === "invalid_key") return issue.issues[0]?.message ?? issue.message;
-    const kind = issue.code === "invalid_type" ? kinds[issue.expected] : undefined;
-    return kind === undefined ? issue.message : `must be ${kind}`;
-  };
-  const placesOf = (issues: z.core.$ZodIssue[]) =>
-    issues.map(({ path }) => path.join(".") || "the file").join(", ");
-  const faults = [...Map.groupBy(error.issues, reasonOf)];
-  return `${faults.map(([reason, issues]) => `${placesOf(issues)}: ${reason}`).join("; ")}. See docs/datasources.md`;
+  const reasonOf = (issue: z.core.$ZodIssue) =>
+    (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
+  const faults = [...Map.groupBy(error.issues, reasonOf)].map(([reason, issues]) => {
+    return `${issues.map(({ path }) => path.join(".") || "the file").join(", ")}: ${reason}`;
+  });
+  return `${faults.join("; ")}. See docs/datasources.md`;
 }

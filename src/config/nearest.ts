@@ -1,5 +1,5 @@
 /** How many letters have to be changed, added or left out until one text is the other (Levenshtein). */
-export function distanceOf(one: string, other: string): number {
+function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, place) => place);
   for (const [i, letter] of [...one].entries()) {
     const next = [i + 1];
