@@ -15,55 +15,28 @@ export function openMetrics(): IndexingMetrics {
   const registry = metricsRegistry();
   if (registry === undefined) return { countAnomaly: () => {} };
   // A hot reload loads this module again over the same registry.
-  for (const name of [anomalies, ...labelMetrics.map(({ name }) => name)]) registry.removeSingleMetric(name);
+  for (const name of [anomalies, ...labelMetrics.map(([name]) => name)]) registry.removeSingleMetric(name);
   const counter = new Counter({
     name: anomalies,
     help: "Events that contradict the index or name unknown nodes; skipped or repaired",
     labelNames: ["anomaly"],
     registers: [registry],
   });
-  for (const { name, help, value } of labelMetrics) {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(value());
-      },
-    });
+  for (const [name, counted, help] of labelMetrics) {
+    const collect = function (this: Gauge) {
+      this.set(labelCounters[counted]);
+    };
+    new Gauge({ name, help, registers: [registry], collect });
   }
   return { countAnomaly: (anomaly) => counter.inc({ anomaly }) };
 }
 
+/** What is counted of labels, by metric, and what each counts. */
 const labelMetrics = [
-  {
-    name: "nsindex_labels_healed",
-    help: "Labels that the label source knew",
-    value: () => labelCounters.healed,
-  },
-  {
-    name: "nsindex_labels_unknown",
-    help: "Labels that the label source did not know",
-    value: () => labelCounters.unknown,
-  },
-  {
-    name: "nsindex_labels_cache_hits",
-    help: "Heals answered from memory",
-    value: () => labelCounters.cacheHits,
-  },
-  {
-    name: "nsindex_labels_retries",
-    help: "Requests to the label service that were sent again",
-    value: () => labelCounters.retries,
-  },
-  {
-    name: "nsindex_labels_outages",
-    help: "Times the label service could not be used",
-    value: () => labelCounters.outages,
-  },
-  {
-    name: "nsindex_labels_waiting",
-    help: "Heals that an outage holds up now",
-    value: () => labelCounters.waiting,
-  },
-];
+  ["nsindex_labels_healed", "healed", "Labels that the label source knew"],
+  ["nsindex_labels_unknown", "unknown", "Labels that the label source did not know"],
+  ["nsindex_labels_cache_hits", "cacheHits", "Heals answered from memory"],
+  ["nsindex_labels_retries", "retries", "Requests to the label service that were sent again"],
+  ["nsindex_labels_outages", "outages", "Times the label service could not be used"],
+  ["nsindex_labels_waiting", "waiting", "Heals that an outage holds up now"],
+] as const;
