@@ -1,4 +1,4 @@
-// Checks what Biome has no rules for: who imports whom (the table of rooms), and how many source files a folder holds.
+// Checks what Biome has no rules for: who imports whom.
 //
 //   check-structure.ts [folder]      the project's folder unless given; exit code 1 if anything is wrong
 
@@ -13,186 +13,91 @@ export type Room = {
   /** Rooms further up in the list, so that no two rooms import each other. */
   imports: readonly string[] | "everything";
   /** Framework packages; see `frameworks`. */
-  packages?: readonly string[];
+  packages: readonly string[];
   /** True if the files of the folder may not import each other. */
-  isApart?: boolean;
+  isApart: boolean;
 };
 
 /** Packages that only the rooms naming them may import. All others are open to every room. */
 export const frameworks = ["ponder", "ponder:registry", "ponder:api", "hono", "drizzle-orm", "graphql", "pg"];
 
-const forLabels = ["src/log", "src/ens", "src/labels"];
-const facts = ["abis", "src/ens", "src/deployments"];
-const apiRooms = ["src/api/database", "src/api/status", "src/api/rest"];
-
 /**
- * Who may import whom. Tests are free, and so are `test` and `bench`, which nothing else may import. The API only
- * reads: it never imports rules. Of `src` the label service, a separate process, may import labels, names, and the limits and documents of HTTP only.
+ * Who may import whom: a room, the rooms further up that its files may import, and behind a bar its framework packages. Tests are
+ * free, and so are `test` and `bench`, which nothing else may import. The API only reads: it never imports handlers. Of `src` the
+ * label service, a separate process, may import labels, names, and the limits and documents of HTTP only. Examples are programs of
+ * their own, which know the services by HTTP alone. `.` is the project's own folder.
  */
-export const rooms: readonly Room[] = [
-  { path: "abis", imports: [] },
-  { path: "src/log", imports: [] },
-  { path: "src/http", imports: [], packages: ["hono"] },
-  { path: "src/ens", imports: [] },
-  { path: "src/schema", imports: [], packages: ["ponder", "drizzle-orm"] },
-  { path: "ponder.schema.ts", imports: ["src/schema"] },
-  { path: "src/labels", imports: ["src/log", "src/ens"] },
-  { path: "src/deployments", imports: ["abis", "src/ens"] },
-  { path: "src/config", imports: [...facts, "src/labels"] },
-  {
-    path: "src/ponder",
-    imports: ["src/log", "src/http", "src/config"],
-    packages: ["ponder", "ponder:registry", "ponder:api", "drizzle-orm"],
-  },
-  { path: "src/rpc", imports: ["src/log", "src/ens", "src/ponder"] },
-  { path: "src/operations", imports: ["src/log", "src/config", "src/ponder", "src/rpc"] },
-  {
-    path: "src/archive",
-    imports: ["src/log", "src/ens", "src/config", "src/ponder", "src/rpc", "src/operations"],
-  },
-  {
-    path: "src/indexing",
-    imports: [...facts, "src/log", "src/schema", "src/labels", "src/ponder"],
-    packages: ["ponder:registry", "drizzle-orm"],
-  },
-  { path: "src/handlers", imports: [...facts, "src/indexing"], packages: ["ponder:registry"] },
-  { path: "src/plugins", imports: [...facts, "src/indexing", "src/handlers"], isApart: true },
-  {
-    path: "src/api/database",
-    imports: ["src/log", "src/ens", "ponder.schema.ts", "src/schema", "src/config", "src/ponder"],
-    packages: ["ponder"],
-  },
-  {
-    path: "src/api/status",
-    imports: ["src/log", "src/config", "src/ponder", "src/operations", "src/api/database"],
-    packages: ["ponder"],
-  },
-  {
-    path: "src/api/rest",
-    imports: ["src/log", "src/http", "src/ens", "src/ponder", "src/api/database", "src/api/status"],
-    packages: ["hono"],
-  },
-  { path: "src/api/resolution", imports: [...facts, "src/rpc", "src/api/database", "src/api/rest"] },
-  {
-    path: "src/api/names",
-    imports: [...facts, "src/config", ...apiRooms, "src/api/resolution"],
-  },
-  {
-    path: "src/api/subgraph",
-    imports: ["src/ens", "src/config", "src/ponder", ...apiRooms],
-    packages: ["hono", "graphql"],
-  },
-  {
-    path: "src/api/endpoints",
-    imports: [
-      ...facts,
-      "src/labels",
-      "src/config",
-      "src/ponder",
-      "src/operations",
-      ...apiRooms,
-      "src/api/resolution",
-      "src/api/names",
-    ],
-  },
-  {
-    path: "src/api/pages",
-    imports: ["src/log", "src/ens", "src/ponder", ...apiRooms, "src/api/names", "src/api/endpoints"],
-    packages: ["hono"],
-  },
-  {
-    path: "src/api",
-    imports: [
-      "src/log",
-      "src/labels",
-      "src/deployments",
-      "src/config",
-      "src/ponder",
-      "src/operations",
-      ...apiRooms,
-      "src/api/resolution",
-      "src/api/names",
-      "src/api/subgraph",
-      "src/api/endpoints",
-      "src/api/pages",
-    ],
-    packages: ["hono", "ponder:api"],
-  },
-  {
-    path: "src",
-    imports: [
-      "src/log",
-      "src/labels",
-      "src/deployments",
-      "src/config",
-      "src/ponder",
-      "src/indexing",
-      "src/handlers",
-      "src/plugins",
-    ],
-  },
-  { path: "labels-service/store", imports: forLabels },
-  { path: "labels-service/formats", imports: forLabels },
-  {
-    path: "labels-service/ingest",
-    imports: [...forLabels, "labels-service/store", "labels-service/formats"],
-  },
-  {
-    path: "labels-service/http",
-    imports: [...forLabels, "src/http", "labels-service/store"],
-    packages: ["hono"],
-  },
-  {
-    path: "labels-service/commands",
-    imports: [
-      ...forLabels,
-      "labels-service/store",
-      "labels-service/formats",
-      "labels-service/ingest",
-      "labels-service/http",
-    ],
-  },
-  { path: "labels-service", imports: [...forLabels, "labels-service/formats", "labels-service/commands"] },
-  {
-    path: "cli",
-    imports: [
-      "src/log",
-      "src/ens",
-      "src/labels",
-      "src/deployments",
-      "src/config",
-      "src/ponder",
-      "src/operations",
-      "src/rpc",
-      "src/archive",
-      "src/indexing",
-      "src/api/database",
-      "src/api/names",
-    ],
-    packages: ["pg"],
-  },
-  {
-    path: "",
-    imports: ["src/schema", "src/config", "src/ponder", "src/rpc", "src/archive", "src/operations"],
-    packages: ["ponder"],
-  },
-  { path: "devnet", imports: ["abis", "src/deployments", "src/rpc", "labels-service/store"] },
-  // Programs of their own: they know the services by HTTP alone.
-  { path: "examples", imports: [], packages: ["graphql"] },
-  { path: "test", imports: "everything" },
-  { path: "bench", imports: "everything" },
-];
+const table = `
+abis <-
+src/log <-
+src/http <- | hono
+src/ens <-
+src/schema <- | ponder drizzle-orm
+ponder.schema.ts <- src/schema
+src/labels <- src/{log,ens}
+src/deployments <- abis src/ens
+src/config <- abis src/{ens,deployments,labels}
+src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm
+src/rpc <- src/{log,ens,ponder}
+src/operations <- src/{log,config,ponder,rpc}
+src/archive <- src/{log,ens,config,ponder,rpc,operations}
+src/indexing <- abis src/{ens,deployments,log,schema,labels,ponder} | ponder:registry drizzle-orm
+src/handlers <- abis src/{ens,deployments,indexing} | ponder:registry
+src/plugins <- abis src/{ens,deployments,indexing,handlers}
+src/api/database <- ponder.schema.ts src/{log,ens,schema,config,ponder} | ponder
+src/api/status <- src/{log,config,ponder,operations} src/api/database | ponder
+src/api/rest <- src/{log,http,ens,ponder} src/api/{database,status} | hono
+src/api/resolution <- abis src/{ens,deployments,rpc} src/api/{database,rest}
+src/api/names <- abis src/{ens,deployments,config} src/api/{database,status,rest,resolution}
+src/api/subgraph <- src/{ens,config,ponder} src/api/{database,status,rest} | hono graphql
+src/api/endpoints <- abis src/{ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names}
+src/api/pages <- src/{log,ens,ponder} src/api/{database,status,rest,names,endpoints} | hono
+src/api <- src/{log,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,subgraph,endpoints,pages} | hono ponder:api
+src <- src/{log,labels,deployments,config,ponder,indexing,handlers,plugins}
+labels-service/store <- src/{log,ens,labels}
+labels-service/formats <- src/{log,ens,labels}
+labels-service/ingest <- src/{log,ens,labels} labels-service/{store,formats}
+labels-service/http <- src/{log,ens,labels,http} labels-service/store | hono
+labels-service/commands <- src/{log,ens,labels} labels-service/{store,formats,ingest,http}
+labels-service <- src/{log,ens,labels} labels-service/{formats,commands}
+cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive,indexing} src/api/{database,names} | pg
+. <- src/{schema,config,ponder,rpc,archive,operations} | ponder
+devnet <- abis src/{deployments,rpc} labels-service/store
+examples <- | graphql
+test <- everything
+bench <- everything
+`;
+
+// `src/{log,ens}` stands for two rooms.
+const expanded = (words = "") =>
+  words.split(" ").flatMap((word) => {
+    const [, prefix = "", names = word] = /^(.*)\{(.*)\}$/.exec(word) ?? [];
+    return names.split(",").flatMap((name) => (name === "" ? [] : [prefix + name]));
+  });
+
+/** The table as data. */
+export const rooms: readonly Room[] = table
+  .trim()
+  .split("\n")
+  .map((line) => {
+    const [path = "", rest = ""] = line.split(" <-");
+    const [imports, packages] = rest.split("|");
+    return {
+      path: path === "." ? "" : path,
+      imports: imports?.trim() === "everything" ? "everything" : expanded(imports?.trim()),
+      packages: expanded(packages?.trim()),
+      isApart: path === "src/plugins",
+    };
+  });
 
 /** A source file: its path from the project's folder, with slashes, and its text. */
 export type SourceFile = { path: string; text: string };
 
-const mostFilesPerFolder = 20;
 const isTest = (path: string) => path.endsWith(".test.ts");
 
 /** Every violation of the rules among the files, one line each; tests are not checked. */
 export function structureProblems(files: readonly SourceFile[]): string[] {
-  const checked = files.filter(({ path }) => !isTest(path));
-  return [...checked.flatMap(importProblems), ...folderProblems(checked)];
+  return files.filter(({ path }) => !isTest(path)).flatMap(importProblems);
 }
 
 /** The room of a file: the innermost one that holds it. */
@@ -234,19 +139,10 @@ function refusedFile(room: Room, imported: string): string | undefined {
 }
 
 function refusedPackage(room: Room, imported: string): string | undefined {
-  const { imports, packages = [] } = room;
+  const { imports, packages } = room;
   const framework = frameworks.find((name) => imported === name || imported.startsWith(`${name}/`));
   if (framework === undefined || imports === "everything" || packages.includes(framework)) return undefined;
   return `imports the package ${imported}: ${nameOf(room)} may not`;
-}
-
-function folderProblems(files: readonly SourceFile[]): string[] {
-  const byFolder = Map.groupBy(files, ({ path }) => posix.dirname(path));
-  return [...byFolder].flatMap(([folder, { length }]) =>
-    length > mostFilesPerFolder
-      ? [`${folder}: ${length} source files, more than ${mostFilesPerFolder}; split the folder`]
-      : [],
-  );
 }
 
 function readSources(root: string): SourceFile[] {
