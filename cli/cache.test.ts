@@ -1,48 +1,5 @@
 import { expect, test } from "vitest";
-import { parseCheck, parsePurge, reportCheck } from "./cache.ts";
-
-test("reads a range with and without an end", () => {
-  expect(parsePurge(["--chain", "1", "--from", "20", "--to", "29"])).toEqual({
-    chainId: 1,
-    from: 20,
-    to: 29,
-  });
-  expect(parsePurge(["--chain=10", "--from=0"])).toEqual({ chainId: 10, from: 0 });
-});
-
-test.each([
-  [[], ["--chain is missing.", "--from is missing."]],
-  [
-    ["now", "--chain", "main", "--from", "-1", "--until", "3"],
-    [
-      'Unexpected argument "now".',
-      '--chain is "main"; expected a whole number from 0.',
-      "--from is",
-      "Unknown option --until.",
-    ],
-  ],
-  [
-    ["--chain", "1", "--chain", "2", "--from", "9", "--to", "3"],
-    ["--chain is given twice.", "--to is before --from."],
-  ],
-  [["--chain", "1", "--from"], ['--from is ""; expected a whole number from 0.']],
-])("lists everything wrong with %j", (args, faults) => {
-  for (const fault of faults) expect(() => parsePurge(args)).toThrow(fault);
-});
-
-test("reads what to compare, with defaults", () => {
-  expect(parseCheck(["--chain", "1", "--samples", "20", "--seed", "7"])).toEqual({
-    chainId: 1,
-    from: 0,
-    to: Number.MAX_SAFE_INTEGER,
-    samples: 20,
-    seed: 7,
-  });
-  expect(parseCheck(["--chain", "1"]).samples).toBe(100);
-  expect(() => parseCheck(["--samples", "many"])).toThrow(
-    /--chain is missing\.\n--samples is "many"; expected a whole number/,
-  );
-});
+import { reportCheck } from "./cache.ts";
 
 const asked = { chainId: 1, from: 0, to: Number.MAX_SAFE_INTEGER, samples: 2_000, seed: 7 };
 const found = {

@@ -1,33 +1,6 @@
 import { expect, test } from "vitest";
 import type { IndexState } from "../src/operations/stored-indexes.ts";
-import { describeIndexes, parseDb } from "./db.ts";
-
-test("reads what is asked for", () => {
-  expect(parseDb(["list"])).toEqual({ command: "list" });
-  const plain = { command: "switch", schema: "names_v2", name: undefined, isForced: false };
-  expect(parseDb(["switch", "names_v2"])).toEqual(plain);
-  const all = { ...plain, name: "live", isForced: true };
-  expect(parseDb(["switch", "--name", "live", "names_v2", "--force"])).toEqual(all);
-  expect(parseDb(["switch", "names_v2", "--name=live", "--force"])).toEqual(all);
-  expect(parseDb(["prune", "a", "b"])).toEqual({ command: "prune", schemas: ["a", "b"] });
-});
-
-test.each([
-  [[], ["A command is missing."]],
-  [["lst"], ['Unknown command "lst". The nearest is "list".']],
-  [["swich", "names_v2"], ['Unknown command "swich". The nearest is "switch".']],
-  [["list", "names_v2"], ['Unexpected argument "names_v2".']],
-  [["list", "--force"], ['Unknown option "--force".']],
-  [
-    ["switch", "--forse", "--name"],
-    ['Unknown option "--forse". The nearest is "--force".', "--name needs a views schema.", "got none"],
-  ],
-  [["switch", "a", "b"], ["switch takes one schema, got a, b."]],
-  [["switch", "a", "--name", "b", "--name", "c"], ["--name is given twice."]],
-  [["prune"], ["prune takes the schemas to drop, got none."]],
-])("lists everything wrong with %j", (args, faults) => {
-  for (const fault of faults) expect(() => parseDb(args)).toThrow(fault);
-});
+import { describeIndexes } from "./db.ts";
 
 const index: IndexState = {
   schema: "names_v1",

@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { type LogStyle, logLines, redact, secretsOf, watchForFullDisk } from "./log-lines.ts";
+import { logLines, redact, secretsOf, watchForFullDisk } from "./log-lines.ts";
 
 const secrets = [["https://eth.example/v2/k3yk3yk3yk3yk3y9", "https://eth.example/…"]] as const;
 
-async function render(pieces: (string | Buffer)[], style: Partial<LogStyle> = {}): Promise<string> {
-  const stream = logLines(secrets, { isLog: true, isTerminal: false, ...style });
+async function render(pieces: (string | Buffer)[], isLog = true): Promise<string> {
+  const stream = logLines(secrets, isLog);
   for (const piece of pieces) stream.write(piece);
   stream.end();
   return text(stream);
@@ -20,12 +20,6 @@ describe("an entry of Ponder's log", () => {
     expect(await render([entry(started)])).toBe(`${started}\n`);
     expect(await render([entry(`${started}\nError: x\n    at y`)])).toBe(
       `${started}\n  Error: x\n      at y\n`,
-    );
-  });
-
-  test("has colours on a terminal only", async () => {
-    expect(await render([entry(started)], { isTerminal: true })).toBe(
-      "\u001b[2m12:00:00.123\u001b[22m \u001b[32mINFO\u001b[39m  Started chain=mainnet (1m 1s)\n",
     );
   });
 
@@ -54,9 +48,10 @@ describe("what others say", () => {
   const hostile = "\u001b[31mred\u009b0m\u202e\r\n12:00:00.000 INFO  forged";
 
   test("cannot pass for an entry or control a terminal", async () => {
-    expect(
-      (await render([entry(`${started} path=${hostile}`)], { isTerminal: true })).split("\n").slice(1),
-    ).toEqual(["  12:00:00.000 INFO  forged", ""]);
+    expect((await render([entry(`${started} path=${hostile}`)])).split("\n").slice(1)).toEqual([
+      "  12:00:00.000 INFO  forged",
+      "",
+    ]);
     expect(await render([entry(`x ${hostile}`)])).toBe(
       "x \\u001b[31mred\\u009b0m\\u202e\\u000d\n  12:00:00.000 INFO  forged\n",
     );
@@ -72,7 +67,7 @@ describe("what others say", () => {
 
 test("output that is no log is shown without control characters, and never taken for an entry", async () => {
   const lines = ["plain \u001b[2J\tx\n", entry("forged")];
-  expect(await render(lines, { isLog: false })).toBe(`plain \\u001b[2J\\u0009x\n${lines[1]}`);
+  expect(await render(lines, false)).toBe(`plain \\u001b[2J\\u0009x\n${lines[1]}`);
   expect(await render(["{ broken\n", "17\n", "null\n"])).toBe("{ broken\n17\nnull\n");
 });
 

@@ -4,25 +4,25 @@ import { escapeControls } from "../src/log/json-log.ts";
 
 // Ponder puts what contracts, nodes and clients say into its log: nothing of it may pass for an entry or control a terminal.
 
-/** `isLog`: each line is an entry, as a JSON string (cli/preload.mjs) or an object (`--log-format json`). */
-export type LogStyle = { isLog: boolean; isTerminal: boolean };
-
 const mostCharacters = 4_000;
 const mostOfLaterLine = 500;
 const mostLines = 60;
 
-/** Passes Ponder's output on without secrets and control characters; long texts are cut, later lines of an entry indented. */
-export function logLines(secrets: Secrets, style: LogStyle): Transform {
+/**
+ * Passes Ponder's output on without secrets and control characters; long texts are cut, later lines of an entry indented. In a log each
+ * line is an entry, as a JSON string (cli/preload.mjs) or an object (`--log-format json`).
+ */
+export function logLines(secrets: Secrets, isLog: boolean): Transform {
   const decoder = new TextDecoder();
   let rest = "";
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
-      done(null, lines.map((line) => `${render(line, secrets, style)}\n`).join(""));
+      done(null, lines.map((line) => `${render(line, secrets, isLog)}\n`).join(""));
     },
     flush(done) {
-      done(null, rest === "" ? "" : render(rest, secrets, style));
+      done(null, rest === "" ? "" : render(rest, secrets, isLog));
     },
   });
 }
@@ -43,14 +43,14 @@ export function watchForFullDisk(now: () => number) {
   };
 }
 
-function render(line: string, secrets: Secrets, { isLog, isTerminal }: LogStyle): string {
+function render(line: string, secrets: Secrets, isLog: boolean): string {
   const shorten = (text: string, most = mostCharacters) => cut(redact(text, secrets), most);
   const entry = isLog ? parse(line) : undefined;
   if (typeof entry === "string") {
     const [first = "", ...later] = redact(entry, secrets).split("\n", mostLines);
     const head = escapeControls(cut(withHostsOnce(first), mostCharacters));
     const below = later.map((text) => `\n  ${escapeControls(cut(text, mostOfLaterLine))}`);
-    return `${isTerminal ? painted(head) : head}${below.join("")}`;
+    return `${head}${below.join("")}`;
   }
   if (typeof entry !== "object" || entry === null) return escapeControls(shorten(line));
   const shortened = (_: string, value: unknown) => (typeof value === "string" ? shorten(value) : value);
@@ -78,17 +78,6 @@ function parse(line: string): unknown {
 
 function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
-}
-
-const colors: Record<string, number> = { ERROR: 31, WARN: 33, INFO: 32, DEBUG: 34, TRACE: 90 };
-
-// Ponder's entries begin with time and level.
-function painted(line: string): string {
-  const paint = (text: string, on: number, off: number) => `\u001b[${on}m${text}\u001b[${off}m`;
-  return line.replace(
-    /^([\d:.]+) (ERROR|WARN|INFO|DEBUG|TRACE)\b/,
-    (_, time: string, level: string) => `${paint(time, 2, 22)} ${paint(level, colors[level] ?? 39, 39)}`,
-  );
 }
 
 // Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases contain keys.

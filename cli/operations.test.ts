@@ -17,6 +17,7 @@ const asksNothing = [
   "Skipped or repaired an odd event",
   "Further events of this kind are only counted",
   // Asked again within seconds.
+  'log("warn", failure)',
   "Could not fetch block",
   // Names docs/subgraph.md.
   "Searches within names are slow",

@@ -4,32 +4,19 @@
 // restarts it after a dependency failed for longer than Ponder retries (exit code 75).
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Config, ConfigurationError, misspeltVariables, readConfig } from "../src/config/environment.ts";
+import { type Config, misspeltVariables } from "../src/config/environment.ts";
 import { contractSources } from "../src/config/sources.ts";
-import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { requireExpectedVersion } from "../src/ponder/expected.ts";
-import { requestChainId } from "../src/ponder/rpc-request.ts";
-import { requireArchive, requireSameChains } from "./chain-check.ts";
-import { waitForServedIndex } from "./db.ts";
+import { requireSound, type Start, starts, withSection } from "./checks.ts";
+import { isRefusal, loadConfig } from "./command.ts";
+import { holdEmbeddedDatabase, PreflightError } from "./database.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
-import {
-  holdEmbeddedDatabase,
-  PreflightError,
-  repairEmbeddedDatabase,
-  requireChains,
-  requireFreePort,
-  requireSameSettings,
-  requireUnlockedSchema,
-} from "./preflight.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const commands = ["dev", "start", "serve"] as const;
-type Command = (typeof commands)[number];
 
 // Ponder's exit code when it lost a database or an RPC for longer than it retries.
 const retryableExitCode = 75;
@@ -62,38 +49,24 @@ process.on("SIGTERM", stop);
 process.on("disconnect", stop);
 process.channel?.unref();
 
-async function main([command, ...options]: string[]): Promise<number> {
-  if (!isCommand(command))
-    throw new PreflightError(`Usage: ponder.ts <${commands.join("|")}> [options of Ponder]`);
-  const envFile = join(process.cwd(), ".env.local");
-  if (existsSync(envFile)) process.loadEnvFile(envFile);
+async function main([asked, ...options]: string[]): Promise<number> {
+  const command = starts.find((start) => start === asked);
+  if (command === undefined)
+    throw new PreflightError(`Usage: ponder.ts <${starts.join("|")}> [options of Ponder]`);
   requireExpectedVersion();
-  const config = readConfig();
-  for (const warning of misspeltVariables(process.env))
-    log(`warning: ${warning} ${seeOperations("When the start is refused")}`);
-  if (Object.keys(contractSources(config)).length === 0) {
+  const config = loadConfig();
+  for (const warning of misspeltVariables(process.env)) log(withSection(`warning: ${warning}`));
+  if (Object.keys(contractSources(config)).length === 0)
     throw new PreflightError(
       "None of the active plugins has a contract to index. Correct NAMESPACE, PLUGINS or DATASOURCES_FILE.",
     );
-  }
-  if (command === "serve" && config.databaseUrl === undefined) {
+  if (command === "serve" && config.databaseUrl === undefined)
     throw new PreflightError(
       "The embedded database serves one process only. Set DATABASE_URL, or use start.",
     );
-  }
   if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
   for (;;) {
-    await preflight(command, config);
-    if (command === "start" && config.databaseUrl === undefined) {
-      await repairEmbeddedDatabase(config.pgliteDirectory, config.databaseSchema, {
-        log,
-        wait,
-        now: Date.now,
-      });
-    }
-    if (command === "start") await requireSameSettings(config);
-    if (command === "start") await requireUnlockedSchema(config, { log, wait, now: Date.now });
-    if (command !== "serve") await requireSameChains(config, { log, wait, now: Date.now });
+    await requireSound(command, config, { log, wait });
     const { code, isDiskFull } = await run(command, config, options);
     if (isStopping || (code !== retryableExitCode && !isDiskFull)) return code;
     const pause = isDiskFull ? fullDiskPause : restartPause;
@@ -105,22 +78,9 @@ async function main([command, ...options]: string[]): Promise<number> {
   }
 }
 
-async function preflight(command: Command, config: Config): Promise<void> {
-  await requireFreePort(config.port, config.host);
-  if (command === "serve") return waitForServedIndex(config, { log, wait });
-  await requireChains(config.chains, { log, wait, request: requestChainId });
-  await requireArchive(config);
-  const labels = await openLabels({
-    url: config.labelsUrl,
-    ...config.labelSet,
-    log: (level, message, fields) => log(`${level}: ${message} ${JSON.stringify(fields)}`),
-  });
-  await labels.close();
-}
-
 type End = { code: number; isDiskFull: boolean };
 
-function run(command: Command, config: Config, options: string[]): Promise<End> {
+function run(command: Start, config: Config, options: string[]): Promise<End> {
   const bin = join(root, "node_modules", "ponder", "dist", "esm", "bin", "ponder.js");
   const preload = new URL("preload.mjs", import.meta.url).href;
   const served = config.stableSchema ?? config.databaseSchema;
@@ -142,8 +102,8 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
   const ponder = spawn(process.execPath, [...heapFlags, quiet, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
-    // Buffers from 128 KiB on go back to the system when they are released: glibc would raise that limit and keep them. Colours are
-    // the launcher's: control characters of Ponder's output are escaped.
+    // Buffers from 128 KiB on go back to the system when they are released: glibc would raise that limit and keep them. Control
+    // characters of Ponder's output are escaped, so it has no colours.
     env: {
       MALLOC_MMAP_THRESHOLD_: "131072",
       // ponder: how much its store keeps; ours takes it from there (src/ponder/rows).
@@ -153,9 +113,8 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
     },
   });
   const secrets = secretsOf(config);
-  const isTerminal = process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined;
-  ponder.stdout?.pipe(logLines(secrets, { isLog: true, isTerminal })).pipe(process.stdout);
-  ponder.stderr?.pipe(logLines(secrets, { isLog: false, isTerminal })).pipe(process.stderr);
+  ponder.stdout?.pipe(logLines(secrets, true)).pipe(process.stdout);
+  ponder.stderr?.pipe(logLines(secrets, false)).pipe(process.stderr);
   const disk = watchForFullDisk(Date.now);
   ponder.stdout?.on("data", disk.see);
   child = ponder;
@@ -169,26 +128,10 @@ function run(command: Command, config: Config, options: string[]): Promise<End> 
   });
 }
 
-function isCommand(text: string | undefined): text is Command {
-  return commands.some((command) => command === text);
-}
-
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // Errors of configuration and environment are one message; anything else is a bug, shown with its stack.
-  const isExpected =
-    error instanceof ConfigurationError || error instanceof PreflightError || isFaultOfSetup(error);
-  console.error(isExpected ? withSection((error as Error).message) : error);
-  process.exitCode = isExpected ? refused : 1;
-}
-
-function isFaultOfSetup(error: unknown): boolean {
-  return error instanceof Error && ["LabelSourceError", "PonderDiffersError"].includes(error.name);
-}
-
-/** The message, with the section that operators read on in. */
-function withSection(message: string): string {
-  if (message.includes("docs/operations.md")) return message;
-  return `${message}\n${seeOperations("When the start is refused")}`;
+  // What operators can correct is one message; anything else is a bug, shown with its stack.
+  console.error(isRefusal(error) ? withSection(error.message) : error);
+  process.exitCode = isRefusal(error) ? refused : 1;
 }

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseEnvironment } from "../src/config/environment.ts";
 import { createTables } from "../test/support/database.ts";
 import { questionsOf } from "./verify/questions.ts";
-import { compare, parseVerify, report } from "./verify.ts";
+import { compare, report } from "./verify.ts";
 
 const owner: Hex = `0x${"11".repeat(20)}`;
 const zero: Hex = `0x${"0".repeat(40)}`;
@@ -180,23 +180,5 @@ describe("the report", () => {
     expect((await asked({})).text).toMatch(
       /looked up 50 events of the RPC cache\.\n0 of 100 wrong: at most 2\.95 %/,
     );
-  });
-});
-
-describe("arguments", () => {
-  test("have defaults, and names as often as wanted", () => {
-    expect(parseVerify(["--name", "a.eth", "--name=b.eth", "--samples", "5", "--seed", "2"])).toEqual({
-      samples: 5,
-      seed: 2,
-      names: ["a.eth", "b.eth"],
-      block: undefined,
-    });
-    expect(parseVerify([])).toMatchObject({ samples: 200, names: [] });
-  });
-
-  test("are refused with all their faults", () => {
-    const faults = /^Unknown option --all\.\n--samples is "x"; expected a whole number from 0\.\n/;
-    expect(() => parseVerify(["--samples", "x", "--all"])).toThrow(faults);
-    expect(() => parseVerify(["--name"])).toThrow("--name needs a name.");
   });
 });

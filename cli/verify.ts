@@ -1,52 +1,67 @@
 // Compares the index with the chain: `npm run verify -- [--samples N] [--block N] [--name NAME] [--seed N]`.
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { decodeFunctionResult, encodeFunctionData, type Hex, toEventSelector, toHex } from "viem";
+import { createPublicClient, fallback, http, toEventSelector, toHex } from "viem";
 import { chainName } from "../src/config/chains.ts";
-import { type Config, ConfigurationError, readConfig } from "../src/config/environment.ts";
+import type { Config } from "../src/config/environment.ts";
 import { counted, escapeControls, seeOperations } from "../src/log/json-log.ts";
-import { headSql, parseHead } from "../src/ponder/checkpoints.ts";
-import { requestRpc } from "../src/ponder/rpc-request.ts";
-import { hasTable, isDatabaseAway, quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { mostWrong, parseNumbers } from "./cache.ts";
-import { holdEmbeddedDatabase, openDatabase, PreflightError } from "./preflight.ts";
+import type { Statement } from "../src/ponder/sql-client.ts";
+import { command, loadConfig, number, type Program, runProgram, texts } from "./command.ts";
+import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
+import { mostWrong, newSeed } from "./samples.ts";
 import { missingRows } from "./verify/events.ts";
 import { type Asked, events, type Heads, type Question, questionsOf, reads } from "./verify/questions.ts";
 
-const usage = `Usage: npm run verify -- [--samples <n>] [--name <name>]... [--block <n>] [--seed <n>]
+const options = {
+  ...{ samples: number("n"), name: texts("name"), block: number("n"), seed: number("n") },
+};
 
-Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the
+/** `npm run verify`. */
+export const verify: Program = {
+  name: "verify",
+  about: `Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the
 registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the
 public resolvers. It takes up to <n> random rows of each kind (200 unless --samples is given; 0 for the names alone), and all of
 the names given; and events of the RPC cache behind as many random blocks, whose rows have to be there. --block compares the rows that have not changed since that block of the only chain; the node needs its state.
-Five requests run at a time. Exit code 1 if a row differs, or if nothing could be compared.`;
+Five requests run at a time. Exit code 1 if a row differs, or if nothing could be compared.`,
+  commands: {
+    "": command({
+      options,
+      async run({ samples = 200, seed = newSeed(), name: names = [], block }) {
+        const config = loadConfig();
+        const asked = { samples, seed, names, block };
+        const { questions, heads, missing } = await withDatabase(config, (run) =>
+          readIndex(run, config, asked),
+        );
+        console.error(`Comparing ${questions.length} values (seed ${seed}).`);
+        const step = Math.max(1, Math.ceil(questions.length / 10));
+        const progress = (done: number) =>
+          done % step === 0 && console.error(`${done} of ${questions.length}`);
+        const found = await compare(questions, { config, heads, progress });
+        const { text, isSound } = await report(questions, { found, missing }, { config, heads });
+        if (!isSound) process.exitCode = 1;
+        return text;
+      },
+    }),
+  },
+};
 
 // --- From questions to answers ---
 
 /** A question whose answer differs, with the chain's value. */
 type Difference = Question & { theirs: string };
 
-class UnansweredError extends Error {}
-
-/** The result of a request to the first URL that answers; "reverted" if the call fails. Tries each URL three times. */
-async function request(
-  urls: readonly string[],
-  method: string,
-  params: readonly unknown[],
-): Promise<unknown> {
-  for (let attempt = 0; attempt < 3 * urls.length; attempt++) {
-    const url = urls[attempt % urls.length] ?? "";
-    const reply = await requestRpc(url, { method, params }).catch(() => undefined);
-    if (reply?.result !== undefined) return reply.result;
-    if (reply?.error?.code === 3 || /revert|invalid opcode/i.test(String(reply?.error?.message ?? "")))
-      return "reverted";
-    await wait(500 * 2 ** Math.floor(attempt / urls.length));
+class UnansweredError extends PreflightError {
+  constructor() {
+    super(`No node answers. ${seeOperations("While something is away")}`);
   }
-  throw new UnansweredError();
 }
+
+/** A client of a chain, which asks the next URL after three tries of one. */
+const clientOf = ({ chains }: Config, chainId: number) => {
+  const urls = chains.find(({ id }) => id === chainId)?.rpc.http ?? [];
+  const transports = urls.map((url) => http(url, { retryCount: 2, retryDelay: 500 }));
+  return createPublicClient({ transport: fallback(transports, { retryCount: 0 }) });
+};
 
 /** A value as text: addresses and bytes in lower case, several separated by commas. */
 function shown(value: unknown): string {
@@ -54,20 +69,23 @@ function shown(value: unknown): string {
   return typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : String(value);
 }
 
+type Client = ReturnType<typeof clientOf>;
+
 async function answerOf(
   { to, field, args, asOurs }: Question,
-  urls: readonly string[],
+  client: Client,
   head: { number: number; timestamp: number },
 ) {
-  const call = { abi: reads, functionName: field, args } as Parameters<typeof encodeFunctionData>[0];
-  const result = await request(urls, "eth_call", [
-    { to, data: encodeFunctionData(call) },
-    toHex(head.number),
-  ]);
-  const isEmpty = result === "reverted" || result === "0x";
-  const data = result as Hex;
-  const given = isEmpty ? "reverted" : shown(decodeFunctionResult({ abi: reads, functionName: field, data }));
-  return { isEmpty, theirs: asOurs === undefined ? given : asOurs(given, head.timestamp) };
+  const call = { abi: reads, address: to, functionName: field, args } as Parameters<
+    Client["readContract"]
+  >[0];
+  const given = await client
+    .readContract({ ...call, blockNumber: BigInt(head.number) })
+    .then(shown, ({ message }: Error) => {
+      if (/revert|returned no data|invalid opcode/i.test(message)) return "reverted";
+      throw new UnansweredError();
+    });
+  return { given, theirs: asOurs === undefined ? given : asOurs(given, head.timestamp) };
 }
 
 const atOnce = 5;
@@ -78,18 +96,18 @@ export async function compare(
   { config, heads, progress }: { config: Config; heads: Heads; progress: (done: number) => void },
 ) {
   const result = { compared: 0, unanswered: 0, reverted: 0, differences: [] as Difference[] };
-  const urlsOf = (chainId: number) => config.chains.find(({ id }) => id === chainId)?.rpc.http ?? [];
+  const clients = new Map(config.chains.map(({ id }) => [id, clientOf(config, id)]));
   const queue = questions.entries();
   const work = async () => {
     for (const [place, question] of queue) {
-      const head = heads.get(question.chainId);
+      const [head, client] = [heads.get(question.chainId), clients.get(question.chainId)];
       const answer =
-        head && (await answerOf(question, urlsOf(question.chainId), head).catch((error: Error) => error));
+        head && client && (await answerOf(question, client, head).catch((error: Error) => error));
       if (answer instanceof UnansweredError) result.unanswered += 1;
       else if (answer instanceof Error) throw answer;
       else if (answer !== undefined) {
-        const { theirs, isEmpty } = answer;
-        if (isEmpty) result.reverted += 1;
+        const { theirs, given } = answer;
+        if (given === "reverted") result.reverted += 1;
         if (theirs !== undefined) result.compared += 1;
         if (theirs !== undefined && theirs !== question.ours)
           result.differences.push({ ...question, theirs });
@@ -106,15 +124,13 @@ async function eventOf(
   { to, field, topics, chainId }: Difference,
   { config, heads }: { config: Config; heads: Heads },
 ) {
-  const urls = config.chains.find(({ id }) => id === chainId)?.rpc.http ?? [];
-  const range = { address: to, fromBlock: "0x0", toBlock: toHex(heads.get(chainId)?.number ?? 0) };
+  const range = { address: to, fromBlock: "0x0", toBlock: toHex(heads.get(chainId)?.number ?? 0) } as const;
   const selectors = events[field].map((event) => toEventSelector(`event ${event}`));
-  const logs = await request(urls, "eth_getLogs", [{ ...range, topics: [selectors, ...topics] }]).catch(
-    () => [],
-  );
-  const last = Array.isArray(logs)
-    ? (logs.at(-1) as { blockNumber: string; transactionHash: string } | undefined)
-    : undefined;
+  const params = [{ ...range, topics: [selectors, ...topics] }] as const;
+  const logs = await clientOf(config, chainId)
+    .request({ method: "eth_getLogs", params: params as never })
+    .catch(() => []);
+  const last = logs.at(-1);
   return last && `block ${Number(last.blockNumber)}, transaction ${last.transactionHash}`;
 }
 
@@ -170,82 +186,26 @@ export async function report(
   return { text: lines.map(escapeControls).join("\n"), isSound: isSound && compared > 0 };
 }
 
-// --- Command ---
-
-/** What the arguments ask for. Throws a PreflightError that lists every fault of them. */
-export function parseVerify(args: readonly string[]): Asked {
-  const names: string[] = [];
-  const others: string[] = [];
-  for (let place = 0; place < args.length; place++) {
-    const argument = args[place] ?? "";
-    if (argument === "--name") names.push(args[++place] ?? "");
-    else if (argument.startsWith("--name=")) names.push(argument.slice("--name=".length));
-    else others.push(argument);
-  }
-  if (names.some((name) => name === "" || name.startsWith("--")))
-    throw new PreflightError(`--name needs a name.\n\n${usage}`);
-  const number = parseNumbers(others, { allowed: ["samples", "block", "seed"], required: [], usage });
-  const seed = number("seed") ?? Date.now() % 1_000_000;
-  return { samples: number("samples") ?? 200, seed, names, block: number("block") };
-}
-
-async function main(args: string[]): Promise<string> {
-  if (args.includes("--help")) return usage;
-  const asked = parseVerify(args);
-  const envFile = join(process.cwd(), ".env.local");
-  if (existsSync(envFile)) process.loadEnvFile(envFile);
-  const config = readConfig();
-  if (config.databaseUrl === undefined && existsSync(config.pgliteDirectory))
-    holdEmbeddedDatabase(config.pgliteDirectory);
-  const database = await openDatabase(config);
-  if (database === undefined) throw new PreflightError(`There is no database in ${config.pgliteDirectory}.`);
-  const read = readIndex(database.run, config, asked).finally(() => database.close());
-  const { questions, heads, missing } = await read;
-  console.error(`Comparing ${questions.length} values (seed ${asked.seed}).`);
-  const step = Math.max(1, Math.ceil(questions.length / 10));
-  const progress = (done: number) => done % step === 0 && console.error(`${done} of ${questions.length}`);
-  const found = await compare(questions, { config, heads, progress });
-  const { text, isSound } = await report(questions, { found, missing }, { config, heads });
-  if (!isSound) process.exitCode = 1;
-  return text;
-}
-
 /** The questions about one moment of the index, and the block of each chain then. */
-export async function readIndex(run: Statement, config: Config, asked: Asked) {
-  const schema = quoted(config.databaseSchema);
+async function readIndex(run: Statement, config: Config, asked: Asked) {
   if (asked.block !== undefined && config.chains.length > 1)
     throw new PreflightError("--block is for an index of one chain.");
-  if (!(await hasTable(run, `${schema}.domain`)))
-    throw new PreflightError(`Schema ${schema} has no index of names.`);
-  await run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-  await run(`SET LOCAL search_path TO ${schema}`);
+  await beginSnapshot(run, config);
+  const indexed = await readHeads(run, config);
   const heads = new Map<number, { number: number; timestamp: number }>();
-  for (const { id, rpc } of config.chains) {
-    const [row] = (await run(`SELECT ${headSql(id)} AS head`)).rows;
-    const head = parseHead((row?.["head"] ?? null) as string | null);
-    const number = asked.block ?? head?.number;
-    if (number === undefined || head === undefined) continue;
-    const block = (await request(rpc.http, "eth_getBlockByNumber", [toHex(number), false])) as {
-      timestamp: Hex;
-    } | null;
-    if (block === null) throw new PreflightError(`The node of chain ${id} has no block ${number} yet.`);
-    heads.set(id, { number, timestamp: Number(block.timestamp) });
+  for (const { id } of config.chains) {
+    const number = asked.block ?? indexed.get(id)?.number;
+    if (number === undefined || !indexed.has(id)) continue;
+    const block = clientOf(config, id).getBlock({ blockNumber: BigInt(number) });
+    const { timestamp } = await block.catch(({ name }: Error) => {
+      if (name !== "BlockNotFoundError") throw new UnansweredError();
+      throw new PreflightError(`The node of chain ${id} has no block ${number} yet.`);
+    });
+    heads.set(id, { number, timestamp: Number(timestamp) });
   }
   const questions = await questionsOf(run, config, asked);
   const missing = await missingRows(run, { config, heads, asked });
-  await run("COMMIT");
   return { heads, questions, missing };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    console.log(await main(process.argv.slice(2)));
-  } catch (error) {
-    const isExpected = error instanceof ConfigurationError || error instanceof PreflightError;
-    const away = error instanceof UnansweredError ? "No node answers." : "The database does not respond.";
-    const isAway = error instanceof UnansweredError || isDatabaseAway(error);
-    const text = isAway ? `${away} ${seeOperations("While something is away")}` : error;
-    console.error(isExpected ? (error as Error).message : text);
-    process.exitCode = 1;
-  }
-}
+await runProgram(verify, import.meta.url);

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { stringify } from "csv-stringify";
 import { fileWriter, parquetWriteRows } from "hyparquet-writer";
-import type { Columns, FileRow } from "./rows.ts";
+import type { FileRow, Source } from "./rows.ts";
 
 /** Forms of files. */
 export const formats = ["parquet", "csv", "ndjson"] as const;
@@ -11,7 +11,7 @@ export type Format = (typeof formats)[number];
 
 /** A file to write: its rows, in the order of the columns, and what is said of it. */
 export type Content = {
-  columns: Columns;
+  columns: Source["columns"];
   rows: AsyncIterable<FileRow>;
   /** In the file's own metadata, where its form has any. */
   metadata: Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ async function writeParquet(path: string, { columns, rows, metadata }: Content):
   await parquetWriteRows({
     writer: fileWriter(path),
     rows,
-    columns: Object.entries(columns).map(([name, type]) => ({ name, type })),
+    columns: Object.entries(columns).map(([name, [type]]) => ({ name, type })),
     rowGroupSize: rowsAtOnce,
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
     createdBy: "nsindex",

@@ -15,170 +15,117 @@ import { listRow, registrationId, tokenId } from "../../src/api/names/rows.ts";
 export const subjects = ["names", "registrations", "events"] as const;
 export type Subject = (typeof subjects)[number];
 
-/** A value of a file's row; numbers of seconds are bigint. */
-type Value = string | number | bigint | boolean | null;
+/** A value of a file's row; numbers of seconds are bigint. Absent ones are null in the file. */
+type Value = string | number | bigint | boolean | null | undefined;
 export type FileRow = Readonly<Record<string, Value>>;
 
-type ColumnType = "STRING" | "INT32" | "INT64" | "BOOLEAN";
-
-/** The columns of a file, by their names, with their types in Parquet. */
-export type Columns = Readonly<Record<string, ColumnType>>;
-
-const nameColumns = {
-  namehash: "STRING",
-  name: "STRING",
-  display_name: "STRING",
-  label: "STRING",
-  labelhash: "STRING",
-  namespace: "STRING",
-  chain_id: "INT32",
-  network: "STRING",
-  status: "STRING",
-  in_grace: "BOOLEAN",
-  owner: "STRING",
-  manager: "STRING",
-  resolver: "STRING",
-  registered_at: "INT64",
-  created_at: "INT64",
-  expires_at: "INT64",
-  grace_ends_at: "INT64",
-  expires_at_reason: "STRING",
-  authority: "STRING",
-  wrapper_state: "STRING",
-  registration_id: "STRING",
-  token_id: "STRING",
-} as const satisfies Columns;
-
-const registrationColumns = {
-  registration_id: "STRING",
-  name: "STRING",
-  label: "STRING",
-  labelhash: "STRING",
-  namehash: "STRING",
-  namespace: "STRING",
-  chain_id: "INT32",
-  status: "STRING",
-  owner: "STRING",
-  registered_at: "INT64",
-  expires_at: "INT64",
-  grace_ends_at: "INT64",
-  token_id: "STRING",
-  cost: "STRING",
-} as const satisfies Columns;
-
-const eventColumns = {
-  id: "STRING",
-  type: "STRING",
-  kind: "STRING",
-  name: "STRING",
-  namehash: "STRING",
-  namespace: "STRING",
-  chain_id: "INT32",
-  registration_id: "STRING",
-  block_number: "INT32",
-  timestamp: "INT64",
-  transaction_hash: "STRING",
-  log_index: "INT32",
-  contract_address: "STRING",
-  data: "STRING",
-} as const satisfies Columns;
+/** A column of a file: its type in Parquet, and its value for what is read. */
+type Column<Found> = readonly ["STRING" | "INT32" | "INT64" | "BOOLEAN", (found: Found) => Value];
+type Columns<Found> = Readonly<Record<string, Column<Found>>>;
 
 // The largest number of seconds that 64 bits hold.
 const longest = 2n ** 63n - 1n;
 const seconds = (text: string | null | undefined) => {
-  if (text === null || text === undefined) return null;
-  const value = BigInt(text);
-  return value > longest ? longest : value;
+  const value = text === null || text === undefined ? null : BigInt(text);
+  return value !== null && value > longest ? longest : value;
 };
 
-type Stored = { row: StoredName; label?: string; cost?: string };
+type StoredLease = { row: StoredName; label?: string; cost?: string };
+const named = (stored: StoredLease, places: readonly Place[]) => ({
+  ...stored,
+  place: placeOfRow(places, stored.row),
+  shown: listRow(places, stored.row),
+});
 
-const stored = (from: string, cost: string, places: readonly Place[]) =>
-  `SELECT ${objectText(nameText, { label: "to_json(d.label_name)", cost })}::json AS found FROM ${from}${namesJoins(places)} WHERE d.name <> ''`;
+const ofLeases = {
+  namehash: ["STRING", ({ row }) => row.node],
+  name: ["STRING", ({ row }) => row.name],
+  display_name: ["STRING", ({ shown }) => shown.display_name],
+  label: ["STRING", ({ label }) => label],
+  labelhash: ["STRING", ({ row }) => row.labelhash],
+  namespace: ["STRING", ({ place }) => place.namespace],
+  chain_id: ["INT32", ({ place }) => place.chainId],
+  network: ["STRING", ({ place }) => place.network],
+  status: ["STRING", ({ row }) => row.status],
+  in_grace: ["BOOLEAN", ({ shown }) => shown.in_grace ?? false],
+  owner: ["STRING", ({ row }) => row.owner],
+  manager: ["STRING", ({ row }) => row.manager],
+  resolver: ["STRING", ({ row, place }) => resolverOf(row, place)?.address],
+  registered_at: ["INT64", ({ shown }) => seconds(shown.registered_at)],
+  created_at: ["INT64", ({ shown }) => seconds(shown.created_at)],
+  expires_at: ["INT64", ({ shown }) => seconds(shown.expires_at)],
+  grace_ends_at: ["INT64", ({ shown }) => seconds(shown.grace_ends_at)],
+  expires_at_reason: ["STRING", ({ shown }) => shown.expires_at_reason],
+  authority: ["STRING", ({ shown }) => shown.authority],
+  wrapper_state: ["STRING", ({ shown }) => (shown.ens_v1 ?? shown.wrapper)?.wrapper_state],
+  registration_id: ["STRING", ({ row, place }) => registrationId(row, place)],
+  token_id: ["STRING", ({ row }) => tokenId(row)],
+  cost: ["STRING", ({ cost }) => cost],
+} satisfies Columns<ReturnType<typeof named>>;
 
-function nameOf({ row, label }: Stored, places: readonly Place[]) {
-  const place = placeOfRow(places, row);
-  const shown = listRow(places, row);
-  return {
-    namehash: row.node,
-    name: row.name,
-    display_name: shown.display_name,
-    label: label ?? null,
-    labelhash: row.labelhash ?? null,
-    namespace: place.namespace,
-    chain_id: place.chainId,
-    network: place.network,
-    status: row.status,
-    in_grace: shown.in_grace ?? false,
-    owner: row.owner ?? null,
-    manager: row.manager ?? null,
-    resolver: resolverOf(row, place)?.address ?? null,
-    registered_at: seconds(shown.registered_at),
-    created_at: seconds(shown.created_at),
-    expires_at: seconds(shown.expires_at),
-    grace_ends_at: seconds(shown.grace_ends_at),
-    expires_at_reason: shown.expires_at_reason ?? null,
-    authority: shown.authority ?? null,
-    wrapper_state: (shown.ens_v1 ?? shown.wrapper)?.wrapper_state ?? null,
-    registration_id: registrationId(row, place) ?? null,
-    token_id: tokenId(row) ?? null,
-  } satisfies Record<keyof typeof nameColumns, Value>;
-}
+const { cost: _, ...ofNames } = ofLeases;
 
-function registrationOf(found: Stored, places: readonly Place[]) {
-  const { network: _, display_name: __, ...name } = nameOf(found, places);
-  const all: FileRow = { ...name, cost: found.cost ?? null };
-  return Object.fromEntries(Object.keys(registrationColumns).map((column) => [column, all[column] ?? null]));
-}
+const { registration_id, name, label, labelhash, namehash, namespace, chain_id, status, owner } = ofLeases;
+const { registered_at, expires_at, grace_ends_at, token_id, cost } = ofLeases;
+const ofRegistrations = {
+  ...{ registration_id, name, label, labelhash, namehash, namespace, chain_id, status, owner },
+  ...{ registered_at, expires_at, grace_ends_at, token_id, cost },
+};
 
-function eventOf(entry: StoredEntry, places: readonly Place[]) {
-  const shown = entryOf(entry, places, { hasData: true, hasKind: true });
-  return {
-    id: shown.id,
-    type: shown.type,
-    kind: entry.type,
-    name: shown.name ?? null,
-    namehash: shown.namehash,
-    namespace: shown.namespace,
-    chain_id: shown.chain_id,
-    registration_id: shown.registration_id,
-    block_number: shown.block_number,
-    timestamp: seconds(shown.timestamp),
-    transaction_hash: shown.transaction_hash,
-    log_index: shown.log_index,
-    contract_address: shown.contract_address ?? null,
-    data: JSON.stringify(shown.data),
-  } satisfies Record<keyof typeof eventColumns, Value>;
-}
+const event = (entry: StoredEntry, places: readonly Place[]) => ({
+  entry,
+  shown: entryOf(entry, places, { hasData: true, hasKind: true }),
+});
+
+const ofEvents: Columns<ReturnType<typeof event>> = {
+  id: ["STRING", ({ shown }) => shown.id],
+  type: ["STRING", ({ shown }) => shown.type],
+  kind: ["STRING", ({ entry }) => entry.type],
+  name: ["STRING", ({ shown }) => shown.name],
+  namehash: ["STRING", ({ shown }) => shown.namehash],
+  namespace: ["STRING", ({ shown }) => shown.namespace],
+  chain_id: ["INT32", ({ shown }) => shown.chain_id],
+  registration_id: ["STRING", ({ shown }) => shown.registration_id],
+  block_number: ["INT32", ({ shown }) => shown.block_number],
+  timestamp: ["INT64", ({ shown }) => seconds(shown.timestamp)],
+  transaction_hash: ["STRING", ({ shown }) => shown.transaction_hash],
+  log_index: ["INT32", ({ shown }) => shown.log_index],
+  contract_address: ["STRING", ({ shown }) => shown.contract_address],
+  data: ["STRING", ({ shown }) => JSON.stringify(shown.data)],
+};
 
 /** How a subject is read: its columns, its statements, one after the other, and the file's row of each of theirs. `$1`: times of the places. */
 export type Source = {
-  columns: Columns;
+  columns: Columns<never>;
   statements: readonly string[];
-  rowOf: (found: never, places: readonly Place[]) => FileRow;
+  rowOf(found: unknown): FileRow;
 };
 
 /** How a subject is read at these places. */
 export function sourceOf(what: Subject, places: readonly Place[]): Source {
-  if (what === "names")
-    return {
-      columns: nameColumns,
-      statements: [`${stored(allNames(places), "NULL", places)} ORDER BY d.id`],
-      rowOf: nameOf,
-    };
+  const source = <Stored, Found>(
+    columns: Columns<Found>,
+    read: (stored: Stored, places: readonly Place[]) => Found,
+    statements: readonly string[],
+  ): Source => ({
+    columns,
+    statements,
+    rowOf(stored) {
+      const found = read(stored as Stored, places);
+      return Object.fromEntries(Object.entries(columns).map(([name, [, of]]) => [name, of(found) ?? null]));
+    },
+  });
+  const stored = (from: string, cost: string, order: string) => [
+    `SELECT ${objectText(nameText, { label: "to_json(d.label_name)", cost })}::json AS found FROM ${from}${namesJoins(places)} WHERE d.name <> '' ORDER BY ${order}`,
+  ];
+  if (what === "names") return source(ofNames, named, stored(allNames(places), "NULL", "d.id"));
+  const leases = `registration o JOIN ${partsOfNames(places)[0]} ON d.id = o.domain_id`;
   if (what === "registrations")
-    return {
-      columns: registrationColumns,
-      statements: [
-        `${stored(`registration o JOIN ${partsOfNames(places)[0]} ON d.id = o.domain_id`, "to_json(o.cost::text)", places)} ORDER BY o.expiry_date, o.id`,
-      ],
-      rowOf: registrationOf,
-    };
-  return {
-    columns: eventColumns,
-    statements: eventKinds
-      .filter((kind) => kind !== "Release")
-      .flatMap((kind) => entriesOfKindSql(kind, places)),
-    rowOf: eventOf,
-  };
+    return source(ofRegistrations, named, stored(leases, "to_json(o.cost::text)", "o.expiry_date, o.id"));
+  const kinds = eventKinds.filter((kind) => kind !== "Release");
+  return source(
+    ofEvents,
+    event,
+    kinds.flatMap((kind) => entriesOfKindSql(kind, places)),
+  );
 }

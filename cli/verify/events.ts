@@ -1,78 +1,70 @@
-import { concat, type Hex, keccak256, toEventSelector } from "viem";
+import { concat, type Hex, keccak256, toEventSelector, zeroHash } from "viem";
 import { chainName } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
+import type { Role } from "../../src/deployments/deployment.ts";
 import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
 import { multichainNaming, subgraphNaming } from "../../src/indexing/naming.ts";
 import { hasTable, type Statement } from "../../src/ponder/sql-client.ts";
-import { randomOf } from "../cache.ts";
+import { randomOf } from "../samples.ts";
 import type { Asked, Heads } from "./questions.ts";
 
 // Rows that are missing cannot be sampled: the events of the RPC cache say which there have to be.
 
 type Topics = readonly (Hex | null)[];
 
-/** A kind of event of which each leaves a row of history, and a row of what it is about. */
-type Kind = {
-  chainId: number;
-  emitter: Hex;
-  startBlock: number;
-  event: string;
-  history: "domain_event" | "registration_event" | "resolver_event";
-  row: "domain" | "registration" | "resolver";
-  /** The node, by the topics behind the event's; undefined for events that leave no rows. */
-  nodeOf: (topics: Topics) => Hex | undefined;
-};
-
-const firstTopic = ([node]: Topics) => node ?? undefined;
 const under = (parent: Hex | null | undefined, labelhash: Hex | null | undefined) =>
   parent && labelhash ? keccak256(concat([parent, labelhash])) : undefined;
-const roles = ["registry", "baseRegistrar", "nameWrapper", "staticResolver"] as const;
+const firstTopic = ([node]: Topics) => node ?? undefined;
+
+/**
+ * Events of which each leaves a row of what it is about, and one of its history; and the node, by the topics behind the event's and the
+ * name whose subnames the contract issues. Undefined for events that leave no rows.
+ */
+type EventKind = {
+  event: string;
+  row: "domain" | "registration" | "resolver";
+  nodeOf: (topics: Topics, managed: Hex) => Hex | undefined;
+};
+
+const newOwner = "NewOwner(bytes32,bytes32,address)";
+const registered = "NameRegistered(uint256,address,uint256)";
+const kinds = {
+  registry: [
+    { event: newOwner, row: "domain", nodeOf: ([parent, label]) => under(parent, label) },
+    { event: "Transfer(bytes32,address)", row: "domain", nodeOf: firstTopic },
+  ],
+  baseRegistrar: [
+    { event: registered, row: "registration", nodeOf: ([label], managed) => under(managed, label) },
+    {
+      ...{ event: "Transfer(address,address,uint256)", row: "registration" },
+      // A first mint comes before the registration.
+      nodeOf: ([from, , label], managed) => (Number(from) === 0 ? undefined : under(managed, label)),
+    },
+  ],
+  nameWrapper: [
+    { event: "NameWrapped(bytes32,bytes,address,uint32,uint64)", row: "domain", nodeOf: firstTopic },
+  ],
+  staticResolver: [{ event: "AddrChanged(bytes32,address)", row: "resolver", nodeOf: firstTopic }],
+} as const satisfies { [R in Role]?: readonly EventKind[] };
+const roles = Object.keys(kinds) as (keyof typeof kinds)[];
+
+/** Events of one kind of a contract. */
+type Kind = EventKind & { chainId: number; emitter: Hex; startBlock: number; managed: Hex };
 
 /** The kinds of the contracts that the index follows; not of the old registry, whose later events it ignores. */
 function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] {
   return deployedContracts(datasources, roles).flatMap((deployed): Kind[] => {
-    const { group, datasourceId, name, contract, chainId, address } = deployed;
+    const { group, datasourceId, name, contract, chainId, address: emitter } = deployed;
     const isFollowed = !("plugin" in group) || plugins.some((plugin) => plugin === group.plugin);
-    if (address === undefined || !isFollowed || !chains.some(({ id }) => id === chainId)) return [];
-    const startBlock = datasources[datasourceId]?.contracts[name]?.startBlock ?? 0;
-    const source = { chainId, emitter: address, startBlock };
     const { role } = contract;
-    if (role === "registry") {
-      const kind = { ...source, history: "domain_event", row: "domain" } as const;
-      if (contract.generation === "old") return [];
-      return [
-        {
-          ...kind,
-          event: "NewOwner(bytes32,bytes32,address)",
-          nodeOf: ([parent, label]) => under(parent, label),
-        },
-        { ...kind, event: "Transfer(bytes32,address)", nodeOf: firstTopic },
-      ];
-    }
-    if (role === "baseRegistrar") {
-      const kind = { ...source, history: "registration_event", row: "registration" } as const;
-      const { node } = managedNameOf(datasources, datasourceId);
-      return [
-        {
-          ...kind,
-          event: "NameRegistered(uint256,address,uint256)",
-          nodeOf: ([label]) => under(node, label),
-        },
-        {
-          ...kind,
-          event: "Transfer(address,address,uint256)",
-          // A first mint comes before the registration.
-          nodeOf: ([from, , label]) => (Number(from) === 0 ? undefined : under(node, label)),
-        },
-      ];
-    }
-    if (chainId !== rootChainId) return [];
-    if (role === "nameWrapper") {
-      const event = "NameWrapped(bytes32,bytes,address,uint32,uint64)";
-      return [{ ...source, event, history: "domain_event", row: "domain", nodeOf: firstTopic }];
-    }
-    const event = "AddrChanged(bytes32,address)";
-    return [{ ...source, event, history: "resolver_event", row: "resolver", nodeOf: firstTopic }];
+    const isRead =
+      role === "registry"
+        ? contract.generation !== "old"
+        : role === "baseRegistrar" || chainId === rootChainId;
+    if (!emitter || !isFollowed || !isRead || !chains.some(({ id }) => id === chainId)) return [];
+    const startBlock = datasources[datasourceId]?.contracts[name]?.startBlock ?? 0;
+    const managed = role === "baseRegistrar" ? managedNameOf(datasources, datasourceId).node : zeroHash;
+    return kinds[role].map((kind) => ({ ...kind, chainId, emitter, startBlock, managed }));
   });
 }
 
@@ -124,31 +116,31 @@ async function logsBehind(run: Statement, chainId: number, points: readonly numb
 
 type Found = { block: number; index: number; node: Hex };
 
-function eventsIn(logs: readonly CachedLog[], { emitter, event, nodeOf }: Kind): Found[] {
+function eventsIn(logs: readonly CachedLog[], { emitter, event, nodeOf, managed }: Kind): Found[] {
   const selector = toEventSelector(`event ${event}`);
   return logs.flatMap(({ block, index, address, topics: [topic, ...topics] }) => {
-    const node = address === emitter && topic === selector ? nodeOf(topics) : undefined;
+    const node = address === emitter && topic === selector ? nodeOf(topics, managed) : undefined;
     return node === undefined ? [] : [{ block, index, node }];
   });
 }
 
 async function lackingOf(
   run: Statement,
-  { chainId, emitter, event, history, row }: Kind,
+  { chainId, emitter, event, row }: Kind,
   { events, config }: { events: readonly Found[]; config: Config },
 ): Promise<string[]> {
   const naming = config.isSubgraphCompatible ? subgraphNaming : multichainNaming;
   const idOf = ({ block, index }: Found) => naming.eventId(chainId, block, index);
-  const idsIn = async (statement: string, values: unknown[]) =>
-    new Set((await run(statement, values)).rows.map(({ id }) => id));
-  const stored = await idsIn(`SELECT id FROM ${history} WHERE id = ANY($1::text[])`, [events.map(idOf)]);
+  const idsIn = async (table: string, column: string, ids: readonly string[]) => {
+    const ofResolver = table === "resolver" ? ` AND address = '${emitter}'` : "";
+    const statement = `SELECT ${column} AS id FROM ${table} WHERE ${column} = ANY($1::text[])${ofResolver}`;
+    return new Set((await run(statement, [ids])).rows.map(({ id }) => id));
+  };
+  const history = `${row}_event`;
+  const stored = await idsIn(history, "id", events.map(idOf));
   const column = row === "domain" ? "id" : "domain_id";
-  const more = row === "resolver" ? " AND address = $2" : "";
   const nodes = events.map(({ node }) => node);
-  const known = await idsIn(`SELECT ${column} AS id FROM ${row} WHERE ${column} = ANY($1::text[])${more}`, [
-    nodes,
-    ...(row === "resolver" ? [emitter] : []),
-  ]);
+  const known = await idsIn(row, column, nodes);
   const name = event.split("(")[0];
   return events.flatMap((one) =>
     [...(stored.has(idOf(one)) ? [] : [history]), ...(known.has(one.node) ? [] : [row])].map(

@@ -1,9 +1,10 @@
 import { type Hex, namehash, parseAbi, toHex } from "viem";
+import { wrapperExpiry } from "../../src/api/database/v2-walk.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
 import { isParentCannotControlBurned } from "../../src/ens/registrations.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
-import { randomOf } from "../cache.ts";
+import { randomOf } from "../samples.ts";
 
 // Which values of the index a contract can confirm, and by which call. Rules of contracts that hide values are here.
 
@@ -62,83 +63,93 @@ export type Asked = { samples: number; seed: number; names: readonly string[]; b
 
 // --- From rows to questions ---
 
+/** A kind of row: its table, the column with its node, what is read besides the table's columns, and what is asked about it. */
+type Kind = {
+  table: string;
+  column: string;
+  more: string;
+  where?: string;
+  about(row: Row, config: Config): Question[];
+};
+
+const text = (value: unknown) => (value === null || value === undefined ? "" : String(value));
+const hexOf = (value: unknown) => (value === null || value === undefined ? zero : String(value)) as Hex;
+
+const ofDomain = (columns: string) => `(SELECT ${columns} FROM domain d WHERE d.id = t.domain_id)`;
+
+/** The kinds of rows of an index. */
+function kindsOf(config: Config): Kind[] {
+  const chainOf = config.isSubgraphCompatible ? `${config.rootChainId}` : `split_part(e.id, '-', 1)::int`;
+  const named = {
+    column: "domain_id",
+    more: `${ofDomain("array[d.labelhash, d.parent_id, d.name]")} AS names`,
+  };
+  const resolvers = [...resolversOf(config).keys()].map((key) => `'${key.split(":")[1]}'`);
+  return [
+    {
+      ...{ table: "domain", column: "id", about: ofRegistry },
+      // The event that set the owner last says which chain's registry has the node.
+      more: `(SELECT array_agg(DISTINCT ${chainOf}) FROM domain_event e WHERE e.domain_id = t.id AND e.type IN ('NewOwner', 'Transfer')) AS chains`,
+    },
+    { ...named, table: "registration", about: ofRegistrar },
+    {
+      ...{ ...named, table: "wrapped_domain", about: ofWrapper },
+      more: `${named.more}, ${wrapperExpiry("t")} AS expiry`,
+    },
+    {
+      ...{ table: "resolver", column: "domain_id", about: ofResolver },
+      where: resolvers.length === 0 ? "false" : `address IN (${resolvers})`,
+      more: `(SELECT array_agg(jsonb_build_array(k, (SELECT e.value FROM resolver_event e WHERE e.resolver_id = t.id
+        AND e.type = 'TextChanged' AND e.key = k ORDER BY e.block_number DESC, length(e.id) DESC, e.id DESC LIMIT 1)))
+        FROM unnest(t.texts) k) AS values, ${ofDomain("d.name")} AS name`,
+    },
+  ];
+}
+
 // Ids and nodes are hashes: the next one behind a random point is as good as random. All rows where there are few.
 async function rowsOf(
   run: Statement,
-  { table, column, where, more = "" }: { table: string; column: string; where: string; more?: string },
-  { samples, nodes, random }: { samples: number; nodes: readonly string[]; random: () => number },
+  { table, column, more, where = "true" }: Kind,
+  { samples, names, block, random }: Asked & { random: () => number },
 ): Promise<Row[]> {
-  const given = await run(
-    `SELECT t.* ${more} FROM ${table} t WHERE ${where} AND ${column} = ANY($1::text[])`,
-    [nodes],
-  );
-  const few = `SELECT t.* ${more} FROM ${table} t WHERE ${where} LIMIT $1`;
-  const { rows } = await run(few, [samples + 1]);
+  const since = block === undefined ? "" : ` AND change_block <= ${block}`;
+  const select = `SELECT t.*, ${more} FROM ${table} t WHERE ${where}${since}`;
+  const given = await run(`${select} AND ${column} = ANY($1::text[])`, [names.map((name) => namehash(name))]);
+  const { rows } = await run(`${select} LIMIT $1`, [samples + 1]);
   if (rows.length <= samples) return [...given.rows, ...rows];
   const points = Array.from({ length: samples }, () => toHex(Math.floor(random() * 2 ** 48), { size: 6 }));
   const sampled = await run(
     `SELECT picked.* FROM unnest($1::text[]) point CROSS JOIN LATERAL
-      (SELECT t.* ${more} FROM ${table} t WHERE ${where} AND ${column} COLLATE "C" >= point ORDER BY ${column} LIMIT 1) picked`,
+      (${select} AND ${column} COLLATE "C" >= point ORDER BY ${column} LIMIT 1) picked`,
     [points],
   );
   return [...given.rows, ...sampled.rows];
 }
 
-const text = (value: unknown) => (value === null || value === undefined ? "" : String(value));
-const hexOf = (value: unknown) => (value === null || value === undefined ? zero : String(value)) as Hex;
-
-/** The questions about sampled and given rows. `run` reads one moment of the index. */
+/** The questions about sampled and given rows, each once. `run` reads one moment of the index. */
 export async function questionsOf(run: Statement, config: Config, asked: Asked): Promise<Question[]> {
-  const nodes = asked.names.map((name) => namehash(name));
-  const samples = { samples: asked.samples, nodes, random: randomOf(asked.seed) };
-  const where = asked.block === undefined ? "true" : `change_block <= ${asked.block}`;
-  const chainOf = config.isSubgraphCompatible ? `${config.rootChainId}` : `split_part(e.id, '-', 1)::int`;
-  // The event that set the owner last says which chain's registry has the node.
-  const owner = `, (SELECT array_agg(DISTINCT ${chainOf}) FROM domain_event e WHERE e.domain_id = t.id AND e.type IN ('NewOwner', 'Transfer')) AS chains`;
-  const domains = await rowsOf(run, { table: "domain", column: "id", where, more: owner }, samples);
-  const joined = {
-    column: "domain_id",
-    where,
-    more: ", (SELECT array[d.labelhash, d.parent_id, d.name] FROM domain d WHERE d.id = t.domain_id) AS names",
-  };
-  const registrations = await rowsOf(run, { table: "registration", ...joined }, samples);
-  const wrapped = await rowsOf(run, { table: "wrapped_domain", ...joined, where }, samples);
-  const known = resolversOf(config);
-  const list = [...known.keys()].map((key) => `'${key.split(":")[1]}'`);
-  const latest = `, (SELECT array_agg(jsonb_build_array(k, (SELECT e.value FROM resolver_event e WHERE e.resolver_id = t.id
-    AND e.type = 'TextChanged' AND e.key = k ORDER BY e.block_number DESC, length(e.id) DESC, e.id DESC LIMIT 1)))
-    FROM unnest(t.texts) k) AS values, (SELECT d.name FROM domain d WHERE d.id = t.domain_id) AS name`;
-  const resolvers =
-    list.length === 0
-      ? []
-      : await rowsOf(
-          run,
-          {
-            table: "resolver",
-            column: "domain_id",
-            where: `${where} AND address IN (${list})`,
-            more: latest,
-          },
-          samples,
-        );
-  const found = new Set(domains.map(({ id }) => id));
-  const missing = asked.names.flatMap((name, place) =>
-    found.has(nodes[place]) ? [] : [{ id: nodes[place], name, is_migrated: true }],
-  );
-  return uniqueOf([
-    ...[...domains, ...missing].flatMap((row) => ofRegistry(config, row)),
-    ...registrations.flatMap((row) => ofRegistrar(config, row)),
-    ...wrapped.flatMap((row) => ofWrapper(config, row)),
-    ...resolvers.flatMap((row) => ofResolver(config, known, row)),
-  ]);
-}
-
-function uniqueOf(questions: readonly Question[]): Question[] {
+  const random = randomOf(asked.seed);
+  const questions: Question[] = [];
+  for (const kind of kindsOf(config)) {
+    const rows = await rowsOf(run, kind, { ...asked, random });
+    const found = new Set(rows.map(({ id }) => id));
+    const absent = asked.names.map((name) => ({ id: namehash(name), name, is_migrated: true }));
+    if (kind.table === "domain") rows.push(...absent.filter(({ id }) => !found.has(id)));
+    questions.push(...rows.flatMap((row) => kind.about(row, config)));
+  }
   const key = ({ chainId, to, field, args }: Question) => `${chainId} ${to} ${field} ${args.join(" ")}`;
   return [...new Map(questions.map((one) => [key(one), one])).values()];
 }
 
-function ofRegistry(config: Config, { id, name, chains, is_migrated: isMigrated, ...row }: Row): Question[] {
+type About = Omit<Question, "field" | "ours">;
+
+/** A question for each value that the index has. */
+const asked = (about: About, values: { [F in Field]?: string | undefined }): Question[] =>
+  Object.entries(values).flatMap(([field, ours]) =>
+    ours === undefined ? [] : [{ ...about, field: field as Field, ours }],
+  );
+
+function ofRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, config: Config): Question[] {
   const [chainId = config.rootChainId, ...others] = (chains as number[] | null) ?? [];
   const registries = deployedContracts(config.datasources, ["registry"]).filter(
     (one) => one.chainId === chainId,
@@ -147,66 +158,43 @@ function ofRegistry(config: Config, { id, name, chains, is_migrated: isMigrated,
   const registry = registries.find(({ contract }) => contract.generation === wanted) ?? registries.at(-1);
   // Several chains name such a node, and the index keeps the last that spoke.
   if (registry?.address === undefined || others.length > 0) return [];
-  const about = {
-    chainId,
-    to: registry.address,
-    args: [id],
-    row: `domain ${text(name) || text(id)}`,
-    topics: [id as Hex],
-  };
+  const { address: to } = registry;
   // The registry shows itself as nobody: so it stores that a name has no owner.
   const owner = hexOf(row["owner_id"]);
-  const links = chainId === config.rootChainId;
-  const resolver = (text(row["resolver_id"]).match(/0x[0-9a-f]{40}/)?.[0] ?? zero) as Hex;
-  return [
-    // The registry's constructor names the root's first owner without an event.
-    ...(BigInt(text(id)) === 0n && chains === null
-      ? []
-      : [{ ...about, field: "owner" as const, ours: owner === registry.address ? zero : owner }]),
-    ...(links ? [{ ...about, field: "resolver" as const, ours: resolver }] : []),
-    { ...about, field: "ttl", ours: text(row["ttl"] ?? 0) },
-  ];
+  // The registry's constructor names the root's first owner without an event.
+  const isFirstOwner = BigInt(text(id)) === 0n && chains === null;
+  const about = { chainId, to, args: [id], row: `domain ${text(name) || text(id)}`, topics: [id as Hex] };
+  return asked(about, {
+    owner: isFirstOwner ? undefined : owner === to ? zero : owner,
+    resolver:
+      chainId === config.rootChainId
+        ? (text(row["resolver_id"]).match(/0x[0-9a-f]{40}/)?.[0] ?? zero)
+        : undefined,
+    ttl: text(row["ttl"] ?? 0),
+  });
 }
 
-function ofRegistrar(
-  config: Config,
-  { names, expiry_date: expiry, registrant_id: registrant }: Row,
-): Question[] {
-  const [labelhash, parent, name] = (names as (string | null)[] | null) ?? [];
+function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row, config: Config): Question[] {
+  const [label, parent, name] = (names as (Hex | null)[] | null) ?? [];
   const registrar = deployedContracts(config.datasources, ["baseRegistrar"]).find(
     ({ datasourceId }) => managedNameOf(config.datasources, datasourceId).node === parent,
   );
-  if (!labelhash || registrar?.address === undefined) return [];
-  const about = {
-    chainId: registrar.chainId,
-    to: registrar.address,
-    args: [BigInt(labelhash)],
-    row: `registration ${name ?? labelhash}`,
-  };
+  if (!label || registrar?.address === undefined) return [];
+  const { chainId, address: to } = registrar;
+  const about = { chainId, to, args: [BigInt(label)], row: `registration ${name ?? label}` };
   // The registrar names no owner of a lapsed name.
-  const living = (theirs: string, now: number) =>
+  const asOurs = (theirs: string, now: number) =>
     theirs === "reverted" && Number(expiry) <= now ? undefined : theirs;
   return [
-    { ...about, field: "nameExpires", ours: text(expiry), topics: [labelhash as Hex] },
-    {
-      ...about,
-      field: "ownerOf",
-      ours: hexOf(registrant),
-      topics: [null, null, labelhash as Hex],
-      asOurs: living,
-    },
+    ...asked({ ...about, topics: [label] }, { nameExpires: text(expiry) }),
+    ...asked({ ...about, topics: [null, null, label], asOurs }, { ownerOf: hexOf(holder) }),
   ];
 }
 
-function ofWrapper(
-  config: Config,
-  { id, names, owner_id: owner, fuses: signed, expiry_date: told, renewed_expiry_date: renewed }: Row,
-): Question[] {
-  const expiry = Number(renewed ?? 0) > Number(told) ? renewed : told;
+function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, config: Config): Question[] {
   const [, , name] = (names as (string | null)[] | null) ?? [];
   const fuses = Number(signed) >>> 0;
   const [root, ...others] = deployedContracts(config.datasources, ["nameWrapper"]);
-  if (root?.address === undefined) return [];
   // The rows of all wrappers are in one table: names that another one may hold are left out.
   const mayBeElsewhere = others.some(
     ({ group, datasourceId }) =>
@@ -214,28 +202,14 @@ function ofWrapper(
       config.plugins.some((plugin) => plugin === group.plugin) &&
       text(name).endsWith(`.${managedNameOf(config.datasources, datasourceId).name}`),
   );
-  if (mayBeElsewhere) return [];
-  // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control.
-  const asOurs = (theirs: string, now: number) => {
-    if (Number(expiry) >= now) return theirs;
-    const [theirOwner, , theirExpiry] = theirs.split(", ");
-    return theirOwner === (isParentCannotControlBurned(fuses) ? zero : owner) && theirExpiry === text(expiry)
-      ? ours
-      : theirs;
-  };
+  if (root?.address === undefined || mayBeElsewhere) return [];
   const ours = `${text(owner)}, ${fuses}, ${text(expiry)}`;
-  return [
-    {
-      chainId: root.chainId,
-      to: root.address,
-      field: "getData",
-      args: [BigInt(text(id))],
-      row: `wrapped ${name ?? text(id)}`,
-      ours,
-      topics: [id as Hex],
-      asOurs,
-    },
-  ];
+  // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control.
+  const lapsed = `${isParentCannotControlBurned(fuses) ? zero : owner}, 0, ${text(expiry)}`;
+  const asOurs = (theirs: string, now: number) => (Number(expiry) < now && theirs === lapsed ? ours : theirs);
+  const { chainId, address: to } = root;
+  const about = { chainId, to, args: [BigInt(text(id))], row: `wrapped ${name ?? text(id)}` };
+  return asked({ ...about, topics: [id as Hex], asOurs }, { getData: ours });
 }
 
 /** Public resolvers, which store what they answer, by chain and address; those that know the default address by `true`. */
@@ -248,35 +222,20 @@ function resolversOf({ datasources }: Config): Map<string, boolean> {
   );
 }
 
-function ofResolver(config: Config, known: ReadonlyMap<string, boolean>, row: Row): Question[] {
+function ofResolver(row: Row, config: Config): Question[] {
   const chainId = config.isSubgraphCompatible ? config.rootChainId : Number(text(row["id"]).split("-")[0]);
-  const hasDefault = known.get(`${chainId}:${row["address"]}`);
+  const to = row["address"] as Hex;
+  const hasDefault = resolversOf(config).get(`${chainId}:${to}`);
   if (hasDefault === undefined) return [];
   const node = row["domain_id"] as Hex;
-  const about = {
-    chainId,
-    to: row["address"] as Hex,
-    row: `resolver ${text(row["name"]) || node}`,
-    topics: [node],
-  };
+  const about = { chainId, to, args: [node], row: `resolver ${text(row["name"]) || node}`, topics: [node] };
   // Older resolvers lack some functions.
-  const unlessUnset = (theirs: string) =>
-    theirs === "reverted" && !row["content_hash"] ? undefined : theirs;
+  const asOurs = (theirs: string) => (theirs === "reverted" && !row["content_hash"] ? undefined : theirs);
   const values = (row["values"] as [string, string | null][] | null) ?? [];
   return [
-    ...(hasDefault && row["addr_id"] === null
-      ? []
-      : [{ ...about, field: "addr" as const, args: [node], ours: hexOf(row["addr_id"]) }]),
-    {
-      ...about,
-      field: "contenthash",
-      args: [node],
-      ours: text(row["content_hash"] ?? "0x"),
-      asOurs: unlessUnset,
-    },
+    ...asked(about, { addr: hasDefault && row["addr_id"] === null ? undefined : hexOf(row["addr_id"]) }),
+    ...asked({ ...about, asOurs }, { contenthash: text(row["content_hash"] ?? "0x") }),
     // Without a value in its event the text is on the chain only.
-    ...values.flatMap(([key, ours]) =>
-      ours === null ? [] : [{ ...about, field: "text" as const, args: [node, key], ours }],
-    ),
+    ...values.flatMap(([key, ours]) => asked({ ...about, args: [node, key] }, { text: ours ?? undefined })),
   ];
 }

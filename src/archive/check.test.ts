@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { randomOf } from "../../cli/cache.ts";
+import { randomOf } from "../../cli/samples.ts";
 import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/archive/recorded.ts";
 import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";

@@ -48,3 +48,15 @@ export function escapeControls(text: string): string {
 /** A number of things in English: "1 label", "2,000 labels". */
 export const counted = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+
+/** A number of seconds for people: "12 s", "10 min", "2 h", "330 days". */
+export function spanOf(seconds: number): string {
+  const [unit, length] = spans.find(([, length]) => seconds >= 2 * length) ?? ["s", 1];
+  return `${Math.round(Math.max(0, seconds) / length).toLocaleString("en-US")} ${unit}`;
+}
+
+const spans = [
+  ["days", 86_400],
+  ["h", 3_600],
+  ["min", 60],
+] as const;

@@ -64,7 +64,7 @@ test("a second indexer says at once that it waits and for whom, and takes over w
     const said = second.lastLines().find((text) => text.includes("Another indexer holds schema"));
     return said === undefined ? { state: second.lastLines(3).join("\n") } : { done: said };
   });
-  expect(line).toContain('schema "public", connected from 127.0.0.1; it was active');
+  expect(line).toContain('schema "public", connected from 127.0.0.1. Waiting until it stops');
   await expectCleanEnd("SIGINT");
   await waitUntilReady(second.url);
   await second.stop();

@@ -1,6 +1,6 @@
 import { namehash, numberToHex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openDatabase } from "../../cli/preflight.ts";
+import { openDatabase } from "../../cli/database.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { deployEns, type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { startWorld, type World } from "../support/world.ts";

@@ -1,4 +1,4 @@
-import { openDatabase } from "../../cli/preflight.ts";
+import { openDatabase } from "../../cli/database.ts";
 
 /** Lets the lock of a killed indexer on its schema expire at once instead of after 25 seconds. */
 export async function expireLock(

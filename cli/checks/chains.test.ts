@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { saveUnverified } from "../src/operations/cache.ts";
+import type { Config } from "../../src/config/environment.ts";
+import { saveUnverified } from "../../src/operations/cache.ts";
 import {
   addBlocks,
   addIndex,
@@ -11,8 +12,9 @@ import {
   hashOn,
   openPonderCache,
   serveHashes,
-} from "../test/support/ponder/cache.ts";
-import { requireSameChains } from "./chain-check.ts";
+} from "../../test/support/ponder/cache.ts";
+import { passed } from "../checks.ts";
+import { examineBlocks } from "./chains.ts";
 
 let directory: string;
 let messages: string[];
@@ -38,16 +40,14 @@ async function startNode(chain: ForkedChain): Promise<string> {
   return node.url;
 }
 
-const check = (http: string[], { namespace = "mainnet", wait = async () => {} }: Partial<Options> = {}) =>
-  requireSameChains(
-    {
-      namespace,
-      chains: [{ id: 1, name: "mainnet", rpc: { http } }],
-      pgliteDirectory: directory,
-      databaseSchema: "public",
-    },
-    { log: (message) => void messages.push(message), wait, now: () => 1_700_000_000_000 },
-  );
+const check = (http: string[], { namespace = "mainnet", wait = async () => {} }: Partial<Options> = {}) => {
+  const chains = [{ id: 1, name: "mainnet", rpc: { http } }];
+  const config = { namespace, chains, pgliteDirectory: directory, databaseSchema: "public" };
+  return passed({ subject: "blocks", run: examineBlocks }, config as unknown as Config, {
+    log: (message) => void messages.push(message),
+    wait,
+  });
+};
 type Options = { namespace: "mainnet" | "ens-test-env"; wait: () => Promise<void> };
 
 async function cached(): Promise<number[]> {
@@ -68,8 +68,8 @@ test("a chain that has the index's blocks starts without a word", async () => {
 test("an embedded index on another branch starts over from a purged cache", async () => {
   await check([await startNode({ fork: 50, head: 100 })]);
   expect(messages).toEqual([
-    `The index starts over: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
-      'Purged from the cache: chain 1 from block 41 on. See "When the chain contradicts the index" in docs/operations.md.',
+    `The index starts over: The chain contradicts the index: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
+      'Purged from the cache: blocks 41 to the last of chain 1. See "When the chain contradicts the index" in docs/operations.md.',
   ]);
   expect(await cached()).toEqual([40]);
 });
@@ -93,7 +93,7 @@ test("a node that lags behind is waited for", async () => {
   };
   await check([await startNode(chain)], { wait });
   expect(messages).toEqual([
-    'The node of chain 1 has no block 60 yet, which the index rests on; trying again in 10 s. See "When the chain contradicts the index" in docs/operations.md.',
+    'The node of chain 1 has no block 60 yet, which the index rests on; trying again every 2 s. See "When the chain contradicts the index" in docs/operations.md.',
   ]);
 });
 
@@ -116,8 +116,9 @@ test("an embedded index with blocks in doubt starts over without them", async ()
   await database.close();
   await check([await startNode({ fork: 100, head: 100 })]);
   expect(messages).toEqual([
-    "The index starts over: an RPC endpoint returned incomplete or fabricated logs, or served another chain; the blocks in doubt were purged from the cache. " +
-      'See "When a node leaves out logs" in docs/operations.md.',
+    expect.stringMatching(
+      /^The index starts over: RPC endpoint returned incomplete .* Purged from the cache: blocks 50 to 70 of chain 1\./,
+    ),
   ]);
   expect(await cached()).toEqual([40]);
 });

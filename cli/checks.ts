@@ -1,0 +1,104 @@
+import type { Config } from "../src/config/environment.ts";
+import { seeOperations } from "../src/log/json-log.ts";
+import { isDatabaseAway } from "../src/ponder/sql-client.ts";
+import { examineArchive } from "./checks/archive.ts";
+import { examineBlocks } from "./checks/chains.ts";
+import { about, type Finding } from "./checks/finding.ts";
+import { examineIndex, examineServedIndex } from "./checks/index-state.ts";
+import { examineDatabase, examineLabels, examineMachine, examinePort } from "./checks/machine.ts";
+import { examineNodes, examineUrls } from "./checks/nodes.ts";
+import { messageOf } from "./command.ts";
+import { PreflightError } from "./database.ts";
+
+/** Commands of Ponder that a start runs. */
+export const starts = ["dev", "start", "serve"] as const;
+export type Start = (typeof starts)[number];
+
+/** One subject that is tried: before which starts, or by `npm run doctor` alone. */
+type Check = {
+  subject: string;
+  by: readonly (Start | "doctor")[];
+  run(config: Config): Promise<Finding[]>;
+};
+
+const indexer = ["dev", "start"] as const;
+
+/** All that is tried, in this order. Only a start changes anything: by the repairs of the findings. */
+const checks: readonly Check[] = [
+  { subject: "machine", by: ["doctor"], run: examineMachine },
+  { subject: "port", by: [...starts, "doctor"], run: examinePort },
+  { subject: "index", by: ["serve"], run: examineServedIndex },
+  { subject: "RPC", by: [...indexer, "doctor"], run: examineUrls },
+  { subject: "nodes", by: ["doctor"], run: examineNodes },
+  { subject: "archive", by: [...indexer, "doctor"], run: examineArchive },
+  { subject: "labels", by: [...indexer, "doctor"], run: examineLabels },
+  { subject: "database", by: ["doctor"], run: examineDatabase },
+  { subject: "index", by: ["start", "doctor"], run: examineIndex },
+  { subject: "blocks", by: [...indexer, "doctor"], run: examineBlocks },
+];
+
+function findingsOf({ subject, run }: Omit<Check, "by">, config: Config): Promise<Finding[]> {
+  return run(config).catch((error: Error) => {
+    if (isDatabaseAway(error))
+      return [about(subject).away("The database does not respond", "Start it, or correct DATABASE_URL.")];
+    const message = messageOf(error);
+    if (typeof message !== "string") throw error;
+    return [about(subject).fail(message, "")];
+  });
+}
+
+/** What `npm run doctor` finds. */
+export async function examine(config: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const check of checks.filter(({ by }) => by.includes("doctor"))) {
+    const isBelow = check.subject === "index" || check.subject === "blocks";
+    const faults = findings.filter(({ state }) => state === "fail" || state === "away");
+    // What is in a database that cannot be used is not tried.
+    if (isBelow && faults.some(({ subject }) => subject === "database")) continue;
+    findings.push(...(await findingsOf(check, config)));
+  }
+  return findings;
+}
+
+type Tools = { log(message: string): void; wait(milliseconds: number): Promise<void> };
+
+const pause = 2_000;
+
+/**
+ * Tries what a start needs: says warnings, waits for what is away, repairs what a start repairs by itself, and throws a
+ * PreflightError that says what to correct.
+ */
+export async function requireSound(start: Start, config: Config, tools: Tools): Promise<void> {
+  for (const check of checks.filter(({ by }) => by.includes(start))) await passed(check, config, tools);
+}
+
+/** Tries one check until it neither fails nor lacks anything. */
+export async function passed(check: Omit<Check, "by">, config: Config, { log, wait }: Tools): Promise<void> {
+  for (let said = ""; ; await wait(pause)) {
+    const findings = await findingsOf(check, config);
+    const of = (...states: Finding["state"][]) => findings.filter(({ state }) => states.includes(state));
+    const [fault] = of("fail");
+    if (fault !== undefined) throw new PreflightError(sentence(fault));
+    const away = of("away");
+    const text = away.map(({ found }) => found).join("; ");
+    if (away[0] !== undefined && text !== said)
+      log(withSection(`${text}; trying again every ${pause / 1_000} s. ${away[0].remedy}`.trim(), "away"));
+    said = text;
+    if (away.length > 0) continue;
+    for (const finding of of("warning", "repair")) log(withSection(sentence(finding), finding.state));
+    for (const { repair } of findings) await repair?.();
+    return;
+  }
+}
+
+const sentence = ({ found, remedy = "" }: Finding) =>
+  `${found}${found.endsWith(".") ? "" : "."} ${remedy}`.trim();
+
+const sections = { away: "While something is away", warning: "Before a start" } as const;
+
+/** The message, with the section that operators read on in. */
+export function withSection(message: string, state?: Finding["state"]): string {
+  if (message.includes("docs/operations.md")) return message;
+  const section = state === "away" || state === "warning" ? sections[state] : "When the start is refused";
+  return `${message}${message.includes("\n") ? "\n" : " "}${seeOperations(section)}`;
+}

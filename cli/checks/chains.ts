@@ -1,0 +1,142 @@
+import type { IndexedChain } from "../../src/config/chains.ts";
+import type { Config } from "../../src/config/environment.ts";
+import { seeOperations } from "../../src/log/json-log.ts";
+import {
+  type CachedRange,
+  orphanedBy,
+  purgeCache,
+  readUnverified,
+  unverifiedSection,
+} from "../../src/operations/cache.ts";
+import { type Contradiction, findContradiction } from "../../src/operations/finalized-blocks.ts";
+import { requestHash } from "../../src/ponder/rpc-request.ts";
+import { PreflightError } from "../database.ts";
+import { about, type Finding } from "./finding.ts";
+import { emptied, onDatabase } from "./index-state.ts";
+import { nameOfUrl } from "./nodes.ts";
+
+// Ponder resumes from its checkpoints and its cache without asking whether the chain still has those blocks.
+
+type Settings = Pick<Config, "namespace" | "chains" | "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
+
+const section = seeOperations("When the chain contradicts the index");
+
+/**
+ * Compares the blocks that index and cache rest on with the nodes. A difference refuses the start of an index in Postgres, and says what
+ * to run; an embedded database is purged and starts over.
+ */
+export function examineBlocks(config: Settings): Promise<Finding[]> {
+  const { warning, away, fail } = about("blocks");
+  return onDatabase(config, async (run) => {
+    const findings: Finding[] = [];
+    const found: Contradiction[] = [];
+    for (const chain of config.chains) {
+      const contradiction = await findContradiction(run, chain.id, hashReader(chain)).catch((error) => {
+        if (!(error instanceof SilentNodesError)) throw error;
+        findings.push(
+          warning(
+            `Could not compare chain ${chain.id} with the index: no node responds`,
+            `It is compared again while live. ${seeOperations("While something is away")}`,
+          ),
+        );
+        return undefined;
+      });
+      if (contradiction === undefined) continue;
+      // A test chain that is shorter was recreated; another node has not caught up yet.
+      if (contradiction.theirs === undefined && config.namespace !== "ens-test-env") {
+        const lag = `The node of chain ${chain.id} has no block ${contradiction.block} yet, which the index rests on`;
+        return [away(lag, section)];
+      }
+      found.push(contradiction);
+    }
+    const ids = config.chains.map(({ id }) => id);
+    const doubts = await readUnverified(run, ids);
+    const orphan = await orphanedBy(run, config.databaseSchema);
+    const fault = faultOf({ found, doubts, orphan }, config.databaseSchema);
+    if (fault === undefined) return findings;
+    return [config.databaseUrl === undefined ? startingOver(config, fault) : fail(fault.found, fault.remedy)];
+  });
+}
+
+/** Reads hashes from all URLs of a chain. Rejects with a PreflightError if they differ, and if none responds. */
+function hashReader({ id, rpc }: IndexedChain) {
+  return async (number: number): Promise<string | undefined> => {
+    const answers = await Promise.allSettled(rpc.http.map((url) => requestHash(url, number)));
+    const hashes = answers.map((answer) => (answer.status === "fulfilled" ? answer.value : undefined));
+    if (answers.every(({ status }) => status === "rejected")) throw new SilentNodesError();
+    const first = hashes.findIndex((hash) => hash !== undefined);
+    const other = hashes.findIndex((hash) => hash !== undefined && hash !== hashes[first]);
+    if (other < 0) return hashes[first];
+    throw new PreflightError(
+      `The nodes of chain ${id} contradict each other: block ${number} is ${hashes[first]} at ` +
+        `${nameOfUrl(id, rpc.http, first)} and ${hashes[other]} at ${nameOfUrl(id, rpc.http, other)}. ` +
+        `Take the one on the wrong chain out of RPC_URL_${id}.`,
+    );
+  };
+}
+
+class SilentNodesError extends Error {
+  override name = "SilentNodesError";
+}
+
+const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
+  `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
+
+type Known = {
+  found: readonly Contradiction[];
+  doubts: readonly CachedRange[];
+  orphan: { chainId: number; from: number } | undefined;
+};
+
+type Fault = { found: string; remedy: string; ranges: readonly CachedRange[] };
+
+/** What refuses an index of this schema, and which blocks its cache should lose; undefined for a sound one. */
+function faultOf({ found, doubts, orphan }: Known, schema: string): Fault | undefined {
+  const newIndex = `Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune ${schema} removes it.`;
+  const purge = (ranges: readonly CachedRange[]) => {
+    const commands = ranges.map(({ chainId, from, to }) => {
+      return `  npm run cache -- purge --chain ${chainId} --from ${from}${to === undefined ? "" : ` --to ${to}`}`;
+    });
+    return `\n\n${commands.join("\n")}\n\nThen build a new index. ${newIndex}`;
+  };
+  if (found.length > 0) {
+    const ranges = found.map(({ chainId, from }) => ({ chainId, from }));
+    return {
+      found: `The chain contradicts the index: ${found.map(describe).join("; ")}`,
+      remedy: `Nothing was changed. Remove the blocks that the chain no longer has:${purge(ranges)} ${section}`,
+      ranges: [...ranges, ...doubts],
+    };
+  }
+  if (doubts.length > 0)
+    return {
+      found:
+        "RPC endpoint returned incomplete or fabricated logs, or served another chain, and what it returned before may be in the cache and in the index",
+      remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the blocks in doubt:${purge(doubts)} ${unverifiedSection}`,
+      ranges: doubts,
+    };
+  const blocks = `blocks of chain ${orphan?.chainId} from ${orphan?.from} on, which were purged`;
+  return (
+    orphan && {
+      found: `The index in schema "${schema}" rests on ${blocks}`,
+      remedy: `${newIndex} ${section}`,
+      ranges: [],
+    }
+  );
+}
+
+/** Purges the cache of an embedded database and drops its index: its test chains are often recreated. */
+function startingOver(config: Settings, { found, ranges }: Fault): Finding {
+  const blocks = ranges.map(({ chainId, from, to = "the last" }) => `${from} to ${to} of chain ${chainId}`);
+  const purged = blocks.length === 0 ? "" : `Purged from the cache: blocks ${blocks.join(", ")}. `;
+  return {
+    ...{ subject: "blocks", state: "repair" },
+    found: `The index starts over: ${found}`,
+    remedy: `${purged}${section}`,
+    repair: () =>
+      onDatabase(config, async (run) => {
+        for (const range of ranges) await purgeCache(run, range, Date.now());
+        for (const statement of emptied(config.databaseSchema)) await run(statement);
+        return [];
+      }),
+  };
+}

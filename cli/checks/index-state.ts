@@ -1,0 +1,124 @@
+import type { Config } from "../../src/config/environment.ts";
+import { changesOf, rowSettings } from "../../src/config/row-settings.ts";
+import { seeOperations } from "../../src/log/json-log.ts";
+import { descriptionOf, heartbeatTimeout } from "../../src/operations/stored-indexes.ts";
+import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
+import { openDatabase } from "../database.ts";
+import { about, type Finding } from "./finding.ts";
+
+/** What is found on a connection to the configured database; nothing if the embedded one does not exist yet. A repair opens its own. */
+export async function onDatabase(
+  config: Pick<Config, "databaseUrl" | "pgliteDirectory">,
+  work: (run: Statement) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  const database = await openDatabase(config);
+  if (database === undefined) return [];
+  return work(database.run).finally(() => database.close());
+}
+
+type Place = Pick<Config, "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
+
+/** Whether another indexer holds the configured schema, and whether its index can go on with these settings. */
+export function examineIndex(config: Config): Promise<Finding[]> {
+  const { databaseSchema: schema } = config;
+  return onDatabase(config, async (run) => {
+    const { fail, away } = about("index");
+    const app = await appOf(run, schema);
+    if (app === undefined) return [];
+    if (app.isHeld)
+      return [
+        away(
+          `Another indexer holds schema ${quoted(schema)}${app.hosts === null ? "" : `, connected from ${app.hosts}`}. Waiting until it stops ` +
+            `(${heartbeatTimeout / 1000} s after a kill)`,
+          `For an index of its own, set another DATABASE_SCHEMA. ${seeOperations("When another indexer holds the schema")}`,
+        ),
+      ];
+    if (config.databaseUrl === undefined && !app.isReady) return [dropped(config)];
+    const stored = await descriptionOf(run, schema);
+    const changes = stored?.settings === undefined ? [] : changesOf(stored.settings, rowSettings(config));
+    const verb = changes.length === 1 ? "changes" : "change";
+    if (changes.length > 0)
+      return [
+        fail(
+          `${changes.join(", ")}, which ${verb} rows of the index in schema ${quoted(schema)}`,
+          `Set a new DATABASE_SCHEMA: readers are served from this index until the new one is complete. ${seeOperations("Upgrade without downtime")}`,
+        ),
+      ];
+    return config.databaseUrl === undefined ? [finalized(config)] : [];
+  });
+}
+
+/** What Ponder recorded of its last run on a schema; undefined if it has no index. */
+async function appOf(run: Statement, schema: string) {
+  const table = `${quoted(schema)}._ponder_meta`;
+  if (!(await hasTable(run, table))) return undefined;
+  // ponder: names its connections after the schema.
+  const { rows } = await run(
+    `SELECT value ->> 'is_locked' = '1' AND (value ->> 'heartbeat_at')::numeric > $2 AS held, value ->> 'is_ready' = '1' AS ready,
+      (SELECT string_agg(DISTINCT coalesce(host(client_addr), 'this machine'), ', ') FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = left($1 || '_internal', 63)) AS hosts
+    FROM ${table} WHERE key = 'app'`,
+    [schema, Date.now() - heartbeatTimeout],
+  );
+  const [row] = rows;
+  return row && { isHeld: row["held"] === true, isReady: row["ready"] === true, hosts: row["hosts"] };
+}
+
+/** Carries out statements on the configured database. */
+const running = (place: Place, statements: readonly string[]) => () =>
+  onDatabase(place, async (run) => {
+    for (const statement of statements) await run(statement);
+    return [];
+  });
+
+/** Statements that empty the schema of an index. */
+export const emptied = (schema: string) => [
+  `DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`,
+  `CREATE SCHEMA ${quoted(schema)}`,
+];
+
+// ponder: on PGlite the writes of a batch are not a transaction. A process that exits in the middle of a batch leaves some of its
+// rows. During the backfill nothing records which; later the reorg tables do, and Ponder reverts those rows.
+const dropped = (place: Place): Finding => ({
+  ...{ subject: "index", state: "repair" },
+  found: "PGlite cannot resume a backfill that was interrupted: restarting it",
+  remedy: `With Postgres (DATABASE_URL) a backfill resumes where it stopped. ${seeOperations("After a kill")}`,
+  repair: running(place, emptied(place.databaseSchema)),
+});
+
+/** Drops the undo rows of finalized blocks, which Ponder would have dropped next, and would otherwise revert. */
+const finalized = (place: Place): Finding => ({
+  ...about("index").ok("its backfill was complete"),
+  repair: () =>
+    onDatabase(place, async (run) => {
+      const schema = quoted(place.databaseSchema);
+      const { rows } = await run(
+        "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND starts_with(tablename, '_reorg__')",
+        [place.databaseSchema],
+      );
+      const safe = `(SELECT min(safe_checkpoint) FROM ${schema}._ponder_checkpoint)`;
+      for (const { name } of rows)
+        await run(`DELETE FROM ${schema}.${quoted(String(name))} WHERE checkpoint <= ${safe}`);
+      return [];
+    }),
+});
+
+/** Whether a reader finds an index in its schema. */
+export function examineServedIndex(config: Config): Promise<Finding[]> {
+  const { stableSchema, databaseSchema: schema } = config;
+  return onDatabase(config, async (run) => {
+    if (await hasTable(run, `${quoted(stableSchema ?? schema)}._ponder_meta`)) return [];
+    const { away } = about("index");
+    return [
+      stableSchema === undefined
+        ? away(
+            `Schema ${quoted(schema)} has no index yet`,
+            "Waiting for an indexer with this DATABASE_SCHEMA.",
+          )
+        : away(
+            `Views schema ${quoted(stableSchema)} points to no index yet`,
+            `Waiting for an index that takes it over, or for "npm run db -- switch <schema>". ${seeOperations("Upgrade without downtime")}`,
+          ),
+    ];
+  });
+}

@@ -1,0 +1,126 @@
+import { accessSync, constants, existsSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { createServer } from "node:net";
+import { totalmem } from "node:os";
+import { dirname, resolve } from "node:path";
+import type { Config } from "../../src/config/environment.ts";
+import { openLabels } from "../../src/labels/open-labels.ts";
+import { holdEmbeddedDatabase } from "../database.ts";
+import { about, type Finding } from "./finding.ts";
+import { onDatabase } from "./index-state.ts";
+
+/** A number of bytes for people. */
+export const inGigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
+
+/** Node's version, and the memory of the machine or container. */
+export async function examineMachine(): Promise<Finding[]> {
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  const remedy = "Provide 4 GB: a backfill with all plugins took 2.4 GB (docs/performance.md).";
+  const { ok, warning } = about("memory");
+  const found = inGigabytes(memory);
+  // cli/with-node.mjs has refused older versions.
+  return [about("Node").ok(process.version), memory < 3.5e9 ? warning(found, remedy) : ok(found)];
+}
+
+/** Whether nothing listens on the port, and this machine has the address (default: all of its). */
+export function examinePort({ port, host }: Pick<Config, "port" | "host">): Promise<Finding[]> {
+  const { ok, fail } = about("port");
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once("error", ({ code }: NodeJS.ErrnoException) => {
+      if (host !== undefined && /^(EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN|EINVAL)$/.test(code ?? ""))
+        return resolve([fail(`This machine has no address ${host} (${code})`, "Correct API_HOST.")]);
+      const reason = code === "EADDRINUSE" ? "is taken by another process" : `cannot be used (${code})`;
+      resolve([fail(`Port ${port} ${reason}`, "Free it, or choose another with PORT.")]);
+    });
+    server.listen({ port, host }, () => server.close(() => resolve([ok(`${port} is free`)])));
+  });
+}
+
+/** Tries the folder of the embedded database, or the configured Postgres. */
+export const examineDatabase = (config: Config) =>
+  config.databaseUrl === undefined ? examineEmbedded(config) : examinePostgres(config);
+
+/** Rights and space of the embedded database's folder, and whether another process uses it. */
+async function examineEmbedded({ pgliteDirectory, namespace }: Config): Promise<Finding[]> {
+  const { ok, warning, fail } = about("database");
+  let place = resolve(pgliteDirectory);
+  while (!existsSync(place)) place = dirname(place);
+  try {
+    accessSync(place, constants.W_OK | constants.X_OK);
+    if (place === resolve(pgliteDirectory)) holdEmbeddedDatabase(pgliteDirectory).release();
+  } catch (error) {
+    return [fail((error as Error).message, "Set PGLITE_DIRECTORY, or change the folder's owner.")];
+  }
+  const { bavail, bsize } = await statfs(place);
+  const found = `embedded in ${pgliteDirectory}, ${inGigabytes(bavail * bsize)} free`;
+  const isSmall = namespace === "ens-test-env" || namespace === "holesky";
+  const remedy = "Use Postgres (DATABASE_URL): the embedded database resumes no interrupted backfill.";
+  return [isSmall ? ok(found) : warning(found, remedy)];
+}
+
+// Values below these slow a backfill down; compose.yaml has those of a machine of 16 GB.
+const advised = "('shared_buffers', '512MB'), ('max_wal_size', '4GB'), ('maintenance_work_mem', '256MB')";
+
+const facts = `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS text,
+  has_database_privilege(current_database(), 'CREATE') AS creates,
+  coalesce((SELECT has_schema_privilege(oid, 'CREATE') FROM pg_namespace WHERE nspname = $1), true) AS writes,
+  current_setting('default_transaction_read_only') = 'on' OR pg_is_in_recovery() AS reads_only,
+  pg_database_size(current_database())::text AS size,
+  current_setting('max_connections')::int - (SELECT count(*)::int FROM pg_stat_activity) AS connections,
+  (SELECT count(*) = 2 FROM pg_available_extensions WHERE name IN ('pg_trgm', 'btree_gin')) AS searches,
+  (SELECT string_agg(name || ' is ' || current_setting(name) || ', advised ' || least, '; ') FROM (VALUES ${advised})
+    AS advised (name, least) WHERE pg_size_bytes(current_setting(name)) < pg_size_bytes(least)) AS low,
+  CASE WHEN pg_has_role('pg_read_all_settings', 'MEMBER') THEN current_setting('data_directory') END AS folder`;
+
+/** Version, rights, settings and connections of Postgres, and space where it runs on this machine. */
+const examinePostgres = (config: Config) =>
+  onDatabase(config, async (run) => {
+    const { ok, warning, fail } = about("database");
+    const [row = {}] = (await run(facts, [config.databaseSchema])).rows;
+    const isHere = /^(localhost|127\..*|\[::1\])$/.test(new URL(config.databaseUrl ?? "").hostname);
+    const folder = isHere && existsSync(String(row["folder"])) ? String(row["folder"]) : undefined;
+    const disk = folder === undefined ? undefined : await statfs(folder);
+    const space = disk === undefined ? "free space unknown" : `${inGigabytes(disk.bavail * disk.bsize)} free`;
+    const found = `Postgres ${row["text"]}, ${inGigabytes(Number(row["size"]))} used, ${space}`;
+    const findings = [
+      Number(row["version"]) < 140_000 ? fail(found, "Use Postgres 14 or newer.") : ok(found),
+      row["reads_only"] === true && fail("is read-only", "Name the primary server in DATABASE_URL."),
+      row["creates"] === false &&
+        fail("no right to create schemas", "GRANT CREATE ON DATABASE … TO its user."),
+      row["writes"] === false && fail("no right to create tables", "GRANT ALL ON SCHEMA … TO its user."),
+      row["searches"] === false &&
+        warning("no pg_trgm or btree_gin", "Install postgresql-contrib: searches in names use them."),
+      Number(row["connections"]) < 45 &&
+        warning(`${row["connections"]} connections free`, "A process uses up to 45: raise max_connections."),
+      typeof row["low"] === "string" && warning(row["low"], "Raise them: compose.yaml has values for 16 GB."),
+    ];
+    return findings.filter((one) => one !== false);
+  });
+
+/** Tries the label source: set, versions, and how many labels it has. */
+export async function examineLabels({ labelsUrl, labelSet, namespace }: Config): Promise<Finding[]> {
+  const { ok, warning, away, fail } = about("labels");
+  let outage: unknown = "nothing in 8 s";
+  const signal = AbortSignal.timeout(8_000);
+  const log = (_level: string, _message: string, fields?: Record<string, unknown>) => {
+    outage = fields?.["reason"] ?? outage;
+  };
+  try {
+    const labels = await openLabels({ url: labelsUrl, ...labelSet, signal, log });
+    const { labelSetId, highestLabelSetVersion, recordsCount } = await labels.describe();
+    await labels.close();
+    const found = `set ${labelSetId}, versions 0 to ${highestLabelSetVersion}, ${recordsCount.toLocaleString("en")} labels`;
+    // Mainnet's base set has 133,856,894 (docs/labels.md).
+    const isPartial = namespace === "mainnet" && recordsCount < 100_000_000;
+    return [isPartial ? warning(found, "Many names stay [labelhash]: see docs/labels.md.") : ok(found)];
+  } catch (error) {
+    const { name, message } = error as Error;
+    if (signal.aborted)
+      return [
+        away(`label service cannot be used: ${outage}`, "Start the label service, or correct LABELS_URL."),
+      ];
+    if (name !== "LabelSourceError") throw error;
+    return [fail(message, "Correct LABELS_URL, or import the set (docs/labels.md).")];
+  }
+}
