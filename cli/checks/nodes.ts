@@ -158,14 +158,12 @@ async function examineChain(chain: IndexedChain, config: Config): Promise<Chain>
       if (skewMs !== undefined) result.skews.push(skewMs);
       const latest = (await ask("eth_getBlockByNumber", "latest", false)).result as Block;
       const head = Number(latest.number);
-      const tried = { ask, chain, config, filters, latest, head, ...about(subject) };
+      const tried: Tried = { ask, chain, config, filters, latest, head, range: 0, ...about(subject) };
       const findings: Finding[] = [];
       for (const probe of probes) findings.push(...((await probe(tried)) ?? []));
       const requestsPerSecond = 20 * entriesForRate(chain.rpc.http, config.rpcRequestsPerSecond).length;
-      result.expected ??= await sampled(tried).then(
-        (found) => ({ ...found, requestsPerSecond }),
-        () => undefined,
-      );
+      const found = await sampled(tried);
+      result.expected ??= found && { ...found, requestsPerSecond };
       return findings;
     } catch (error) {
       return [
@@ -183,19 +181,24 @@ const logsQuery = (filter: Filter, from: number, to: number) => ({
 });
 
 /** How many logs a chain has for the index, and how many requests they take, by ranges spread over its blocks. */
-async function sampled({ ask, filters: { first, last, filters }, head }: Tried) {
+async function sampled({ ask, filters: { first, last, filters }, head, range }: Tried) {
   const samples = 10;
   const blocks = Math.max(1, Math.min(head, last) - first + 1);
-  const width = Math.min(200, Math.ceil(blocks / samples));
-  const found = { logs: 0, blocks: 0 };
+  const width = Math.min(200, range, Math.ceil(blocks / samples));
+  const found = { logs: 0, blocks: 0, sampled: 0 };
   for (let place = 0; place < samples; place++) {
     const from = first + Math.floor((place * blocks) / samples);
     const asked = filters.map((filter) => ask("eth_getLogs", logsQuery(filter, from, from + width - 1)));
-    const logs = (await Promise.all(asked)).flatMap(({ result }) => result as { blockNumber: string }[]);
+    // A dense range may exceed a limit: the others stand for it.
+    const answers = await Promise.all(asked).catch(() => undefined);
+    if (answers === undefined) continue;
+    const logs = answers.flatMap(({ result }) => result as { blockNumber: string }[]);
+    found.sampled += width;
     found.logs += logs.length;
     found.blocks += new Set(logs.map(({ blockNumber }) => blockNumber)).size;
   }
-  const scale = blocks / (samples * width);
+  if (found.sampled === 0) return undefined;
+  const scale = blocks / found.sampled;
   const logs = found.logs * scale;
   return { logs, requests: found.blocks * scale + filters.length * Math.max(20, logs / 2_000) };
 }
@@ -222,6 +225,8 @@ type Tried = ReturnType<typeof about> & {
   filters: ReturnType<typeof logFilters>;
   latest: Block;
   head: number;
+  /** Blocks that one request for logs covers; 0 until that is known. */
+  range: number;
 };
 
 /** What is asked of each URL. */
@@ -266,12 +271,14 @@ const probes: readonly ((tried: Tried) => Promise<readonly Finding[] | undefined
   rate,
 ];
 
-async function widestRange({ ask, ok, warning, fail, head, filters }: Tried): Promise<Finding[]> {
+async function widestRange(tried: Tried): Promise<Finding[]> {
+  const { ask, ok, warning, fail, head, filters } = tried;
   let problem = "";
   for (const range of [10_000, 2_000, 1_000, 500, 100, 10, 1]) {
     try {
       for (const filter of filters.filters)
         await ask("eth_getLogs", logsQuery(filter, Math.max(0, head - range + 1), head));
+      tried.range = range;
       if (range >= 500) return [ok(`eth_getLogs covers ${number(Math.min(range, head + 1))} blocks`)];
       const remedy = "Use another plan or node: the backfill takes many requests.";
       return [warning(`eth_getLogs covers ${range} blocks: ${problem}`, remedy)];
