@@ -1,5 +1,5 @@
 import { readConfig } from "./config/environment.ts";
-import { deploymentOf, type PluginId } from "./config/plugins.ts";
+import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
 import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf } from "./deployments/namespaces.ts";
@@ -12,10 +12,12 @@ import type { Settings } from "./indexing/scope.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { seeOperations } from "./log/json-log.ts";
 import { openMetrics } from "./metrics.ts";
+import { registerBasenames } from "./plugins/basenames.ts";
 import { registerEnsv2 } from "./plugins/ensv2.ts";
-import { registerNames } from "./plugins/names.ts";
+import { registerLineanames } from "./plugins/lineanames.ts";
 import { registerProtocolAcceleration } from "./plugins/protocol-acceleration.ts";
 import { registerRegistrars } from "./plugins/registrars.ts";
+import { registerSubgraph } from "./plugins/subgraph.ts";
 import { registerThreedns } from "./plugins/threedns.ts";
 import { registerTokenscope } from "./plugins/tokenscope.ts";
 import { processLog } from "./ponder/process.ts";
@@ -25,8 +27,10 @@ import { expectReplaced, readNeededColumns } from "./ponder/store.ts";
 
 // The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
 
-// Plugins that are not the names of one deployment.
-const own: { readonly [Id in PluginId]?: (events: EventsOf, namespace: Namespace, logs: LogsOf) => void } = {
+const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: LogsOf) => void> = {
+  subgraph: registerSubgraph,
+  basenames: registerBasenames,
+  lineanames: registerLineanames,
   threedns: registerThreedns,
   ensv2: (_, namespace, logs) => registerEnsv2(logs, namespace),
   "protocol-acceleration": registerProtocolAcceleration,
@@ -65,8 +69,4 @@ const settings: Settings = {
 const isSource = (source: string) => source in sources;
 const events = registerHandlers(settings, isSource);
 const logs = registerStrictHandlers(settings, isSource);
-for (const plugin of config.plugins) {
-  const deployment = deploymentOf(plugin);
-  if (own[plugin] !== undefined) own[plugin](events, config.datasources, logs);
-  else if (deployment !== undefined) registerNames(events, config.datasources, deployment);
-}
+for (const plugin of config.plugins) register[plugin](events, config.datasources, logs);

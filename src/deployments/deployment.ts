@@ -4,8 +4,9 @@
 //    events of its controllers carry, and addresses with start blocks per namespace. A contract without a role is data only.
 // 2. Add it to the list in deployments.ts; its position there is that of its handlers among those of one log.
 // 3. Add its chain to chains.ts, if that is new: its names, what providers call it, and the tokens that names are paid in.
+// 4. Give its plugin a file in src/plugins, three lines, and name it in src/index.ts.
 //
-// Everything else follows: the plugin and its handlers by role, contract entries, required datasources, what DATASOURCES_FILE
+// Everything else follows: handlers by role, contract entries, required datasources, what DATASOURCES_FILE
 // may add, the plugins `registrars`, `tokenscope` and `protocol-acceleration`, name tokens and resolution by the API. Names of
 // accounts on the chain are in other-contracts.ts. A new kind of contract is a new role: here, in src/config/plugin-reads.ts
 // (which plugins read it, by which ABI) and in src/handlers (its handlers). src/plugins/made-up-deployment.test.ts does all

@@ -16,6 +16,7 @@ import { ens } from "../../src/deployments/ens.ts";
 import { lineanames } from "../../src/deployments/lineanames.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { labelhash } from "../../src/ens/labels.ts";
+import { registerNames } from "../../src/handlers/names.ts";
 import {
   type EventsOf,
   type LogsOf,
@@ -25,7 +26,6 @@ import {
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { multichainNaming, subgraphNaming } from "../../src/indexing/naming.ts";
 import type { Settings } from "../../src/indexing/scope.ts";
-import { registerNames } from "../../src/plugins/names.ts";
 import { registerRegistrars } from "../../src/plugins/registrars.ts";
 import { registerThreedns } from "../../src/plugins/threedns.ts";
 import * as tables from "../../src/schema/subgraph.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../../test/support/name-truth/truth.ts";
 import { createRecordedIndex } from "../../../test/support/recorded-index.ts";
 import { ens } from "../../deployments/ens.ts";
-import { registerNames } from "../../plugins/names.ts";
+import { registerNames } from "../../handlers/names.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import type { Row } from "../names/rows.ts";
 

@@ -1,10 +1,10 @@
 import type { Deployment, Namespace } from "../deployments/deployment.ts";
-import type { EventsOf } from "../handlers/on.ts";
-import { registerBaseRegistrars, registerControllers } from "../handlers/registrar.ts";
-import { registerNameWrappers, registerRegistries } from "../handlers/registry.ts";
-import { registerResolvers } from "../handlers/resolver.ts";
+import type { EventsOf } from "./on.ts";
+import { registerBaseRegistrars, registerControllers } from "./registrar.ts";
+import { registerNameWrappers, registerRegistries } from "./registry.ts";
+import { registerResolvers } from "./resolver.ts";
 
-/** Registers the indexing functions of a deployment's own plugin: the events of its contracts, by role. */
+/** Registers the handlers of a deployment's names: those of its contracts, by role. */
 export function registerNames(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
   registerRegistries(events, namespace, deployment);
   registerBaseRegistrars(events, namespace, deployment);
