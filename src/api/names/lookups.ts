@@ -348,8 +348,11 @@ export function forwardSql({ places, hasRecords }: Claims, address: string): str
   return `json_build_array(${isAddress(60)}, ${isAddress(defaultCoin)})`;
 }
 
-/** Up to which number the names of an address are counted, those included that it does not own any more; so many are read at once. */
+/** Up to which number the names of an address are counted, those included that it does not own any more. */
 export const mostCountedOfAddress = 1_000;
+
+// With at most as many candidates all of them are read at once; a name that an address holds in two ways is two of them.
+const few = 100;
 
 const isAsked = "(q.places IS NULL OR names.place = ANY (q.places))";
 const isOwner = `q.owner AND names.owner = q.address AND ${isAsked}`;
@@ -367,25 +370,25 @@ const foundSql = (claims: Claims, rank: string, name: string) =>
     relations,
   });
 
-/** SQL of the names of an address that are counted: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
-function countedSql(claims: Claims): string {
+/** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
+function fewSql(claims: Claims): string {
   const { places } = claims;
   const { held, candidates } = candidatesOf(places);
   const beyond =
     "(q.after_rank IS NULL OR (o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id))";
   const found = `array_agg(${foundSql(claims, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
   return `WITH held AS MATERIALIZED (${held})
-SELECT (SELECT count(DISTINCT id) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
+SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
   '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
 FROM ${candidates}${namesJoins(places)}
 CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
-WHERE ${hasName} AND (SELECT count(DISTINCT id) FROM held) <= ${mostCountedOfAddress}`;
+WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
 }
 
-// SQL of what an address holds in any way, each way up to one more than are counted, and of the names of these as rows of `domain d`.
+// SQL of what an address holds in any way, each way up to one more than few, and of the names of these as rows of `domain d`.
 function candidatesOf(places: readonly Place[]) {
   const ways = namesHeldBy(places, "q.address");
-  const most = mostCountedOfAddress + 1;
+  const most = few + 1;
   if (secondGeneration(places) !== undefined) {
     const ids = ways.map(({ from, where }) => `(SELECT d.id FROM ${from} WHERE ${where} LIMIT ${most})`);
     return {
@@ -403,11 +406,10 @@ function candidatesOf(places: readonly Place[]) {
   return { held: rows.join(" UNION ALL "), candidates: "held d" };
 }
 
-/**
- * SQL of the names of an address with more: read in their order from the indexes by holder, each as far as a page needs. Names that
- * are only managed come last, and are looked for only where the page has room for them.
- */
-function pagedSql(claims: Claims): string {
+// Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
+// are looked for only where the page has room for them.
+/** SQL of the names of an address with many. */
+function manySql(claims: Claims): string {
   const { places } = claims;
   const joins = namesJoins(places);
   const branch = (
@@ -444,12 +446,30 @@ ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
     from: allNames(places),
     where: `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ${isMine}`,
   };
-  return `WITH held AS MATERIALIZED (
+  return `SELECT ${totalSql(places)} AS total, r.rows FROM (WITH held AS MATERIALIZED (
     ${branch(0, primary)}
     UNION ${owned.join("\nUNION ")})
   SELECT (${listText(`SELECT ${foundSql(claims, "f.rank", "f.name")} AS found
     FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
-    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1`)}) AS rows`;
+    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1`)}) AS rows) r`;
+}
+
+function totalSql(places: readonly Place[]): string {
+  const held = namesHeldBy(places, "q.address");
+  const most = mostCountedOfAddress;
+  const counted = (joined: string, more: string) => {
+    const parts = held.map(
+      ({ from, where }) =>
+        `(SELECT d.id FROM ${from}${joined} WHERE ${where} AND d.name <> ''${more} LIMIT ${most + 1})`,
+    );
+    return `(SELECT count(*) FROM (${parts.join(" UNION ")}) counted)`;
+  };
+  // One after the other, from an index alone: most addresses with too many have them in one of them.
+  const tooMany = held.map(
+    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
+  );
+  return `CASE ${tooMany.join(" ")} WHEN ${counted("", "")} > ${most} THEN ${most + 1}
+  ELSE ${counted(namesJoins(places), ` AND ${isMine}`)} END`;
 }
 
 /** The statement that reads the names of addresses. */
@@ -458,7 +478,7 @@ function namesOfAddressesSql(claims: Claims): string {
   return `SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', n.rows, '}')
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
-CROSS JOIN LATERAL (${countedSql(claims)}) counted
-CROSS JOIN LATERAL (SELECT counted.total, counted.rows WHERE counted.n <= ${mostCountedOfAddress}
-  UNION ALL SELECT counted.n, m.rows FROM (${pagedSql(claims)}) m WHERE counted.n > ${mostCountedOfAddress}) n`;
+CROSS JOIN LATERAL (${fewSql(claims)}) few
+CROSS JOIN LATERAL (SELECT few.total, few.rows WHERE few.n <= ${few}
+  UNION ALL SELECT m.total, m.rows FROM (${manySql(claims)}) m WHERE few.n > ${few}) n`;
 }
