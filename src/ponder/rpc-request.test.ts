@@ -11,6 +11,8 @@ const example = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
 const server = createServer((request, response) => {
   if (request.url === "/silent") return;
   if (request.url === "/page") return void response.writeHead(502).end("<html>Bad Gateway</html>");
+  // As anvil does.
+  if (request.headers["content-type"] !== "application/json") return void response.writeHead(415).end();
   const isKnown = request.headers.authorization === example;
   response.statusCode = isKnown ? 200 : 401;
   response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: isKnown ? "0x1" : undefined }));

@@ -29,7 +29,9 @@ export function hasCredentials(text: string): boolean {
  * ponder: cannot send requests to such a URL. The transport of its library can, and its errors are the same.
  */
 export function backendWithCredentials(text: string, timeout = 10_000) {
-  const { url, headers } = rpcTarget(text);
+  const { url, headers: all } = rpcTarget(text);
+  // viem sets the content type: given twice, some nodes refuse it.
+  const { "content-type": _, ...headers } = all;
   const limits = { timeout, maxResponseBodySize: mostResponseBytes };
   const { request } = http(url, { fetchOptions: { headers }, ...limits })({ retryCount: 0 });
   return {
@@ -64,7 +66,9 @@ export async function requestRpc(
   text: string,
   { method, params = [], maxBytes = mostResponseBytes, timeoutMs = 10_000 }: RpcCall,
 ): Promise<RpcReply> {
-  const { url, headers } = rpcTarget(text);
+  const { url, headers: all } = rpcTarget(text);
+  // viem sets the content type: given twice, some nodes refuse it.
+  const { "content-type": _, ...headers } = all;
   let response: Response | undefined;
   const replied = ({ status, headers }: Response, isTooLong: boolean) => ({ status, headers, isTooLong });
   try {
