@@ -25,7 +25,7 @@ import { isCustodian, type Place } from "./places.ts";
 import type { FoundName } from "./records.ts";
 
 /** SQL of a list: its values follow `$1`, the times of the places. */
-export type NamesQuery = { sql: string; values: string[] };
+type NamesQuery = { sql: string; values: string[] };
 
 /** Further members of a row of a list. */
 export type Extra = {
@@ -143,13 +143,13 @@ export function createNamesSource(
 }
 
 /** A name that is asked for, by its text where that is known. */
-export type AskedName = { node: string; name?: string };
+type AskedName = { node: string; name?: string };
 
 /**
  * Reads names, in order, with one statement; null for those that the index does not have. Names of ENSv2 that lists have no row of take
  * another, if their text is known, records in ENSv2 too, and one for each alias on the way.
  */
-export async function readNames(
+async function readNames(
   source: NamesSource,
   {
     names,
