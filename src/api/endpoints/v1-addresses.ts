@@ -4,7 +4,7 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
-import { ownResolver, secondGeneration } from "../database/names.ts";
+import { ownResolver } from "../database/names.ts";
 import { closedQuery, refuse } from "../names/contract.ts";
 import {
   anywhereIn,
@@ -115,13 +115,10 @@ export const addressNames = endpoint({
         [namespace, parent, q, status, call.query.coin_type].every((one) => one === undefined),
       isDescending: order === "desc",
       branches: (statement) => {
-        const text = q?.toLowerCase();
-        const begins =
-          text === undefined || match === "contains" ? undefined : beginsWith(statement.bind, text);
+        const text = q?.toLowerCase() ?? "";
+        const begins = text && match === "prefix" ? beginsWith(statement.bind, text) : undefined;
         const anywhere =
-          text === undefined || match === "prefix"
-            ? []
-            : [anywhereIn(statement.bind, text, { isOfAll: false }).text];
+          text && match === "contains" ? [anywhereIn(statement.bind, text, { isOfAll: false }).text] : [];
         const found = branchesOf(relation, {
           source: lookup,
           statement,
@@ -216,15 +213,10 @@ function resolving({ source, address, coinType, sort }: Finding, holder: string)
   const [first = ""] = partsOfNames(places);
   const root = places[0]?.chainId ?? 0;
   const isZero = address === zeroAddress ? " AND false" : "";
-  const isSimple =
-    secondGeneration(places) === undefined && places.every(({ linker }) => linker === undefined);
-  const inForce = (where: string, resolver: string, chain: string | number) =>
-    isSimple
-      ? { where: `${where} AND ${ownResolver} = ${resolver} AND ${chain} = ${root}${isZero}` }
-      : {
-          where: `${where}${isZero}`,
-          derived: [`names.resolver = ${resolver} AND names.chain = ${chain}`],
-        };
+  const inForce = (where: string, resolver: string, chain: string | number) => ({
+    where: `${where}${isZero}`,
+    derived: [`names.resolver = ${resolver} AND names.chain = ${chain}`],
+  });
   // A name may have several records of the address.
   const stored = (condition: string): Branch => ({
     from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a
@@ -238,11 +230,7 @@ function resolving({ source, address, coinType, sort }: Finding, holder: string)
     coinType === "60" || isEvm
       ? [
           { from: first, ...inForce(`d.resolved_address_id = ${holder}`, ownResolver, root), order },
-          ...(isEvm
-            ? [stored(`(${isEvmCoin})`)]
-            : isSimple
-              ? []
-              : [stored(`a.coin_type = ${coin} AND a.chain_id <> ${root}`)]),
+          stored(isEvm ? `(${isEvmCoin})` : `a.coin_type = ${coin} AND a.chain_id <> ${root}`),
         ]
       : [stored(`a.coin_type = ${coin}`)];
   const general = [...new Set(places.map(({ chainId }) => chainId))].flatMap((chain) =>
