@@ -38,7 +38,7 @@ try {
         names.includes("all") || names.includes(name) || names.includes(`${name}:${liars}+${honest}`),
     );
     console.log("| Lie | URLs (lying + honest) | Seed | Backfill | Live |\n|---|---|---|---|---|");
-    const seeds = Array.from({ length: Number(options.seeds) }, (_, place) => place + 1);
+    const seeds = Array.from({ length: Number(options.seeds) }, (_, index) => index + 1);
     const runs = seeds.flatMap((seed) => chosen.map((one) => ({ one, seed })));
     const work = async () => {
       for (let next = runs.shift(); next !== undefined; next = runs.shift()) {

@@ -57,8 +57,8 @@ const random = numbers();
 
 // 70 % have one input, 20 % ten, 6 % a hundred, 2 % 250, 2 % 1,000; a quarter each of the kinds.
 function mixed() {
-  const place = random(100);
-  const inputs = place < 70 ? 1 : place < 90 ? 10 : place < 96 ? 100 : place < 98 ? 250 : 1_000;
+  const index = random(100);
+  const inputs = index < 70 ? 1 : index < 90 ? 10 : index < 96 ? 100 : index < 98 ? 250 : 1_000;
   return batch(inputs, random(4));
 }
 

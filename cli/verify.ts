@@ -99,7 +99,7 @@ export async function compare(
   const clients = new Map(config.chains.map(({ id }) => [id, clientOf(config, id)]));
   const queue = questions.entries();
   const work = async () => {
-    for (const [place, question] of queue) {
+    for (const [index, question] of queue) {
       const [head, client] = [heads.get(question.chainId), clients.get(question.chainId)];
       const answer =
         head && client && (await answerOf(question, client, head).catch((error: Error) => error));
@@ -112,7 +112,7 @@ export async function compare(
         if (theirs !== undefined && theirs !== question.ours)
           result.differences.push({ ...question, theirs });
       }
-      progress(place + 1);
+      progress(index + 1);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));

@@ -32,9 +32,9 @@ export function logsOf<const Source extends Abi, const Name extends EventName<So
   return (address, ...values: readonly unknown[]) => {
     const topics = [selector];
     const data: unknown[] = [];
-    for (const [place, input] of inputs.entries()) {
-      if (input.indexed) topics.push(topicOf(input, values[place]));
-      else data.push(values[place]);
+    for (const [index, input] of inputs.entries()) {
+      if (input.indexed) topics.push(topicOf(input, values[index]));
+      else data.push(values[index]);
     }
     return { address, topics, data: encodeAbiParameters(inData, data) };
   };

@@ -30,13 +30,13 @@ export function generateBlocks(transactions: Iterable<Transaction>, options: Blo
   let taken = firstTransaction;
   for (const own of packed(transactions, logsPerBlock)) {
     const height = firstBlock + blocks.length;
-    const padding = Array.from({ length: Math.round(paddedBytes / paddingBytes) }, (_, place) => ({
+    const padding = Array.from({ length: Math.round(paddedBytes / paddingBytes) }, (_, index) => ({
       ...paddingTransaction,
-      hash: `0xc1${toHex(height * 4_096 + place, { size: 31 }).slice(2)}` as const,
+      hash: `0xc1${toHex(height * 4_096 + index, { size: 31 }).slice(2)}` as const,
     }));
-    const planned = own.map(({ from, logs }, place): PlannedTransaction => {
+    const planned = own.map(({ from, logs }, index): PlannedTransaction => {
       // The chain id keeps the hashes of two chains apart.
-      const hash = `0xa1${toHex(chainId * 2 ** 32 + taken + place, { size: 31 }).slice(2)}` as const;
+      const hash = `0xa1${toHex(chainId * 2 ** 32 + taken + index, { size: 31 }).slice(2)}` as const;
       return { from, to: zero20, value: 0n, logs, input: "0x", hash };
     });
     taken += own.length;

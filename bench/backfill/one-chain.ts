@@ -71,8 +71,8 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
     if (options.against !== undefined) return await compare(subject, modes, options.against, rounds);
     const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
     for (let round = 0; round < rounds; round++) {
-      for (const [place, [name, mode]] of Object.entries(modes).entries()) {
-        runs.get(name)?.push(await backfill(subject, `mode${place}_${round}`, mode));
+      for (const [index, [name, mode]] of Object.entries(modes).entries()) {
+        runs.get(name)?.push(await backfill(subject, `mode${index}_${round}`, mode));
       }
     }
     printRuns(runs);
@@ -93,12 +93,12 @@ async function compare(
   rounds: number,
 ): Promise<void> {
   console.log("this checkout | the other | ratio, geometric mean: by time, by processor time");
-  for (const [place, [name, mode]] of Object.entries(modes).entries()) {
+  for (const [index, [name, mode]] of Object.entries(modes).entries()) {
     if (mode.appRoot === emptyRoot) continue;
     const pairs: { own: Run; others: Run }[] = [];
     for (let round = 0; round < rounds; round++) {
-      const own = () => backfill(subject, `own${place}_${round}`, mode);
-      const others = () => backfill(subject, `other${place}_${round}`, { ...mode, appRoot: other });
+      const own = () => backfill(subject, `own${index}_${round}`, mode);
+      const others = () => backfill(subject, `other${index}_${round}`, { ...mode, appRoot: other });
       const isFirst = round % 2 === 0;
       const [first, second] = await Promise.all(isFirst ? [own(), others()] : [others(), own()]);
       pairs.push(isFirst ? { own: first, others: second } : { own: second, others: first });

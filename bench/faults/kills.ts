@@ -53,9 +53,9 @@ export async function killAndCompare(kills: number, place: Place, expected: Rows
 }
 
 /** Waits for a moment within a phase; `place` from 0 to 1 says where in it. */
-async function untilMoment(subject: Subject, moment: Moment, place: number): Promise<void> {
+async function untilMoment(subject: Subject, moment: Moment, index: number): Promise<void> {
   if (moment === "live") return void (await subject.reaches(0, 60_000));
   const phase = moment === "backfill" ? "Started" : "Completed";
   await untilLine(subject, `${phase} backfill indexing`, 60_000);
-  await sleep(place * (moment === "backfill" ? 3_000 : 300));
+  await sleep(index * (moment === "backfill" ? 3_000 : 300));
 }

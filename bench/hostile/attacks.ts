@@ -59,12 +59,12 @@ const query = (target: Target, text: string, variables?: unknown, unreadForMs?: 
   post(target, "/subgraph", { query: text, variables }, unreadForMs);
 
 /** Joins the `count` results of `make` for the indexes from 0. */
-const times = (count: number, make: (place: number) => string, separator = " ") =>
-  Array.from({ length: count }, (_, place) => make(place)).join(separator);
+const times = (count: number, make: (index: number) => string, separator = " ") =>
+  Array.from({ length: count }, (_, index) => make(index)).join(separator);
 
 /** Runs `count` at once; returns the results in order. */
-const atOnce = <T>(count: number, run: (place: number) => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: count }, (_, place) => run(place)));
+const atOnce = <T>(count: number, run: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => run(index)));
 
 /** Calls `run` for `rounds` rounds in sequence, or until the attack has to end. */
 async function inRounds({ ends }: Target, rounds: number, run: (round: number) => Promise<unknown>) {
@@ -157,8 +157,8 @@ const wide = `{ domains(first: 1000) { ${times(7_400, (i) => `f${i}: id`)} } }`;
 const aliases = `query($w: Domain_filter) { ${times(1000, (i) => `a${i}: domains(first: 1, where: $w) { id }`)} }`;
 const conditions = { w: { or: Array.from({ length: 9_000 }, (_, i) => ({ id: i.toString(36) })) } };
 // Substring searches over all names, different ones in each request.
-const slow = (place: number) =>
-  `{ domains(where: { or: [${times(900, (i) => `{ name_contains_nocase: "a${i}%b${place}%c" }`, ",")}] }) { id } }`;
+const slow = (index: number) =>
+  `{ domains(where: { or: [${times(900, (i) => `{ name_contains_nocase: "a${i}%b${index}%c" }`, ",")}] }) { id } }`;
 
 // The account that has one in a thousand of the generated names (test/support/subgraph/generate.ts).
 const hot = `0x${createHash("sha256").update("account0").digest("hex").slice(0, 40)}`;
@@ -223,7 +223,7 @@ const ofIndex: Row[] = [
     30,
     (target) =>
       inRounds(target, 3, async (round) => {
-        await atOnce(80, (place) => query(target, slow(round * 80 + place)));
+        await atOnce(80, (index) => query(target, slow(round * 80 + index)));
         await pause(target, 100);
       }),
   ],
@@ -239,7 +239,7 @@ const ofIndex: Row[] = [
     60,
     (target) =>
       inRounds(target, 3, (round) =>
-        atOnce(30, (place) => send(target, { path: `/v1/${lists(round)[place % 4]}` })),
+        atOnce(30, (index) => send(target, { path: `/v1/${lists(round)[index % 4]}` })),
       ),
   ],
 ];

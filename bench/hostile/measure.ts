@@ -34,7 +34,7 @@ export async function startObserver(world: World) {
   const all = [...(await watchedRequests(world)), reference];
   // Each has an address of its own, none of an attacker: the services give each address its share.
   child.send(
-    all.map((one, place) => ({ ...one, everyMs: 20, from: `127.0.2.${place + 1}` })) satisfies Watched[],
+    all.map((one, index) => ({ ...one, everyMs: 20, from: `127.0.2.${index + 1}` })) satisfies Watched[],
   );
   const client = new pg.Client(world.postgres.url);
   await client.connect();
@@ -105,18 +105,18 @@ async function watchedRequests({ port, labelsPort }: World): Promise<Requests[]>
   const queries = clientQueries(domains, domains[0]?.owner.id ?? "0x").flatMap(({ query, variables }) =>
     variables.slice(0, 20).map((one) => ask({ query, variables: one })),
   );
-  const mixed = queries.map((_, place) => queries[(place * 7) % queries.length] ?? ask({}));
+  const mixed = queries.map((_, index) => queries[(index * 7) % queries.length] ?? ask({}));
   return [
     { port, name: "/health", requests: [{ method: "GET", path: "/health" }] },
     { port, name: "/amirealtime", requests: [{ method: "GET", path: "/amirealtime" }] },
     { port: labelsPort, name: "labels' /health", requests: [{ method: "GET", path: "/health" }] },
     { port, name: "small query", requests: [ask({ query: "{ domains(first: 3) { id name } }" })] },
-    ...clients(port, (place) => [...mixed.slice(place * 11), ...mixed.slice(0, place * 11)]),
+    ...clients(port, (index) => [...mixed.slice(index * 11), ...mixed.slice(0, index * 11)]),
   ];
 }
 
-const clients = (port: number, requestsOf: (place: number) => Watched["requests"]): Requests[] =>
-  [0, 1, 2, 3].map((place) => ({ port, name: `client ${place}`, requests: requestsOf(place) }));
+const clients = (port: number, requestsOf: (index: number) => Watched["requests"]): Requests[] =>
+  [0, 1, 2, 3].map((index) => ({ port, name: `client ${index}`, requests: requestsOf(index) }));
 
 const watchedNames = ["/health", "/amirealtime", "small query", "labels' /health", "bare server"] as const;
 

@@ -45,8 +45,8 @@ function watch({ port, everyMs, from: localAddress, requests }: Watched) {
   const note = (milliseconds: number) => {
     for (let late = milliseconds; late > 0; late -= everyMs) seen.latencies.push(late);
   };
-  const ask = async (place: number) => {
-    const { method, path, body } = requests[place % requests.length] ?? { method: "GET", path: "/" };
+  const ask = async (index: number) => {
+    const { method, path, body } = requests[index % requests.length] ?? { method: "GET", path: "/" };
     const started = performance.now();
     waiting = started;
     const status = await statusOf({ agent, port, method, path, localAddress }, body);
@@ -57,8 +57,8 @@ function watch({ port, everyMs, from: localAddress, requests }: Watched) {
     return Math.max(0, everyMs - (ended - started));
   };
   void (async () => {
-    for (let place = 0; ; place++) {
-      const pause = await ask(place);
+    for (let index = 0; ; index++) {
+      const pause = await ask(index);
       await new Promise((resolve) => setTimeout(resolve, pause));
     }
   })();

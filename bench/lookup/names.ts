@@ -14,7 +14,7 @@ const wrapper = "0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401";
 const registrarShare = 0.7;
 const hotShare = 0.1;
 
-const address = (place: number): Hex => `0x${place.toString(16).padStart(40, "0")}`;
+const address = (index: number): Hex => `0x${index.toString(16).padStart(40, "0")}`;
 /** An address with a tenth of the names. */
 export const hot = address(7);
 const [eth, big] = [namehash("eth"), namehash("big.eth")];
@@ -28,7 +28,7 @@ const consonants = "bfghjklnrst";
 const syllables = (i: number): string => {
   const at = (i * 54_323) % 55 ** 4;
   return [0, 1, 2, 3]
-    .map((place) => Math.floor(at / 55 ** place) % 55)
+    .map((index) => Math.floor(at / 55 ** index) % 55)
     .map((one) => `${consonants[one % 11]}${"aeiou"[Math.floor(one / 11)]}`)
     .join("");
 };
@@ -81,8 +81,8 @@ export async function fill(pool: Pool, count: number): Promise<void> {
   }));
   await pool.query(domains, [JSON.stringify(parents)]);
   for (let start = 0; start < count; start += 20_000) {
-    const rows = Array.from({ length: Math.min(20_000, count - start) }, (_, place) => {
-      const i = start + place;
+    const rows = Array.from({ length: Math.min(20_000, count - start) }, (_, index) => {
+      const i = start + index;
       const name = nameOf(i, count);
       const [label = ""] = name.split(".");
       const lease = isLease(i, count) ? expiryOf(i) : undefined;

@@ -23,12 +23,12 @@ const odd = ["🦊", "Upper Case ", "a\u200db", 'quo"te\\', "ünïcode", "_under
 const [oddEvery, spamEvery] = [33, 20_000];
 
 // A long tail of labels that are not plain, and now and then one of ten thousand characters.
-function labelOf(place: number): string | undefined {
-  if (place % spamEvery === 1_000) return `spam${"0123456789".repeat(1_000)}${place}`;
-  return place % oddEvery === 0 ? `${odd[(place / oddEvery) % odd.length]}${place}` : undefined;
+function labelOf(index: number): string | undefined {
+  if (index % spamEvery === 1_000) return `spam${"0123456789".repeat(1_000)}${index}`;
+  return index % oddEvery === 0 ? `${odd[(index / oddEvery) % odd.length]}${index}` : undefined;
 }
 
-const ownerOf = (place: number) => (place % 5 === 0 ? hotAccount : undefined);
+const ownerOf = (index: number) => (index % 5 === 0 ? hotAccount : undefined);
 
 /** What an archive was filled with: `headers` are its blocks without transactions and logs. */
 export type Filled = Awaited<ReturnType<typeof fillArchive>>;

@@ -13,9 +13,9 @@ import { inGigabytes } from "./machine.ts";
 const number = (value: number) => Math.round(value).toLocaleString("en");
 
 /** An RPC URL by variable, position and host: URLs can contain keys. */
-export function nameOfUrl(chainId: number, urls: readonly string[], place: number): string {
-  const host = URL.canParse(urls[place] ?? "") ? new URL(urls[place] ?? "").host : "?";
-  const entry = urls.length === 1 ? "" : ` entry ${place + 1}`;
+export function nameOfUrl(chainId: number, urls: readonly string[], index: number): string {
+  const host = URL.canParse(urls[index] ?? "") ? new URL(urls[index] ?? "").host : "?";
+  const entry = urls.length === 1 ? "" : ` entry ${index + 1}`;
   return `RPC_URL_${chainId}${entry} (${host})`;
 }
 
@@ -25,8 +25,8 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
   const found = chains.map(async ({ id, rpc }) => {
     const silent: string[] = [];
     const others: Finding[] = [];
-    const asked = rpc.http.map(async (url, place) => {
-      const name = nameOfUrl(id, rpc.http, place);
+    const asked = rpc.http.map(async (url, index) => {
+      const name = nameOfUrl(id, rpc.http, index);
       const served = await requestChainId(url).catch(() => undefined);
       if (served === undefined) silent.push(name);
       else if (served !== id)
@@ -148,8 +148,8 @@ type Chain = { findings: Finding[]; skews: number[]; expected?: Expected | undef
 async function examineChain(chain: IndexedChain, config: Config): Promise<Chain> {
   const filters = logFilters(Object.values(contractSources(config)), chain.name);
   const result: Chain = { findings: [], skews: [] };
-  const urls = chain.rpc.http.map(async (url, place): Promise<Finding[]> => {
-    const subject = nameOfUrl(chain.id, chain.rpc.http, place);
+  const urls = chain.rpc.http.map(async (url, index): Promise<Finding[]> => {
+    const subject = nameOfUrl(chain.id, chain.rpc.http, index);
     const ask: Ask = (method, ...params) => askUrl(url, method, params);
     try {
       const { result: id, skewMs } = await ask("eth_chainId");
@@ -186,8 +186,8 @@ async function sampled({ ask, filters: { first, last, filters }, head, range }: 
   const blocks = Math.max(1, Math.min(head, last) - first + 1);
   const width = Math.min(200, range, Math.ceil(blocks / samples));
   const found = { logs: 0, blocks: 0, sampled: 0 };
-  for (let place = 0; place < samples; place++) {
-    const from = first + Math.floor((place * blocks) / samples);
+  for (let index = 0; index < samples; index++) {
+    const from = first + Math.floor((index * blocks) / samples);
     const asked = filters.map((filter) => ask("eth_getLogs", logsQuery(filter, from, from + width - 1)));
     // A dense range may exceed a limit: the others stand for it.
     const answers = await Promise.all(asked).catch(() => undefined);
@@ -309,8 +309,8 @@ async function traces({ ask, ok, warning, chain, config, latest }: Tried): Promi
 async function rate({ ask, ok, warning, chain, config }: Tried): Promise<Finding[]> {
   const sent = Math.min(config.rpcRequestsPerSecond ?? 20, 100);
   const outcomes = await Promise.allSettled(
-    Array.from({ length: sent }, async (_, place) => {
-      await wait((place * 1_000) / sent);
+    Array.from({ length: sent }, async (_, index) => {
+      await wait((index * 1_000) / sent);
       return (await ask("eth_getBlockByNumber", "latest", false)).ms;
     }),
   );

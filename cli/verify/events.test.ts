@@ -38,7 +38,7 @@ beforeAll(async () => {
       column(({ blockNumber }) => Number(blockNumber)),
       column(({ logIndex }) => Number(logIndex)),
       column(({ address }) => address),
-      ...[0, 1, 2, 3].map((place) => column(({ topics }) => topics[place])),
+      ...[0, 1, 2, 3].map((index) => column(({ topics }) => topics[index])),
     ],
   );
 });

@@ -51,7 +51,7 @@ test("a registry returns the resolvers that its events set, the older one's for 
     ({ id, owner }) => owner !== zeroAddress && (set.get(id) ?? Infinity) >= (created.get(id) ?? 0),
   );
   const different = owned
-    .filter((_, place) => place % 5 === 0)
+    .filter((_, index) => index % 5 === 0)
     .filter(({ id, resolver }) => {
       const data = encodeFunctionData({ abi: registryReadAbi, args: [id as Hex] });
       const result = decodeFunctionResult({ abi: registryReadAbi, data: call(data, head)! });

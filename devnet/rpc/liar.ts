@@ -21,16 +21,16 @@ export const lies = {
   empty: () => [],
   /** A log is there twice. */
   duplicate: (logs, { random }) => {
-    const place = random.below(logs.length);
-    return logs.flatMap((log, i) => (i === place ? [log, log] : [log]));
+    const index = random.below(logs.length);
+    return logs.flatMap((log, i) => (i === index ? [log, log] : [log]));
   },
   /** The last two logs change places. */
   disorder: (logs) => [...logs.slice(0, -2), ...logs.slice(-2).reverse()],
   /** A log carries the hash of a block that does not exist. */
   foreignHash: (logs, { random }) => {
-    const place = random.below(logs.length);
+    const index = random.below(logs.length);
     const blockHash = `0x${random.hexDigits(32)}`;
-    return logs.map((log, i) => (i === place ? { ...log, blockHash } : log));
+    return logs.map((log, i) => (i === index ? { ...log, blockHash } : log));
   },
   /** The last log is of a later block than asked for. */
   outside: (logs) => [...logs.slice(0, -1), { ...logs.at(-1), blockNumber: "0x7fffffff" }],

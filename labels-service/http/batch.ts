@@ -52,12 +52,12 @@ export async function answerBatch(
     return errorAnswer(400, `labelhashes: ${count} are too many, at most ${longestBatch} are healed at once`);
   }
   const digests = Buffer.alloc(count * digestLength);
-  for (const [place, text] of labelhashes.entries()) {
+  for (const [index, text] of labelhashes.entries()) {
     const isLabelhash =
       typeof text === "string" &&
-      (writeDigest(text, digests, place * digestLength) ||
-        writeDigest(normalizeLabelhash(text) ?? "", digests, place * digestLength));
-    if (!isLabelhash) return errorAnswer(400, `labelhashes[${place}]: ${invalidLabelhash}`);
+      (writeDigest(text, digests, index * digestLength) ||
+        writeDigest(normalizeLabelhash(text) ?? "", digests, index * digestLength));
+    if (!isLabelhash) return errorAnswer(400, `labelhashes[${index}]: ${invalidLabelhash}`);
   }
   const refusal = refusedPin(pin, file.facts);
   if (refusal !== undefined) return refusal;
@@ -118,12 +118,12 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
     }
     await nextTurn();
   }
-  const read = (label: ShortHeal, place: number) =>
+  const read = (label: ShortHeal, index: number) =>
     typeof label === "number"
-      ? file.healAll(digests.subarray(place * digestLength, (place + 1) * digestLength), highestVersion)[0]
+      ? file.healAll(digests.subarray(index * digestLength, (index + 1) * digestLength), highestVersion)[0]
       : label;
   const texts = function* () {
-    for (const [place, label] of found.entries()) yield JSON.stringify(read(label, place) ?? null);
+    for (const [index, label] of found.entries()) yield JSON.stringify(read(label, index) ?? null);
   };
   return { bytes: shortBytes + longBytes, heldBytes: shortBytes + longest, texts };
 }

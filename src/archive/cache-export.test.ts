@@ -93,7 +93,7 @@ test("what the cache has is exported once, by what it has all logs of", async ()
     manifest.segments.map(({ from, to, filters }) => [
       from,
       to,
-      filters.map((place) => manifest.filters[place]),
+      filters.map((index) => manifest.filters[index]),
     ]),
   ).toEqual([
     [0, 19, [one]],

@@ -24,8 +24,8 @@ async function archiveOf(blocks = whole) {
     { from: end + 1, to: 158, blocks: blocks.slice(half + 1) },
   ];
   const archive = await writeArchive(chainId, segments, newFolder());
-  const path = (place: number) =>
-    join(archive.folder, String(chainId), `${archive.manifest.segments[place]?.hash}.seg`);
+  const path = (index: number) =>
+    join(archive.folder, String(chainId), `${archive.manifest.segments[index]?.hash}.seg`);
   return { ...archive, path };
 }
 
@@ -190,14 +190,14 @@ test("last blocks of segments are always compared, others by chance", async () =
 
 test("a block that does not follow the one before it is found", async () => {
   const { folder, manifest } = await archiveOf(plain);
-  const place = plain.findIndex(
+  const index = plain.findIndex(
     (block, i) => Number(plain[i - 1]?.header.number) === Number(block.header.number) - 1,
   );
   const header = {
-    ...plain[place]?.header,
+    ...plain[index]?.header,
     parentHash: `0x${"66".repeat(32)}`,
   } as (typeof plain)[number]["header"];
-  const forged = plain.map((block, i) => (i === place ? { ...block, header } : block));
+  const forged = plain.map((block, i) => (i === index ? { ...block, header } : block));
   const other = await archiveOf(forged);
   expect((await checked(folder, manifest)).problems).toEqual([]);
   expect((await checked(other.folder, other.manifest)).problems).toContain(

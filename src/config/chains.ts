@@ -75,8 +75,8 @@ export const chainName = (chainId: number): string => chainOf(chainId).name;
 export function parseRpcUrls(text: string): RpcUrls {
   const urls = text.split(",").map((url) => url.trim());
   const protocols = urls.map((url) => (URL.canParse(url) ? new URL(url).protocol : undefined));
-  const place = protocols.findIndex((protocol) => !/^(https?|wss?):$/.test(protocol ?? ""));
-  if (place >= 0) throw new Error(`entry ${place + 1} is not an http(s):// or ws(s):// URL`);
+  const index = protocols.findIndex((protocol) => !/^(https?|wss?):$/.test(protocol ?? ""));
+  if (index >= 0) throw new Error(`entry ${index + 1} is not an http(s):// or ws(s):// URL`);
   const http = urls.filter((_, i) => protocols[i]?.startsWith("http"));
   const ws = urls.filter((_, i) => protocols[i]?.startsWith("ws"));
   if (http.length === 0) throw new Error("it holds no http(s):// URL; a websocket alone is not enough");

@@ -1,6 +1,6 @@
 /** How many letters have to be changed, added or left out until one text is the other (Levenshtein). */
 function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, place) => place);
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...one].entries()) {
     const next = [i + 1];
     for (const [j, otherLetter] of [...other].entries()) {

@@ -22,14 +22,14 @@ export function argumentReader({ inputs }: AbiEvent): ArgumentReader {
       return undefined;
     }
     if (data.length % 64 !== 2 || data.length < 2 + inData.length * 64) return undefined;
-    for (const [place, { name = "", type }] of inTopics.entries()) {
-      const word = topics[place + 1]?.slice(2) ?? "";
+    for (const [index, { name = "", type }] of inTopics.entries()) {
+      const word = topics[index + 1]?.slice(2) ?? "";
       const value = isDynamic(type) ? (`0x${word}` as const) : staticValue(type, word);
       if (value === undefined) return undefined;
       args[name] = value;
     }
-    for (const [place, { name = "", type }] of inData.entries()) {
-      const word = data.slice(2 + place * 64, 66 + place * 64);
+    for (const [index, { name = "", type }] of inData.entries()) {
+      const word = data.slice(2 + index * 64, 66 + index * 64);
       const value = isDynamic(type) ? dynamicValue(type, word, data) : staticValue(type, word);
       if (value === undefined) return undefined;
       args[name] = value;
@@ -59,7 +59,7 @@ function dynamicValue(type: string, word: string, data: Hex): Hex | bigint[] | u
   const values = data.slice(2 + (start + 32) * 2, 2 + (start + 32) * 2 + digits);
   if (values.length !== digits) return undefined;
   if (!type.endsWith("[]")) return `0x${values}`;
-  return Array.from({ length }, (_, place) => BigInt(`0x${values.slice(place * 64, place * 64 + 64)}`));
+  return Array.from({ length }, (_, index) => BigInt(`0x${values.slice(index * 64, index * 64 + 64)}`));
 }
 
 // An offset or a length of less than 4 GB; longer data do not fit into a block.

@@ -14,9 +14,9 @@ export type PlacedString = { name: string; place: number };
  */
 export function withEmittedStrings(data: Hex, args: Args, strings: readonly PlacedString[]): Args {
   let result = args;
-  for (const { name, place } of strings) {
+  for (const { name, place: index } of strings) {
     const decoded = args[name] as string;
-    const emitted = emittedString(data, place, decoded);
+    const emitted = emittedString(data, index, decoded);
     if (emitted !== decoded) result = { ...result, [name]: emitted };
   }
   return result;
@@ -29,9 +29,9 @@ export function withEmittedStrings(data: Hex, args: Args, strings: readonly Plac
  * @example emittedString("0x", 0, "eth") // "eth"
  * @example emittedString(encodeAbiParameters([{ type: "bytes" }], ["0xefbbbf657468"]), 0, "eth") // "\ufeffeth"
  */
-export function emittedString(data: Hex, place: number, decoded: string): string {
+export function emittedString(data: Hex, index: number, decoded: string): string {
   if (!data.includes(byteOrderMark)) return decoded;
-  const offset = wordAt(data, place * 32);
+  const offset = wordAt(data, index * 32);
   const length = offset === undefined ? undefined : wordAt(data, offset);
   if (offset === undefined || length === undefined) return decoded;
   const start = 2 + (offset + 32) * 2;

@@ -162,9 +162,9 @@ function absorbBlock(): number[] {
 }
 
 /** The steps of a round (FIPS 202, section 3.2); `place` is its place among the rounds of one loop. */
-function roundAt(place: number): number[] {
+function roundAt(index: number): number[] {
   const offsets = rotationOffsets();
-  const iota = [...load(round, roundConstantsOffset + 8 * place), xor];
+  const iota = [...load(round, roundConstantsOffset + 8 * index), xor];
   return [
     ...theta(),
     ...five.flatMap((y) => [...rhoPi(y, offsets), ...chi(y)]),

@@ -32,7 +32,7 @@ export function nodeOfInterpretedName(name: string): Hex | undefined {
  */
 export function namesAbove(name: string): string[] {
   const labels = name === "" ? [] : name.split(".");
-  return labels.map((_, place) => labels.slice(place).join("."));
+  return labels.map((_, index) => labels.slice(index).join("."));
 }
 
 /**

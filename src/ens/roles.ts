@@ -61,7 +61,7 @@ export type RoleHolder = keyof typeof rolesOf;
 export function roleNames(bitmap: Hex, holder: RoleHolder): string[] {
   const names = rolesOf[holder];
   const digits = bitmap.slice(2).padStart(64, "0");
-  return Array.from({ length: 64 }, (_, place) => place)
-    .filter((place) => digits[63 - place] !== "0")
-    .map((place) => `${names[place % 32] ?? `ROLE_${place % 32}`}${place < 32 ? "" : "_ADMIN"}`);
+  return Array.from({ length: 64 }, (_, index) => index)
+    .filter((index) => digits[63 - index] !== "0")
+    .map((index) => `${names[index % 32] ?? `ROLE_${index % 32}`}${index < 32 ? "" : "_ADMIN"}`);
 }

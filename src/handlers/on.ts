@@ -122,7 +122,9 @@ function shapeOf(abi: Abi, key: string): { topics: number; strings: PlacedString
   const inputs = item.inputs.filter(({ indexed }) => !indexed);
   return {
     topics: 1 + item.inputs.length - inputs.length,
-    strings: inputs.flatMap(({ type, name }, place) => (type === "string" && name ? [{ name, place }] : [])),
+    strings: inputs.flatMap(({ type, name }, index) =>
+      type === "string" && name ? [{ name, place: index }] : [],
+    ),
   };
 }
 

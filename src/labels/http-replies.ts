@@ -65,8 +65,8 @@ export function labelOf(reply: Reply, labelhash: Hex): string | undefined {
 export function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]): [Hex, string | undefined][] {
   const list = reply?.status === 200 ? listReply.safeParse(parsed(reply.body)).data?.labels : undefined;
   if (list?.length !== labelhashes.length) return [];
-  return labelhashes.flatMap((labelhash, place): [Hex, string | undefined][] => {
-    const label = list[place] ?? undefined;
+  return labelhashes.flatMap((labelhash, index): [Hex, string | undefined][] => {
+    const label = list[index] ?? undefined;
     return label === undefined || isLabelOf(label, labelhash) ? [[labelhash, label]] : [];
   });
 }

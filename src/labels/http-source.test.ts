@@ -275,9 +275,9 @@ describe("label service client", () => {
 
   test("asks for long lists in parts", async () => {
     const source = await open(await serve([], 0, healList));
-    await source.expect?.(Array.from({ length: 19 }, (_, place) => labelhash(`unknown${place}`)));
+    await source.expect?.(Array.from({ length: 19 }, (_, index) => labelhash(`unknown${index}`)));
     asked.length = 0;
-    await source.expect?.(Array.from({ length: 2_500 }, (_, place) => labelhash(`other${place}`)));
+    await source.expect?.(Array.from({ length: 2_500 }, (_, index) => labelhash(`other${index}`)));
     expect(asked).toEqual([1_000, 1_000, 500].map((count) => `list of ${count} ${pin}`));
   });
 

@@ -146,7 +146,7 @@ const longestLabel = 2 ** 31;
 const keysAtOnce = 100;
 
 function everyPlace(digests: Uint8Array): Uint32Array {
-  return Uint32Array.from({ length: digests.length / digestLength }, (_, place) => place);
+  return Uint32Array.from({ length: digests.length / digestLength }, (_, index) => index);
 }
 
 function openDatabase(path: string): Database.Database {

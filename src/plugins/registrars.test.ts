@@ -256,8 +256,8 @@ test("no sequence of events stops the index, or leaves an action that contradict
     fc.asyncProperty(fc.array(oddEvent, { maxLength: 25 }), async (events) => {
       const { play, register, renew, rows, actions } = createHarness();
       const ordered = events.toSorted((a, b) => a.transaction - b.transaction);
-      for (const [place, event] of ordered.entries()) {
-        const where = at(place, { transactionHash: `0x${String(event.transaction).repeat(64)}` });
+      for (const [index, event] of ordered.entries()) {
+        const where = at(index, { transactionHash: `0x${String(event.transaction).repeat(64)}` });
         const hash = labelhash(event.name);
         const facts = { label: hash, name: event.name, owner, expires: event.expires };
         const root = "registrars/ensroot";

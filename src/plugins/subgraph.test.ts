@@ -36,13 +36,13 @@ describe("cases of the original's own tests", () => {
     async (_, { given, expect: expected }) => {
       const harness = createSubgraphHarness();
       const before = harness.entities();
-      for (const [place, step] of (given as Step[]).entries()) {
+      for (const [index, step] of (given as Step[]).entries()) {
         if (step.label !== undefined) {
           const [{ valid } = { valid: undefined }] = expected as { valid?: boolean }[];
           expect(isUsableLabel(step.label)).toBe(valid);
         }
         for (const entity of step.store === "empty" ? [] : (step.store ?? [])) storeEntity(harness, entity);
-        if (step.contract) await harness.play({ ...toGiven(step as never), block: 1, logIndex: place + 1 });
+        if (step.contract) await harness.play({ ...toGiven(step as never), block: 1, logIndex: index + 1 });
         for (const check of step.expectAfter ?? []) checkEntity(harness.entities(), before, check);
       }
       for (const check of expected as Check[]) checkEntity(harness.entities(), before, check);

@@ -59,12 +59,12 @@ test("an array keeps each value, whatever it holds", async () => {
   expect(rows[0]?.back).toEqual(values.map((value) => (value === null ? null : String(value))));
 });
 
-const word = (place: number) => `0x${place.toString(16).padStart(64, "0")}`;
-const block = (place: number) => ({
-  number: `0x${place.toString(16)}`,
+const word = (index: number) => `0x${index.toString(16).padStart(64, "0")}`;
+const block = (index: number) => ({
+  number: `0x${index.toString(16)}`,
   timestamp: "0x65a0",
-  hash: word(place),
-  parentHash: word(place - 1),
+  hash: word(index),
+  parentHash: word(index - 1),
   logsBloom: `0x${"00".repeat(256)}`,
   miner: "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
   gasUsed: "0x5208",
@@ -76,31 +76,31 @@ const block = (place: number) => ({
   difficulty: "0x0",
   extraData: 'a "quoted", {odd} \\ text',
 });
-const log = (place: number) => ({
+const log = (index: number) => ({
   blockNumber: "0x1",
-  logIndex: `0x${place.toString(16)}`,
+  logIndex: `0x${index.toString(16)}`,
   transactionIndex: "0x0",
   blockHash: word(1),
   transactionHash: word(9),
   address: "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
-  topics: [word(7), word(8)].slice(0, place % 3),
-  data: place % 2 === 0 ? "0x" : word(place),
+  topics: [word(7), word(8)].slice(0, index % 3),
+  data: index % 2 === 0 ? "0x" : word(index),
 });
-const transaction = (place: number) => ({
+const transaction = (index: number) => ({
   blockNumber: "0x1",
-  transactionIndex: `0x${place.toString(16)}`,
-  hash: word(place),
+  transactionIndex: `0x${index.toString(16)}`,
+  hash: word(index),
   blockHash: word(1),
   from: "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
-  to: place % 2 === 0 ? null : "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
+  to: index % 2 === 0 ? null : "0xABcdefabcdefabcdefabcdefabcdefabcdefabcd",
   input: "0x",
   value: "0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
   nonce: "0x0",
   gas: "0x5208",
-  accessList: place % 2 === 0 ? [{ address: "0x01", storageKeys: [word(1)] }] : undefined,
+  accessList: index % 2 === 0 ? [{ address: "0x01", storageKeys: [word(1)] }] : undefined,
 });
-const many = <Item>(item: (place: number) => Item) =>
-  Array.from({ length: 4_500 }, (_, place) => item(place + 1));
+const many = <Item>(item: (index: number) => Item) =>
+  Array.from({ length: 4_500 }, (_, index) => item(index + 1));
 
 async function stored({ insertBlocks, insertLogs, insertTransactions }: Store) {
   await database.exec(

@@ -14,7 +14,7 @@ function callsOf(...results: (string | ((block: unknown) => Promise<string>))[])
       typeof result === "string" ? result : result((params as unknown[])[1]),
     ),
   );
-  const all = requests.map((request, place) => newNode(`url${place}`, request));
+  const all = requests.map((request, index) => newNode(`url${index}`, request));
   const { options, ...watched } = watchedOptions({ crossCheckShare: 0.01 });
   const nodes = newNodes(options, all);
   const request = (block?: string) => requestCall(nodes, all[0]!, call(block));

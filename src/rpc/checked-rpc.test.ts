@@ -59,7 +59,7 @@ const blockAt = (number: unknown, isFull = true) => ({
 });
 const withoutFirst = (logs: Answer[]) => logs.slice(1);
 const changed = (change: (log: Answer) => Answer) => (logs: Answer[]) =>
-  logs.map((log, place) => (place === 0 ? { ...log, ...change(log) } : log));
+  logs.map((log, index) => (index === 0 ? { ...log, ...change(log) } : log));
 const withOtherData = changed(({ data }) => ({ data: `${(data as string).slice(0, -1)}7` }));
 const withOtherTopics = changed(({ topics }) => ({
   topics: [...(topics as string[]).slice(0, -1), `0x${"7".repeat(64)}`],

@@ -210,8 +210,8 @@ export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): st
   const bloom = Buffer.alloc(256);
   const add = (item: string) => {
     for (const bit of knownBitsOf(item)) {
-      const place = 255 - (bit >> 3);
-      bloom[place] = (bloom[place] ?? 0) | (1 << (bit & 7));
+      const index = 255 - (bit >> 3);
+      bloom[index] = (bloom[index] ?? 0) | (1 << (bit & 7));
     }
   };
   for (const { address, topics } of logs) {
@@ -245,8 +245,8 @@ export const isInBloom = (
   { address, topics }: Pick<RpcLog, "address" | "topics">,
 ): boolean =>
   mayContain(logsBloom, address) &&
-  topics.every((topic, place) =>
-    place === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, bitsOf(topic)),
+  topics.every((topic, index) =>
+    index === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, bitsOf(topic)),
   );
 
 /**

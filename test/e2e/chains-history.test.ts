@@ -120,9 +120,9 @@ function withMarket(): string {
 test("the nodes are asked for the last blocks alone, which are followed live: the archive has the others", () => {
   // ponder: follows the last 30 blocks of a chain that it does not know, and asks for their logs by their hashes.
   const live = 30;
-  for (const [place, chain] of chainNames.entries()) {
+  for (const [index, chain] of chainNames.entries()) {
     const requests = (method: string) =>
-      (world.nodes[chain].counts()[method] ?? 0) - (requestsOfArchive[place]?.[method] ?? 0);
+      (world.nodes[chain].counts()[method] ?? 0) - (requestsOfArchive[index]?.[method] ?? 0);
     expect(requests("eth_getLogs")).toBeLessThanOrEqual(live);
     // And for the newest, the finalized and the first block, at the start and for its checks.
     expect(requests("eth_getBlockByNumber")).toBeLessThan(live + 30);

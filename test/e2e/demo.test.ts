@@ -70,10 +70,10 @@ const shell = promisify(execFile);
 async function answersOf(service: ServiceProcess): Promise<Map<string, unknown>> {
   const lines = service.lastLines(100).map((line) => line.trim());
   const answers = new Map<string, unknown>();
-  for (const [place, command] of lines.entries()) {
+  for (const [index, command] of lines.entries()) {
     if (!command.startsWith("curl ")) continue;
     const { stdout } = await shell("sh", ["-c", command]);
-    answers.set(lines[place - 1]!, stdout.startsWith("{") ? JSON.parse(stdout) : stdout);
+    answers.set(lines[index - 1]!, stdout.startsWith("{") ? JSON.parse(stdout) : stdout);
   }
   return answers;
 }
@@ -115,12 +115,12 @@ const newest = (names: RegExp) => ({
 
 const account = "0xe74cef90b6cf1a77fefad731713e6f53e575c183";
 const ownedNames = ["demo.base.eth", "demo.eth", "demo.linea.eth"];
-const owned = ["basenames", "ens", "lineanames"].map((namespace, place) => ({
-  ...{ name: ownedNames[place], namespace, owner: account },
+const owned = ["basenames", "ens", "lineanames"].map((namespace, index) => ({
+  ...{ name: ownedNames[index], namespace, owner: account },
 }));
 const primaries = Object.fromEntries(
-  ["demo.eth", "demo.base.eth", "demo.linea.eth"].map((name, place) => [
-    Object.values(chainIds)[place],
+  ["demo.eth", "demo.base.eth", "demo.linea.eth"].map((name, index) => [
+    Object.values(chainIds)[index],
     name,
   ]),
 );
@@ -354,7 +354,7 @@ test("the node returns what the index returns, for recorded names of three chain
   const names = [...Domain.filter(({ resolver }) => resolver !== null), ...others]
     .map(({ name }) => name)
     .filter(plain);
-  const sample = names.filter((_, place) => place % 8 === 0);
+  const sample = names.filter((_, index) => index % 8 === 0);
   expect(sample.length).toBeGreaterThan(60);
   const ask = async (name: unknown, accelerate: boolean) => {
     const query = `addresses=60,0&texts=avatar,url,description&contenthash=true&pubkey=true&accelerate=${accelerate}`;

@@ -384,7 +384,7 @@ describe("the API says at the end what the contracts say", () => {
     );
     expect(registered.length).toBeGreaterThan(300);
     const fields = registered.map(
-      ({ node: id }, place) => `n${place}: domain(id: "${id}") { id owner { id } }`,
+      ({ node: id }, index) => `n${index}: domain(id: "${id}") { id owner { id } }`,
     );
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ query: `{ ${fields.join(" ")} }` });

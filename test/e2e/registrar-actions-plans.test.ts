@@ -130,7 +130,7 @@ describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => 
     const paging = { page: actions / 100, recordsPerPage: 100, totalRecords: actions, time: 0 };
     const rows = await readActions(actionsIn(database, undefined), {}, paging, signal());
     expect(rows.map(({ action }) => action.block.timestamp)).toEqual(
-      Array.from({ length: 100 }, (_, place) => 1_500_000_100 - place),
+      Array.from({ length: 100 }, (_, position) => 1_500_000_100 - position),
     );
     expect(rowsRead(await explain())).toBeLessThan(1_000);
   });

@@ -39,7 +39,7 @@ beforeEach(async ({ skip }) => {
   await client.query("TRUNCATE account, resolver_records, v2_roles");
 });
 
-const id = (place: number): `0x${string}` => `0x${place.toString(16).padStart(40, "0")}`;
+const id = (index: number): `0x${string}` => `0x${index.toString(16).padStart(40, "0")}`;
 
 describe.each([4, 5, 6])("seed %i", (seed) => {
   test("uses, flushes and failed transactions leave what a map says", async () => {
@@ -54,8 +54,8 @@ test("a row that the database has already ends the index with what the database 
   const connection = database.connect();
   store.qb = connection;
   cache.qb = connection;
-  for (let place = 0; place < 200; place++)
-    await db.insert(account).values({ id: id(place), changeBlock: 1 });
+  for (let index = 0; index < 200; index++)
+    await db.insert(account).values({ id: id(index), changeBlock: 1 });
   await expect(cache.flush()).rejects.toThrow(
     expect.objectContaining({
       name: "NonRetryableUserError",

@@ -35,9 +35,9 @@ describe.runIf(hasAnvil())("npm run verify", () => {
 
   test("confirms an index of real contracts, and finds rows that were changed", async () => {
     const ens = await deployEns(anvil);
-    const names = Array.from({ length: 12 }, (_, place) => `real${place}`);
-    for (const [place, name] of names.entries())
-      await ens.register(name, numberToHex(place + 1, { size: 20 }));
+    const names = Array.from({ length: 12 }, (_, position) => `real${position}`);
+    for (const [position, name] of names.entries())
+      await ens.register(name, numberToHex(position + 1, { size: 20 }));
     const { world, verify } = await indexOf(ens.addresses);
     // In the registry resolver and TTL of the root, and owners too of eth and 12 names; 12 registrations and 12 resolvers with
     // two values each.
@@ -102,7 +102,7 @@ const datasourcesOf = ({ registry, registrar, resolver }: Addresses) => {
     NameWrapper: none,
   };
   const reverse = {
-    ...Object.fromEntries([0, 1, 2, 4, 5].map((place) => [`DefaultPublicResolver${place}`, none])),
+    ...Object.fromEntries([0, 1, 2, 4, 5].map((index) => [`DefaultPublicResolver${index}`, none])),
     DefaultPublicResolver3: { address: resolver },
   };
   const of = (names: object) => ({ [Number(chainIds.root)]: { contracts: names } });

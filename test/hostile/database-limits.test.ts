@@ -88,8 +88,8 @@ test("slow queries of many clients leave quick ones their places, and are refuse
   });
   const leaving = new AbortController();
   const statuses: number[] = [];
-  const slow = Array.from({ length: 6 }, async (_, place) => {
-    const { status } = await as(`192.0.2.${place}`, "/slow/60000", leaving.signal);
+  const slow = Array.from({ length: 6 }, async (_, index) => {
+    const { status } = await as(`192.0.2.${index}`, "/slow/60000", leaving.signal);
     statuses.push(status);
   });
   // One runs, two wait.
@@ -104,7 +104,7 @@ test("slow queries of many clients leave quick ones their places, and are refuse
 
 test("a response over the limit is refused, and the database is at rest afterwards", async () => {
   const { ask, close } = await listen({ responseBytes: 5_000_000, timeoutMs: 20_000 });
-  const fields = Array.from({ length: 800 }, (_, place) => `a${place}: id`).join(" ");
+  const fields = Array.from({ length: 800 }, (_, index) => `a${index}: id`).join(" ");
   for (let round = 0; round < 3; round++) {
     const { errors } = await (await ask(`{ domains(first: 1000) { ${fields} } }`)).json();
     expect(errors[0].message).toMatch(/^The response has more than 5000000 bytes/);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => client?.close());
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
-const times = (count: number, part: (place: number) => string) => range(count).map(part).join(" ");
+const times = (count: number, part: (index: number) => string) => range(count).map(part).join(" ");
 
 /** Expects a response with one error alone, which shows a price above its limit and how to ask instead; returns the limit. */
 function expectRefusal(answer: unknown, unit: RegExp): number {
@@ -55,7 +55,7 @@ describe("small documents whose response would be huge", () => {
     ],
     [
       "the same list under 1,000 aliases",
-      `{ ${times(1_000, (i) => `a${i}: domains(first: 1000) { ${times(9, (place) => `f${place}: id`)} }`)} }`,
+      `{ ${times(1_000, (i) => `a${i}: domains(first: 1000) { ${times(9, (index) => `f${index}: id`)} }`)} }`,
     ],
   ])("refuses %s", async (_, query) => {
     expectRefusal(await createEndpoint(client).ask(query), /^(bytes of response|fields) /);
@@ -77,8 +77,8 @@ describe("small documents whose response would be huge", () => {
     );
     const rows = (data?.["domains"] ?? []) as { [key: string]: unknown }[];
     expect(rows).toHaveLength(50);
-    for (const [place, row] of rows.entries()) {
-      const expected = parts.map((_part, i) => alone[i]!.data?.["domains"]?.[place]?.["value"]);
+    for (const [index, row] of rows.entries()) {
+      const expected = parts.map((_part, i) => alone[i]!.data?.["domains"]?.[index]?.["value"]);
       expect(parts.map((_part, i) => row[`a${i}`])).toEqual(expected);
       expect(parts.map((_part, i) => row[`b${i}`])).toEqual(expected);
     }
@@ -119,7 +119,7 @@ describe("filters whose keys and values come from variables that are used again 
     ["10 aliases of 1,000 conditions", underAliases(10, "Domain_filter", "$w"), conditions(1_000), "keys"],
     [
       "10 different lists of 1,000 conditions",
-      underAliases(10, "Domain_filter", "$w", (place) => place + 1),
+      underAliases(10, "Domain_filter", "$w", (index) => index + 1),
       conditions(1_000),
       "keys",
     ],
@@ -149,7 +149,7 @@ describe("filters whose keys and values come from variables that are used again 
     ],
     [
       "1,000 aliases of a text of 900 kB",
-      underAliases(1_000, "String", "{ name_contains: $w }", (place) => 1 + (place % 1_000)),
+      underAliases(1_000, "String", "{ name_contains: $w }", (index) => 1 + (index % 1_000)),
       "x".repeat(900_000),
       "values",
     ],
@@ -316,10 +316,10 @@ describe("introspection of types of types, or of the whole schema many times", (
   });
 
   test.each([
-    ["the schema", (place: number) => `a${place}: __schema { types { name fields { name args { name } } } }`],
+    ["the schema", (index: number) => `a${index}: __schema { types { name fields { name args { name } } } }`],
     [
       "a type",
-      (place: number) => `a${place}: __type(name: "Domain_filter") { inputFields { name type { name } } }`,
+      (index: number) => `a${index}: __type(name: "Domain_filter") { inputFields { name type { name } } }`,
     ],
   ])("refuses %s under 1,000 aliases", async (_, part) => {
     const query = `{ ${times(1_000, part)} }`;

@@ -18,9 +18,9 @@ import { type ProxiedRequest, respondError, startRpcProxy } from "./support/rpc-
 // anybody may deploy, and the label of an account's reverse name from the call trace of a transaction, whose length and duration
 // its sender controls. Whatever comes, the next block is indexed.
 
-const addressOf = (place: number): Hex => `0x${"e1".repeat(18)}${place.toString(16).padStart(4, "0")}`;
+const addressOf = (index: number): Hex => `0x${"e1".repeat(18)}${index.toString(16).padStart(4, "0")}`;
 const honest = addressOf(0);
-const hostile = new Map(Object.keys(hostileCode).map((name, place) => [name, addressOf(place + 1)]));
+const hostile = new Map(Object.keys(hostileCode).map((name, index) => [name, addressOf(index + 1)]));
 // Responses of nodes other than anvil for the same contracts, and failures of a node that the call disrupts.
 const ofNodes = new Map([
   [addressOf(100), "gas uint64 overflow"],

@@ -127,8 +127,8 @@ test("bodies up to the limit arrive as they were sent, over one connection", asy
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const sockets = new Set<Socket | null>();
   const bodies = ["", "é", kilobyte.repeat(100), "{}"];
-  for (const [place, body] of bodies.entries()) {
-    const headers = place % 2 === 0 ? { "transfer-encoding": "chunked" } : {};
+  for (const [index, body] of bodies.entries()) {
+    const headers = index % 2 === 0 ? { "transfer-encoding": "chunked" } : {};
     const sent = request({ port, host: "127.0.0.1", method: "POST", agent, headers });
     sent.end(body);
     const [response] = await once(sent, "response");

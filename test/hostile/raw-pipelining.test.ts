@@ -64,8 +64,8 @@ test("all are answered one by one, in their order, whatever their length", async
   const { port, most } = await serve();
   const { socket, answers } = await open(port);
   const lengths = [0, 1, 4_095, 4_096, 100_000, 3, 1_000_000, 0, 65_536];
-  const requests = lengths.flatMap((length, place) => [post(`/${place}`, length), get("/between")]);
-  const expected = lengths.flatMap((length, place) => [`/${place} ${length};`, "/between 0;"]);
+  const requests = lengths.flatMap((length, index) => [post(`/${index}`, length), get("/between")]);
+  const expected = lengths.flatMap((length, index) => [`/${index} ${length};`, "/between 0;"]);
   socket.write(requests.join(""));
   await expect.poll(answers).toEqual(expected);
   for (const byte of requests.slice(0, 4).join("")) socket.write(byte);

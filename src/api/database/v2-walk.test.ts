@@ -5,7 +5,7 @@ import { labelhash } from "../../ens/labels.ts";
 import { pathOf, readV2Names, type V2Contracts } from "../resolution/v2-names.ts";
 import { createDatabase } from "./client.ts";
 
-const address = (place: number): Hex => `0x${place.toString(16).padStart(40, "0")}`;
+const address = (index: number): Hex => `0x${index.toString(16).padStart(40, "0")}`;
 const [root, eth, registry, userCode, strangeCode, owner] = [1, 2, 3, 4, 5, 6].map(address) as [
   Hex,
   Hex,

@@ -196,7 +196,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
   test("actions are those that were announced, newest first, with their prices and referrers", async () => {
     const expected = announced(block);
     const found = await everyAction(timestamp);
-    const given = found.map(({ action }, place) => {
+    const given = found.map(({ action }, position) => {
       const {
         version,
         type,
@@ -207,7 +207,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       } = action;
       const { encodedReferrer } = action["referral"] as { encodedReferrer: Hex | null };
       const { node } = registrationLifecycle;
-      const one = expected[place];
+      const one = expected[position];
       return {
         version,
         type,

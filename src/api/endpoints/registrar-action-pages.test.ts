@@ -10,12 +10,12 @@ import { type ActionFilter, actionsIn, createActionCounts, readActions } from ".
 
 const signal = AbortSignal.timeout(60_000);
 const names = ["a.eth", "b.eth", "c.base.eth", "d.base.eth"];
-const given: GivenAction[] = Array.from({ length: 40 }, (_, place) => ({
-  name: names[(place * 7) % names.length]!,
-  type: place % 3 === 0 ? "renewal" : "registration",
-  timestamp: 1_700_000_000 + Math.floor(place / 3) * 10,
-  logIndex: place,
-  ...(place % 5 === 0 ? { referrer: `0x${"0".repeat(24)}${"5a".repeat(20)}` as const } : {}),
+const given: GivenAction[] = Array.from({ length: 40 }, (_, index) => ({
+  name: names[(index * 7) % names.length]!,
+  type: index % 3 === 0 ? "renewal" : "registration",
+  timestamp: 1_700_000_000 + Math.floor(index / 3) * 10,
+  logIndex: index,
+  ...(index % 5 === 0 ? { referrer: `0x${"0".repeat(24)}${"5a".repeat(20)}` as const } : {}),
 }));
 
 let opened: Awaited<ReturnType<typeof createActionsDatabase>>;

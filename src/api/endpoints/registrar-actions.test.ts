@@ -174,7 +174,7 @@ describe("filters", () => {
     ["/?orderBy=orderBy[timestamp]=desc", [0, 1, 2, 3, 4]],
     ["/?unknown=1&sort[orderBy[timestamp]]=desc", [0, 1, 2, 3, 4]],
   ])("%s", async (path, places) => {
-    expect(await createRoutes().namesAt(path)).toEqual(places.map((place) => names[place]));
+    expect(await createRoutes().namesAt(path)).toEqual(places.map((index) => names[index]));
   });
 
   test("a selection without records has one empty page", async () => {

@@ -239,8 +239,8 @@ async function primaryNames(
   );
   const names: Record<string, string | null> = {};
   const errors: Record<string, string> = {};
-  for (const [place, result] of results.entries()) {
-    const chainId = String(chainIds[place]);
+  for (const [index, result] of results.entries()) {
+    const chainId = String(chainIds[index]);
     if (result.status === "fulfilled") names[chainId] = result.value;
     else if (result.reason instanceof UnavailableError) errors[chainId] = result.reason.message;
     else throw result.reason;

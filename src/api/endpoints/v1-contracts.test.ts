@@ -199,7 +199,7 @@ function emittedUntil(block: number): string[] {
         .filter((log) => log.block <= block && log.address === contracts[contract])
         .filter(({ topics }) => topics[0] === toEventSelector(signature))
         // The first transfer of a token is its registration.
-        .filter((log, place, own) => kind !== "NameTransferred" || isLater(log, own.slice(0, place)))
+        .filter((log, position, own) => kind !== "NameTransferred" || isLater(log, own.slice(0, position)))
         .map((log) => `${kind} ${log.block} ${log.index} ${log.address}`),
     ),
   );

@@ -391,7 +391,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const members = new Set<string>();
       const paths = new Map<string, string>();
       let [migrations, transfers] = [0, 0];
-      for (const { labels, registry } of listed.filter((_, place) => place % 7 === 0)) {
+      for (const { labels, registry } of listed.filter((_, position) => position % 7 === 0)) {
         const name = nameOf(labels);
         if (rows.get(name)?.registry_path?.at(-1) !== registry || Buffer.byteLength(name) > 500) continue;
         const { data } = await v1.get<Entry[]>(

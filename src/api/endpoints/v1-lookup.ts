@@ -186,8 +186,8 @@ async function ofNames(source: Source, asked: Asked<NameInput>[], options: Optio
   const given = asked.map((one) => one.given.name);
   const read = await readGivenNames(source, { given, times, withRecords: !isFeed }, signal);
   let written = 0;
-  for (const [place, one] of read.entries()) {
-    const { given, at } = asked[place] as Asked<NameInput>;
+  for (const [index, one] of read.entries()) {
+    const { given, at } = asked[index] as Asked<NameInput>;
     const text = JSON.stringify(nameResult(source, { given, ...one }, options));
     results[at] = text;
     written += text.length;
@@ -249,11 +249,11 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   });
   await readAddresses(source, { asked: inputs, times }, signal, (equal, found) => {
     // Those that ask for the same names differ in their input alone.
-    const [first] = equal.flatMap((place) => asked[place] ?? []);
+    const [first] = equal.flatMap((index) => asked[index] ?? []);
     if (first === undefined) return;
     const rest = JSON.stringify(addressResult(source, first.given, { ...found, isFeed, namespace })).slice(1);
-    for (const place of equal) {
-      const one = asked[place];
+    for (const index of equal) {
+      const one = asked[index];
       if (one) results[one.at] = `{"input":${JSON.stringify(echoOf(one.given))},${rest}`;
     }
   });

@@ -261,10 +261,10 @@ const windows = (name: string) =>
   z
     .union([z.string(), z.array(z.string())])
     .transform((given, context): Window[] => {
-      const read = [given].flat().map((text, place): Window => {
+      const read = [given].flat().map((text, index): Window => {
         const ends = text.split("..").map((one) => Math.ceil(readTime(one.trim()) ?? Number.NaN));
         const [from = Number.NaN, to = Number.NaN] = ends.length === 2 ? ends : [];
-        return { from, to, place };
+        return { from, to, place: index };
       });
       const sorted = [...read].sort((a, b) => (a.from ?? 0) - (b.from ?? 0));
       const isApart = ({ from, to }: Window, at: number) => {
@@ -457,9 +457,9 @@ export const deadlineNames = endpoint({
       found.push(...rows.map((row) => ({ ...row, place: window.place })));
     }
     const { shown, page } = opened.of(found);
-    const data = shown.map(({ row, place }) => ({
+    const data = shown.map(({ row, place: index }) => ({
       ...listRow(lookup.places, row),
-      ...(member === undefined ? {} : { [member]: place }),
+      ...(member === undefined ? {} : { [member]: index }),
     }));
     return { status: 200, body: { data, page, meta: asOf(current, lookup.hashOf) } };
   },

@@ -259,7 +259,7 @@ async function claimOf(
   // Other chains' claims are indexed with the records.
   if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords))
     return { source: "indexed", ...noSuchNames };
-  const text = (place: number) => `$${place}::text COLLATE "C"`;
+  const text = (index: number) => `$${index}::text COLLATE "C"`;
   const [sql, values] =
     coin === eth
       ? [claimSql(lookup, text(1), text(2)), [address, reverseNode(address)]]

@@ -31,8 +31,8 @@ const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
 const [victim, owner, stranger] = [address("d1"), address("c0"), address("99")];
 const forever = 2n ** 63n;
 const tokenOf = (label: string) => BigInt(keccak256(stringToHex(label))) & ~0xffff_ffffn;
-const numbered = (place: number): Hex => `0x${(0xa0000 + place).toString(16).padStart(40, "0")}`;
-const times = (count: number) => Array.from({ length: count }, (_, place) => place);
+const numbered = (index: number): Hex => `0x${(0xa0000 + index).toString(16).padStart(40, "0")}`;
+const times = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 let stored: Awaited<ReturnType<typeof createStoredIndex>>;
 beforeAll(async () => {

@@ -191,8 +191,8 @@ function partWithText(
   { at, own, ofNames, isDescending, limit, contains }: TextPart,
   select: (source: string, conditions: readonly string[], by: string, most?: string) => string,
 ): { tables: string[]; part: string } {
-  const sorted = order.map(({ sql }, place) => `${sql} AS o${place}`);
-  const columns = order.map((_, place) => `o${place}`);
+  const sorted = order.map(({ sql }, index) => `${sql} AS o${index}`);
+  const columns = order.map((_, index) => `o${index}`);
   const byColumns = orderSql(order, isDescending, "d.o");
   const rowsOf = (one: string, conditions: readonly string[], end: string) =>
     `(SELECT d.*, ${sorted.join(", ")} FROM ${one} d WHERE ${conditions.join(" AND ")} ${end})`;

@@ -241,8 +241,8 @@ export async function readGivenNames(
   }
   const read = await readNames(source, { names: asked, times, withRecords }, signal);
   const found: (FoundName | undefined)[] = [];
-  for (const [place, { at, isAsGiven }] of asked.entries()) {
-    const one = read[place];
+  for (const [index, { at, isAsGiven }] of asked.entries()) {
+    const one = read[index];
     if (one && (!isAsGiven || one.row.name === given[at])) found[at] ??= one;
   }
   return names.map((name, at) => ({ name, found: found[at] ?? null }));
@@ -274,15 +274,15 @@ export async function readAddresses(
 ): Promise<void> {
   // What is asked for several times is read once.
   const groups = new Map<string, number[]>();
-  for (const [place, one] of asked.entries()) {
+  for (const [index, one] of asked.entries()) {
     if (isCustodian(all, one.address)) {
-      use([place], { rows: [], total: 0 });
+      use([index], { rows: [], total: 0 });
       continue;
     }
     const key = JSON.stringify(one);
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [place]);
-    else group.push(place);
+    if (group === undefined) groups.set(key, [index]);
+    else group.push(index);
   }
   if (groups.size === 0) return;
   const places = [...groups.values()];

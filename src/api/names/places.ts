@@ -94,9 +94,9 @@ export function isCustodian(places: readonly Place[], address: Hex): boolean {
 }
 
 /** The place of a row. */
-export function placeOfRow(places: readonly Place[], { place }: { place: number }): Place {
-  const found = places[place - 1];
-  if (found === undefined) throw new Error(`There is no place ${place}.`);
+export function placeOfRow(places: readonly Place[], { place: index }: { place: number }): Place {
+  const found = places[index - 1];
+  if (found === undefined) throw new Error(`There is no place ${index}.`);
   return found;
 }
 

@@ -54,12 +54,12 @@ ${content}</section>`;
 /** A table: the first cell of a row is its head, cells in the columns `numeric` are numbers. It scrolls where it is too wide. */
 function table(parts: { caption: string; head: string[]; numeric?: number[]; rows: Html[][] }): Html {
   const { caption, head, numeric = [], rows } = parts;
-  const kind = (place: number) => (numeric.includes(place) ? html` class="number"` : "");
+  const kind = (index: number) => (numeric.includes(index) ? html` class="number"` : "");
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption>
-<thead><tr>${head.map((title, place) => html`<th scope="col"${kind(place)}>${title}</th>`)}</tr></thead>
+<thead><tr>${head.map((title, index) => html`<th scope="col"${kind(index)}>${title}</th>`)}</tr></thead>
 <tbody>${rows.map(
     ([first, ...cells]) => html`<tr><th scope="row">${first}</th>
-${cells.map((cell, place) => html`<td${kind(place + 1)}>${cell}</td>`)}</tr>`,
+${cells.map((cell, index) => html`<td${kind(index + 1)}>${cell}</td>`)}</tr>`,
   )}</tbody></table></div>`;
 }
 

@@ -108,9 +108,9 @@ async function askRegistry(read: ChainReader["read"], { chainId, address }: Regi
       }),
     ),
   );
-  const place = resolvers.findIndex((resolver) => resolver !== undefined && resolver !== zeroAddress);
-  if (place < 0) return undefined;
-  return { resolver: String(resolvers[place]).toLowerCase() as Hex, isWildcard: place > 0 };
+  const index = resolvers.findIndex((resolver) => resolver !== undefined && resolver !== zeroAddress);
+  if (index < 0) return undefined;
+  return { resolver: String(resolvers[index]).toLowerCase() as Hex, isWildcard: index > 0 };
 }
 
 /** What a resolver's function returns through its `resolve` (ENSIP-10); undefined if it refuses or returns nothing. */

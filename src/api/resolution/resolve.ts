@@ -158,8 +158,8 @@ async function resolveFrom(
   if (found === undefined) return unsetRecords(selection);
 
   const { chainId } = registry;
-  const { resolver, place } = found;
-  const target = { chainId, resolver, name, isWildcard: place > 0 };
+  const { resolver, place: index } = found;
+  const target = { chainId, resolver, name, isWildcard: index > 0 };
 
   if (known.isReverseResolver(chainId, resolver)) {
     return tracer.span(forwardProtocol, "accelerate-ensip-19-reverse-resolver", { resolver }, () =>

@@ -183,8 +183,8 @@ export function tokensOfEntry({ tokenId, holder }: { tokenId: Hex; holder: Hex }
   const id = BigInt(tokenId);
   const version = Number(id & versions);
   const first = Math.max(0, version - mostFormerTokens);
-  const former = Array.from({ length: version - first }, (_, place): V2Token => {
-    const number = (id & ~versions) | BigInt(first + place);
+  const former = Array.from({ length: version - first }, (_, index): V2Token => {
+    const number = (id & ~versions) | BigInt(first + index);
     return { tokenId: tokenIdToHex(number), owner: zeroAddress, mintStatus: "burned" };
   });
   return holder === zeroAddress ? former : [...former, { tokenId, owner: holder, mintStatus: "minted" }];

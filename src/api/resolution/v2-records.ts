@@ -85,15 +85,15 @@ export async function readV2Records(
   const { chainId } = contracts;
   const read = await withoutAliases(database, { chainId, readings }, signal);
   const found = await readStored(database, { chainId, hasRecords, read }, signal);
-  for (const [place, { at }] of read.entries()) result[at] = found[place] ?? null;
+  for (const [index, { at }] of read.entries()) result[at] = found[index] ?? null;
   return result;
 }
 
 // Registries tell the bytes of labels that names cannot show.
 function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
   const parts = name === "" ? [] : name.split(".");
-  return parts.map((part, place) => {
-    const stored = labels[parts.length - 1 - place];
+  return parts.map((part, index) => {
+    const stored = labels[parts.length - 1 - index];
     const bytes = stored ? Buffer.from(hexToBytes(stored)) : Buffer.from(part);
     const encoded = /^\[([0-9a-f]{64})\]$/.exec(part);
     if (encoded !== null && !stored) return { hash: `0x${encoded[1]}`, bytes: undefined };
@@ -145,18 +145,18 @@ export async function withoutAliases(
   let pending = byNode.filter(isKnown).map((reading) => ({ reading, last: "" }));
   for (let round = 0; round < mostAliases && pending.length > 0; round++) {
     const suffixes = pending.flatMap(({ reading }, at) =>
-      suffixHashes(bytesOf(reading)).map((hash, place) => [at, place + 1, reading.resolver, hash] as const),
+      suffixHashes(bytesOf(reading)).map((hash, index) => [at, index + 1, reading.resolver, hash] as const),
     );
     const columns = ([0, 1, 2, 3] as const).map((column) => suffixes.map((one) => one[column]));
     const found = await read<[number, number, Hex]>(aliasesSql, columns);
-    const aliases = new Map(found.map(([at, place, target]) => [at, { place, target }]));
+    const aliases = new Map(found.map(([at, index, target]) => [at, { place: index, target }]));
     pending = pending.flatMap(({ reading, last }, at) => {
-      const { place, target } = aliases.get(at) ?? {};
-      if (place === undefined || target === undefined || target === last) {
+      const { place: index, target } = aliases.get(at) ?? {};
+      if (index === undefined || target === undefined || target === last) {
         done.push(reading);
         return [];
       }
-      const labels = withSuffix(bytesOf(reading), place, target)?.map(labelOf);
+      const labels = withSuffix(bytesOf(reading), index, target)?.map(labelOf);
       return labels === undefined ? [] : [{ reading: { ...reading, labels }, last: target }];
     });
   }
@@ -167,13 +167,13 @@ const bytesOf = ({ labels }: Reading) => labels.flatMap(({ bytes }) => bytes ?? 
 
 // By which aliases are stored: hashes of a name and the names above it, the root included.
 const suffixHashes = (labels: readonly Buffer[]): Hex[] =>
-  [...labels.keys(), labels.length].map((place) => keccak256(wireForm(labels.slice(place))));
+  [...labels.keys(), labels.length].map((index) => keccak256(wireForm(labels.slice(index))));
 
 // The labels whose suffix from a place on (1: all) is replaced by a name in wire form; undefined if that is malformed.
-function withSuffix(labels: readonly Buffer[], place: number, target: Hex): Buffer[] | undefined {
+function withSuffix(labels: readonly Buffer[], index: number, target: Hex): Buffer[] | undefined {
   const replaced = dnsLabels(target);
   if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
-  return [...labels.slice(0, place - 1), ...replaced];
+  return [...labels.slice(0, index - 1), ...replaced];
 }
 
 const wireForm = (labels: readonly Buffer[]): Buffer =>
@@ -209,8 +209,8 @@ export async function readStored(
   ];
   const [text] = await database.row(storedStatements[hasRecords ? "values" : "keys"], values, signal);
   const found = JSON.parse(text ?? "[]") as (StoredRecords | StoredRecord[] | null)[];
-  return read.map((_, place) => {
-    const one = found[place] ?? noRecords;
+  return read.map((_, index) => {
+    const one = found[index] ?? noRecords;
     return Array.isArray(one) ? recordsOfId(one) : one;
   });
 }

@@ -107,7 +107,7 @@ const unlessZero = (address: Hex | null | undefined) => (address === zeroAddress
 // What a name is in the second generation, where its registries prove it: by calls to them.
 function trueEntry(snapshot: Snapshot, labels: readonly Hex[], registryOf: Map<Hex, Hex | null>) {
   // The Universal Resolver has no registry of top-level names.
-  const way = labels.slice(0, -1).map((_, place) => registryOf.get(nodeOf(labels.slice(place))) ?? null);
+  const way = labels.slice(0, -1).map((_, index) => registryOf.get(nodeOf(labels.slice(index))) ?? null);
   const [registry = null] = way;
   const isProven = way.every((one) => one !== null && !snapshot.registries[one]?.hostile);
   const entry = registry && snapshot.registries[registry]?.entries.find(({ raw }) => raw === labels[0]);

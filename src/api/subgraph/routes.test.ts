@@ -7,7 +7,7 @@ import type { Database } from "../database/client.ts";
 
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 beforeAll(async () => {
-  const accounts = Array.from({ length: 200 }, (_, place) => ({ id: `0x${`${place}`.padStart(40, "0")}` }));
+  const accounts = Array.from({ length: 200 }, (_, index) => ({ id: `0x${`${index}`.padStart(40, "0")}` }));
   client = await createLoadedDatabase({ Account: accounts });
 });
 afterAll(() => client.close());

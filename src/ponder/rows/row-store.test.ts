@@ -35,7 +35,7 @@ beforeEach(async () => {
   asked = [];
 });
 
-const id = (place: number): `0x${string}` => `0x${place.toString(16).padStart(40, "0")}`;
+const id = (index: number): `0x${string}` => `0x${index.toString(16).padStart(40, "0")}`;
 const queries = () => asked.filter((text) => text.startsWith("select")).length;
 
 describe.each([1, 2])("seed %i", (seed) => {
@@ -51,10 +51,10 @@ describe("what is asked of the database", () => {
   async function storeWithRows(rows: number, maxBytes: number) {
     const created = createStore(maxBytes, { isEmpty: true });
     created.cache.qb = database.connect();
-    for (let place = 0; place < rows; place++)
+    for (let position = 0; position < rows; position++)
       await created.db
         .insert(account)
-        .values({ id: id(place), changeBlock: 1 })
+        .values({ id: id(position), changeBlock: 1 })
         .onConflictDoNothing();
     await created.cache.flush();
     await created.cache.prefetch({ events: [] });
@@ -64,9 +64,9 @@ describe("what is asked of the database", () => {
 
   test("nothing while all rows fit", async () => {
     const { db } = await storeWithRows(50, 1_000_000);
-    for (let place = 0; place < 100; place++) {
-      const row = place < 50 ? { id: id(place), changeBlock: 1 } : null;
-      expect(await db.find(account, { id: id(place) })).toEqual(row);
+    for (let position = 0; position < 100; position++) {
+      const row = position < 50 ? { id: id(position), changeBlock: 1 } : null;
+      expect(await db.find(account, { id: id(position) })).toEqual(row);
     }
     expect(queries()).toBe(0);
   });
@@ -75,11 +75,11 @@ describe("what is asked of the database", () => {
     const { db, cache } = await storeWithRows(50, 0);
     // The second time nothing was used since the first.
     await cache.prefetch({ events: [] });
-    for (let place = 0; place < 50; place++)
-      expect(await db.find(account, { id: id(place) })).toEqual({ id: id(place), changeBlock: 1 });
+    for (let position = 0; position < 50; position++)
+      expect(await db.find(account, { id: id(position) })).toEqual({ id: id(position), changeBlock: 1 });
     expect(queries()).toBe(50);
-    for (let place = 1_000; place < 2_000; place++)
-      expect(await db.find(account, { id: id(place) })).toBeNull();
+    for (let position = 1_000; position < 2_000; position++)
+      expect(await db.find(account, { id: id(position) })).toBeNull();
     expect(queries()).toBeLessThan(100);
   });
 
@@ -169,27 +169,27 @@ describe("what is asked of the database", () => {
 test("rows that events name in an argument are read together before their handlers ask for them", async () => {
   const eventCount = { Transfer: 1 };
   const { cache, db } = createStore(0, { isEmpty: true, eventCount });
-  const transfer = (place: number) => ({
+  const transfer = (index: number) => ({
     type: "log",
     chain: { id: 1 },
     eventCallback: { name: "Transfer" },
-    event: { id: "1", args: { to: id(place) }, log: {}, block: { timestamp: 1n }, transaction: {} },
+    event: { id: "1", args: { to: id(index) }, log: {}, block: { timestamp: 1n }, transaction: {} },
   });
   cache.qb = database.connect();
-  for (let place = 0; place < 50; place++)
+  for (let index = 0; index < 50; index++)
     await db
       .insert(account)
-      .values({ id: id(place), changeBlock: 1 })
+      .values({ id: id(index), changeBlock: 1 })
       .onConflictDoNothing();
   await cache.flush();
   cache.event = transfer(7);
   await db.find(account, { id: id(7) });
   await cache.prefetch({ events: [] });
   asked = [];
-  await cache.prefetch({ events: Array.from({ length: 50 }, (_, place) => transfer(place)) });
+  await cache.prefetch({ events: Array.from({ length: 50 }, (_, index) => transfer(index)) });
   expect(queries()).toBe(1);
-  for (let place = 0; place < 50; place++)
-    expect(await db.find(account, { id: id(place) })).toEqual({ id: id(place), changeBlock: 1 });
+  for (let index = 0; index < 50; index++)
+    expect(await db.find(account, { id: id(index) })).toEqual({ id: id(index), changeBlock: 1 });
   expect(queries()).toBe(1);
 });
 

@@ -105,4 +105,4 @@ export async function startHostileNode(registry: Hex) {
   };
 }
 
-const addressOf = (place: number): Hex => `0x${"bad".padEnd(38, "0")}${String(place).padStart(2, "0")}`;
+const addressOf = (index: number): Hex => `0x${"bad".padEnd(38, "0")}${String(index).padStart(2, "0")}`;

@@ -125,8 +125,8 @@ const statuses = ["available", "reserved", "registered"];
 export async function nameDifferences(index: Index, stored: Stored, snapshot: Snapshot): Promise<string[]> {
   const { names, block, timestamp: time } = snapshot;
   const found = await readNames(index, stored, { labels: names.map(({ labels }) => labels), time });
-  return names.flatMap((expected, place) => {
-    const name = found[place];
+  return names.flatMap((expected, position) => {
+    const name = found[position];
     const prefix = `${block} ${expected.name}`;
     if (name === undefined) return [`${prefix} is missing`];
     if (isHostile(snapshot, expected)) return name.isProven ? [`${prefix} counts as proven`] : [];
@@ -162,10 +162,10 @@ export async function authorityDifferences(
 ): Promise<string[]> {
   const eth: Hex = "0x657468";
   const found = await readNames(index, stored, { labels: authority.map(({ raw }) => [raw, eth]), time });
-  return authority.flatMap((expected, place) =>
-    found[place]?.authority === expected.authority
+  return authority.flatMap((expected, position) =>
+    found[position]?.authority === expected.authority
       ? []
-      : [`${block} ${expected.label}.eth ${expected.authority} ${found[place]?.authority}`],
+      : [`${block} ${expected.label}.eth ${expected.authority} ${found[position]?.authority}`],
   );
 }
 
@@ -211,7 +211,9 @@ async function withNames(
   const [batch] = asked;
   const paths = JSON.parse(batch?.values[0] ?? "[]") as unknown[];
   const rows = JSON.parse(batch?.text ?? "[]") as unknown[];
-  const known = new Map(paths.map((path, place) => [JSON.stringify([path]), JSON.stringify([rows[place]])]));
+  const known = new Map(
+    paths.map((path, position) => [JSON.stringify([path]), JSON.stringify([rows[position]])]),
+  );
   return {
     row: async (sql, values, signal) => {
       const text = sql === batch?.sql ? known.get(values[0] ?? "") : undefined;

@@ -21,10 +21,10 @@ export function listedTally(column: string): string[] {
     ?.split("\n")
     .filter((line) => line.startsWith("|"))
     .map((line) => line.split("|").map((cell) => cell.trim())) ?? [[]];
-  const place = head.indexOf(column);
+  const index = head.indexOf(column);
   return rows
     .flatMap((cells) => {
-      const count = cells[place]?.replaceAll(",", "") ?? "";
+      const count = cells[index]?.replaceAll(",", "") ?? "";
       return /^\d+$/.test(count) ? [`${cells[1]?.replaceAll("`", "")} ${count}`] : [];
     })
     .sort();

@@ -111,8 +111,8 @@ export async function changeRowsAtRandom(
 
 async function changeOne(random: Random, db: Store, model: Model): Promise<void> {
   const table = random.pick([account, resolverRecord, v2Role]);
-  const place = random.below(150);
-  const row = rowOf(table, place, random);
+  const index = random.below(150);
+  const row = rowOf(table, index, random);
   const key = keyOf(table, row);
   const text = textOf(table, key);
   const before = model.get(text) ?? null;
@@ -155,23 +155,23 @@ async function changeOne(random: Random, db: Store, model: Model): Promise<void>
   }
 }
 
-const hex = (place: number, bytes: number): string => `0x${place.toString(16).padStart(bytes * 2, "0")}`;
+const hex = (index: number, bytes: number): string => `0x${index.toString(16).padStart(bytes * 2, "0")}`;
 
-function rowOf(table: Table, place: number, random: Random): Row {
-  if (table === account) return { id: hex(place, 20), changeBlock: random.below(1_000_000) };
+function rowOf(table: Table, index: number, random: Random): Row {
+  if (table === account) return { id: hex(index, 20), changeBlock: random.below(1_000_000) };
   if (table === v2Role)
     return {
       chainId: 1,
-      address: hex(place, 20),
-      resource: hex(place % 7, 32),
-      account: hex(place % 3, 20),
+      address: hex(index, 20),
+      resource: hex(index % 7, 32),
+      account: hex(index % 3, 20),
       roles: `0x${random.hexDigits(32)}`,
     };
   return {
-    id: `1-${place}\\${random.pick(["a"])}`,
+    id: `1-${index}\\${random.pick(["a"])}`,
     chainId: 1,
-    address: hex(place, 20),
-    node: hex(place, 32),
+    address: hex(index, 20),
+    node: hex(index, 32),
     name: random.pick([...texts, null]),
     contenthash: random.pick(["0xe301", null]),
     pubkeyX: null,

@@ -269,7 +269,7 @@ function meetsList(operator: string, value: unknown[], wanted: unknown[]): boole
   const have = value.map((item) => fold(String(item)));
   const want = wanted.map((item) => fold(String(item)));
   if (operator.startsWith("contains")) return want.every((item) => have.includes(item));
-  return have.length === want.length && have.every((item, place) => item === want[place]);
+  return have.length === want.length && have.every((item, index) => item === want[index]);
 }
 
 const lower = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
