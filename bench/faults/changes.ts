@@ -27,12 +27,12 @@ export async function followChanges(seeds: number): Promise<number> {
   const chain = await openChangedChain();
   let failures = 0;
   console.log(
-    "| Changed | URLs (lying + honest) | Silent | Believed | In doubt | Refused | Equal |\n|---|---|---|---|---|---|---|",
+    "| Changed | URLs (lying + honest) | Silent | Believed | Unverified | Refused | Equal |\n|---|---|---|---|---|---|---|",
   );
   for (const change of changes) {
     for (const set of urlSets) {
       if (set.liars === 0 && change.of === "logs") continue;
-      const counts = { silent: 0, believed: 0, "in doubt": 0, refused: 0, equal: 0 };
+      const counts = { silent: 0, believed: 0, unverified: 0, refused: 0, equal: 0 };
       for (let seed = 1; seed <= seeds; seed++) counts[await chain.run(change, seed, set)] += 1;
       failures += counts.silent + (set.liars > 0 && set.honest > 0 ? counts.believed : 0);
       const name = change.of === "logs" ? change.kind : `${change.kind}, in receipts too`;

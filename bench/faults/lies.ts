@@ -117,7 +117,7 @@ const said =
   /Refused (?:an answer|logs)[^"\n]*|All JSON-RPC providers are inactive|answers for chain[^"\n]*|serves another chain now/;
 const command = /cache -- (purge --chain \d+ --from \d+(?: --to \d+)?)/g;
 
-/** How long what is in doubt may be asked for again, in half seconds. */
+/** How long what is unverified may be asked for again, in half seconds. */
 const turnsOfDoubt = 20;
 
 type Wanted = { block: number; expected: Rows; honest: string; hush: () => void; isRepaired: boolean };
@@ -141,7 +141,7 @@ async function outcomeOf(subject: Subject, wanted: Wanted): Promise<Result> {
     if (fault === undefined && wrong.length === 0) return { text: "equal", isRight: true };
     if (fault === undefined)
       return { text: `SILENT, ${wrong.length} wrong (${tablesOf(wrong)})`, isRight: false };
-    return repaired(`in doubt (${wrong.length})`, fault);
+    return repaired(`unverified (${wrong.length})`, fault);
   }
   const lines = subject.lines().join("\n");
   const why = said.exec(lines)?.[0];
@@ -159,7 +159,7 @@ async function repair(
   { block, expected, honest, said: text }: Pick<Wanted, "block" | "expected" | "honest"> & { said: string },
 ): Promise<Result> {
   await subject.stop();
-  // What the start says beside that: blocks in doubt are stored.
+  // What the start says beside that: unverified blocks are stored.
   subject.start(honest);
   const isUp = await subject.reaches(block, 45_000);
   const refusal = isUp ? "" : subject.lines().join("\n");

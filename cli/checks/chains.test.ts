@@ -108,7 +108,7 @@ test("nodes that do not respond do not hold up the start", async () => {
   expect(messages).toEqual([expect.stringContaining("Could not compare chain 1 with the index")]);
 });
 
-test("an embedded index with blocks in doubt starts over without them", async () => {
+test("an embedded index with unverified blocks starts over without them", async () => {
   const database = await PGlite.create(directory);
   await saveUnverified((text, values) => database.query(text, values), "public", [
     { chainId: 1, from: 50, to: 70 },

@@ -50,9 +50,9 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
       found.push(contradiction);
     }
     const ids = config.chains.map(({ id }) => id);
-    const doubts = await readUnverified(run, ids);
+    const unverified = await readUnverified(run, ids);
     const orphan = await orphanedBy(run, config.databaseSchema);
-    const fault = faultOf({ found, doubts, orphan }, config.databaseSchema);
+    const fault = faultOf({ found, unverified, orphan }, config.databaseSchema);
     if (fault === undefined) return findings;
     return [config.databaseUrl === undefined ? startingOver(config, fault) : fail(fault.found, fault.remedy)];
   });
@@ -84,14 +84,14 @@ const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
 
 type Known = {
   found: readonly Contradiction[];
-  doubts: readonly CachedRange[];
+  unverified: readonly CachedRange[];
   orphan: { chainId: number; from: number } | undefined;
 };
 
 type Fault = { found: string; remedy: string; ranges: readonly CachedRange[] };
 
 /** What refuses an index of this schema, and which blocks its cache should lose; undefined for a sound one. */
-function faultOf({ found, doubts, orphan }: Known, schema: string): Fault | undefined {
+function faultOf({ found, unverified, orphan }: Known, schema: string): Fault | undefined {
   const newIndex = `Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune ${schema} removes it.`;
   const purge = (ranges: readonly CachedRange[]) => {
     const commands = ranges.map(({ chainId, from, to }) => {
@@ -104,15 +104,15 @@ function faultOf({ found, doubts, orphan }: Known, schema: string): Fault | unde
     return {
       found: `The chain contradicts the index: ${found.map(describe).join("; ")}`,
       remedy: `Nothing was changed. Remove the blocks that the chain no longer has:${purge(ranges)} ${section}`,
-      ranges: [...ranges, ...doubts],
+      ranges: [...ranges, ...unverified],
     };
   }
-  if (doubts.length > 0)
+  if (unverified.length > 0)
     return {
       found:
         "RPC endpoint returned incomplete or fabricated logs, or served another chain, and what it returned before may be in the cache and in the index",
-      remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the blocks in doubt:${purge(doubts)} ${unverifiedSection}`,
-      ranges: doubts,
+      remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the unverified blocks:${purge(unverified)} ${unverifiedSection}`,
+      ranges: unverified,
     };
   const blocks = `blocks of chain ${orphan?.chainId} from ${orphan?.from} on, which were purged`;
   return (

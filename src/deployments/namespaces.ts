@@ -190,13 +190,13 @@ export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex 
 
 /** What the sets of ENSv2 of a namespace know of contracts: addresses in lower case. */
 export type V2KnownContracts = {
-  /** Contracts that register names which were brought over. */
+  /** Contracts that register names which were migrated. */
   migrators: ReadonlySet<Hex>;
   /** Those of them that deploy registries of locked names. */
   lockedMigrators: ReadonlySet<Hex>;
   /** Implementations of registries of locked names. */
   wrapperImplementations: ReadonlySet<Hex>;
-  /** Where tokens of names lie that were brought over, or had expired. */
+  /** Where tokens of names lie that were migrated, or had expired. */
   graveyards: ReadonlySet<string>;
   /** Nodes of the names in registries, for the .eth ones. */
   nodes: ReadonlyMap<Hex, Hex>;

@@ -18,11 +18,11 @@ const [alone, besideHonest, archive] = [
 ];
 
 test.each([
-  [changed("data"), besideHonest, /^(equal|in doubt)$/],
+  [changed("data"), besideHonest, /^(equal|unverified)$/],
   [changed("data"), alone, /^refused$/],
   [changed("timestamp"), alone, /^refused$/],
   [changed("call", "logs"), alone, /^believed$/],
-  [changed("call", "logs"), besideHonest, /^in doubt$/],
+  [changed("call", "logs"), besideHonest, /^unverified$/],
   [changed("timestamp"), archive, /^refused$/],
   [changed("data"), archive, /^believed$/],
 ] as const)("%o by %o is %s", async (change, urls, outcome) => {

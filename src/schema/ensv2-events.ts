@@ -12,7 +12,7 @@ export const v2Event = indexed(
     chainId: t.integer().notNull(),
     registry: hex(t).notNull(),
     labelhash: hex(t).notNull(),
-    /** Name of the event; `Migration`: LabelRegistered of a name that was brought over. */
+    /** Name of the event; `Migration`: LabelRegistered of a name that was migrated. */
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
     /** Of the block, in Unix seconds. */

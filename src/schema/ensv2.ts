@@ -32,7 +32,7 @@ export const v2Entry = indexed(
       subregistry: hex(t).notNull(),
       /** Unix seconds of the latest registration or reservation. */
       createdAt: t.bigint().notNull(),
-      /** Unix seconds at which a name of the first generation was brought over; null for others. */
+      /** Unix seconds at which a name of the first generation was migrated; null for others. */
       migratedAt: t.bigint(),
       /** The registry's entry before this one, by first registration: its storage id. Only in registries with places. */
       previous: hex(t),

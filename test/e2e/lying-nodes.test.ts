@@ -157,7 +157,7 @@ test.runIf(postgres !== "")(
 );
 
 test.runIf(postgres !== "")(
-  "what a URL returned before it was found wrong is in doubt: the start is refused until it is purged",
+  "what a URL returned before it was found wrong is unverified: the start is refused until it is purged",
   async () => {
     const { world, rpc, cache } = await startCached(1_600);
     // It tells the truth at first, so that what it leaves out later is stored before it is found.

@@ -125,7 +125,7 @@ export function entriesOf(
 }
 
 /**
- * SQL condition that no entry of the .eth registry is in force for a node: most names that were brought over still have their
+ * SQL condition that no entry of the .eth registry is in force for a node: most names that were migrated still have their
  * lease in the first generation, and need no walk.
  */
 export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXISTS (SELECT FROM v2_domains n

@@ -132,7 +132,7 @@ function lapsedEntry({ status, graceEnds }: StoredName, { holder }: NonNullable<
   };
 }
 
-/** What only ENSv2 tells of a name: the generation in force, a reservation, when the name was brought over. */
+/** What only ENSv2 tells of a name: the generation in force, a reservation, when the name was migrated. */
 const generation = ({ v2 }: StoredName) =>
   v2
     ? omitUndefined({

@@ -249,7 +249,7 @@ test("requests by chain and method, with failures and compute units", async () =
   expect(await page({ registry }).html()).toContain("200 compute units");
 });
 
-test("odd events by kind with the last ones; labels, database, configuration", async () => {
+test("anomalies by kind with the last ones; labels, database, configuration", async () => {
   const { registry, registers, gauge } = registryOf();
   const odd = new Counter({ name: "nsindex_anomalies_total", help: "x", labelNames: ["anomaly"], registers });
   odd.inc({ anomaly: "unknown-node" }, 1_234);

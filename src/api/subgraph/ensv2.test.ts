@@ -331,7 +331,7 @@ describe("at the last block", () => {
     });
   });
 
-  test("a name that was brought over says when", async () => {
+  test("a name that was migrated says when", async () => {
     const { migratedAt, version } = await ofName("migrateme.eth");
     expect(version).toBe("v2");
     // LabelRegistered over the reservation, sent by the migration controller.

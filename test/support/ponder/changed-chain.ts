@@ -47,7 +47,7 @@ export async function openChangedChain() {
       Array.from({ length: count }, () => startLiar({ target: node.url, seed, lying })),
     );
     const urls = [...liars.map(({ url }) => url), ...Array.from({ length: honest }, () => node.url)];
-    let doubts: readonly BlockRange[] = [];
+    let unverified: readonly BlockRange[] = [];
     const believed: string[] = [];
     const believe = (what: readonly string[]) => void believed.push(...what);
     const checked = checkedUrls(urls, {
@@ -56,7 +56,7 @@ export async function openChangedChain() {
       random: createRandom(seed).fraction,
       now: Date.now,
       unverified: (ranges) => {
-        doubts = ranges;
+        unverified = ranges;
       },
     });
     const place = count === 0 ? await changedArchive(change, seed).catch(() => "") : undefined;
@@ -66,13 +66,13 @@ export async function openChangedChain() {
     try {
       const found = await followed((asked as unknown[]).map((url) => backendOf(String(url))) as Backend[]);
       if (found.ended !== undefined) return "refused";
-      // What is in doubt is asked for again, beside what else is asked for.
-      for (let i = 0; i < 20 && doubts.length > 0; i++)
+      // What is unverified is asked for again, beside what else is asked for.
+      for (let i = 0; i < 20 && unverified.length > 0; i++)
         await new Promise((resolve) => setTimeout(resolve, 100));
       const wrong = differingRows(found, truth);
       const isSaid = believed.some((what) => sayings[change.kind].test(what));
-      if (wrong.some((block) => !isWithin(block, doubts))) return isSaid ? "believed" : "silent";
-      return doubts.length > 0 ? "in doubt" : "equal";
+      if (wrong.some((block) => !isWithin(block, unverified))) return isSaid ? "believed" : "silent";
+      return unverified.length > 0 ? "unverified" : "equal";
     } finally {
       await Promise.all(liars.map((liar) => liar.close()));
       if (place !== undefined) rmSync(place, { recursive: true });
