@@ -117,6 +117,8 @@ export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock 
   const known = new LRUCache<string, BlockHashes, Head>({
     max: 64,
     ttl: 15_000,
+    // One that is displaced meanwhile has its hashes nevertheless.
+    ignoreFetchAbort: true,
     fetchMethod: async (_key, _stale, { context: { number, timestamp } }) => {
       // Without a response the hash is unknown, which `_meta` may show as null.
       const late = pause(patienceMs, undefined, { ref: false });
