@@ -145,7 +145,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(output).toMatch(/^names_v1, release \S+, build \w+, 0\.\d\d GB, live$/m);
     expect(output).toMatch(/^ {2}ens-test-env: subgraph$/m);
     expect(output).toMatch(
-      /^ {2}chain 15658733 \(ens-test-env\): block 184, \d+ days old\n {2}served as names\n {2}read from/m,
+      /^ {2}chain 15658733 \(ens-test-env\): block 184, [\d,]+ days old\n {2}served as names\n {2}read from/m,
     );
     expect(output).toMatch(/^names_v2, .* live$/m);
 
