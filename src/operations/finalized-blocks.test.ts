@@ -57,6 +57,14 @@ test("a chain that has the cached blocks is asked for the newest only", async ()
   expect(asked).toEqual([97, 90]);
 });
 
+test("where no hashes are kept the cached blocks are compared, and nothing is created", async () => {
+  await database.exec("DROP TABLE IF EXISTS ponder_sync.finalized_hashes");
+  await addBlocks(database, 1, [100, 200, 300]);
+  expect(await findContradiction(run, 1, node(250).fetchHash)).toMatchObject({ block: 300, from: 201 });
+  const { rows } = await run("SELECT to_regclass('ponder_sync.finalized_hashes') AS found");
+  expect(rows).toEqual([{ found: null }]);
+});
+
 test("a fork in blocks without events differs from the finalized hash", async () => {
   await addBlocks(database, 1, [3, 50]);
   await keepHash(run, 1, { number: 97, hash: hashOn("a", 97) });

@@ -38,12 +38,15 @@ export async function findContradiction(
   fetchHash: FetchHash,
 ): Promise<Contradiction | undefined> {
   if (!(await hasTable(run, "ponder_sync.blocks"))) return undefined;
-  await createTable(run, hashes);
-  for (const pin of await newestPins(run, chainId, Number.MAX_SAFE_INTEGER)) {
+  // Creates nothing: `doctor` asks as well.
+  const hasHashes = await hasTable(run, "ponder_sync.finalized_hashes");
+  const tables = ["blocks", ...(hasHashes ? ["finalized_hashes"] : [])];
+  const newestUpTo = (atMost: number) => newestPins(run, tables, chainId, atMost);
+  for (const pin of await newestUpTo(Number.MAX_SAFE_INTEGER)) {
     let [ours, theirs] = [pin, await fetchHash(pin.number)];
     if (theirs === ours.hash) continue;
     for (let step = 1; ; step *= 2) {
-      const [older] = await newestPins(run, chainId, ours.number - step);
+      const [older] = await newestUpTo(ours.number - step);
       const hash = older && (await fetchHash(older.number));
       if (older === undefined || hash === older.hash)
         return { chainId, block: ours.number, ours: ours.hash, theirs, from: older ? older.number + 1 : 0 };
@@ -53,14 +56,19 @@ export async function findContradiction(
   return undefined;
 }
 
-/** The newest finalized hash and cached block up to a block, highest first. */
-async function newestPins(run: Statement, chainId: number, atMost: number): Promise<Pin[]> {
-  const [blocks, kept] = ["blocks", "finalized_hashes"].map(
+/** The newest block up to a block of each table (cached blocks, finalized hashes), highest first. */
+async function newestPins(
+  run: Statement,
+  tables: readonly string[],
+  chainId: number,
+  atMost: number,
+): Promise<Pin[]> {
+  const newest = tables.map(
     (table) =>
       `(SELECT number, hash FROM ponder_sync.${table} WHERE chain_id = $1 AND number <= $2 ORDER BY number DESC LIMIT 1)`,
   );
   const { rows } = await run(
-    `SELECT number::text, hash FROM (${blocks} UNION ${kept}) pins ORDER BY pins.number DESC`,
+    `SELECT number::text, hash FROM (${newest.join(" UNION ")}) pins ORDER BY pins.number DESC`,
     [chainId, atMost],
   );
   return rows.map(({ number, hash }) => ({ number: Number(number), hash: String(hash) }));
