@@ -138,11 +138,14 @@ function bytes(size: number): string {
 export const memberOf = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | null)?.[key], body);
 
-// What an event changed, as words: `owner 0x…, cost 1`.
-function details(data: object): Html {
+// What an event changed, as words: `owner 0x…, resolver (chain_id 1, address 0x…)`.
+function words(data: object): string {
   const members = Object.entries(data).filter(([, value]) => value !== null);
-  const textOf = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value));
-  return shown(members.map(([name, value]) => `${name} ${textOf(value)}`).join(", "), 600);
+  const textOf = (value: unknown) => {
+    if (Array.isArray(value)) return value.join(" ");
+    return typeof value === "object" ? `(${words(Object(value))})` : String(value);
+  };
+  return members.map(([name, value]) => `${name} ${textOf(value)}`).join(", ");
 }
 
 const formats: Readonly<Record<string, (value: unknown, row: unknown) => Html>> = {
@@ -157,7 +160,7 @@ const formats: Readonly<Record<string, (value: unknown, row: unknown) => Html>> 
   time: (value) => date(Number(value)),
   hash: (value) => hash(String(value)),
   address: (value) => addressLink(String(value)),
-  details: (value) => details(Object(value)),
+  details: (value) => shown(words(Object(value)), 600),
   name: (name, row) => {
     const nodes = ["namehash", "action.registrationLifecycle.node", "id"].map((one) => memberOf(row, one));
     return nameLink({ id: String(nodes.find((node) => node !== undefined)), name: String(name) });

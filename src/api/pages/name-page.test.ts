@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { alice, bob, createStoredNames, day, now } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
+import { valuesOf } from "./layout.ts";
 import { nameRoutes } from "./name-page.ts";
 
 const { client, insert, store, setRecords, fetch } = await createStoredNames();
@@ -155,4 +156,13 @@ describe("the page of an address", () => {
     expect(status).toBe(200);
     expect(text).toContain("The index has no name of this address.");
   });
+});
+
+test("what an event changed is said in words", () => {
+  const data = { action: "set", resolver: { chain_id: 1, address: "0xab" }, powers: ["a", "b"], cost: null };
+  const [[title, value] = []] = valuesOf({ data }, "With=data:details");
+  expect([title, String(value)]).toEqual([
+    "With",
+    "<bdi>action set, resolver (chain_id 1, address 0xab), powers a b</bdi>",
+  ]);
 });
