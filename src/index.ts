@@ -2,7 +2,7 @@ import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
 import type { Namespace } from "./deployments/deployment.ts";
-import { isContractOf } from "./deployments/namespaces.ts";
+import { isContractOf, v2KnownContracts } from "./deployments/namespaces.ts";
 import { type EventsOf, type LogsOf, registerHandlers, registerStrictHandlers } from "./handlers/on.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
 import { multichainNaming, subgraphNaming } from "./indexing/naming.ts";
@@ -51,6 +51,7 @@ const settings: Settings = {
   naming: config.isSubgraphCompatible ? subgraphNaming : multichainNaming,
   rootChainId: config.rootChainId,
   isV2Indexed: config.plugins.includes("ensv2"),
+  v2: v2KnownContracts(config.datasources),
   heal: (labelhash) => labels.heal(labelhash),
   nodes: createNodes(config.chains, {
     onOutage: (chainId) =>

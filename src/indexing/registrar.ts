@@ -197,9 +197,9 @@ type LifecycleRow = typeof registrationLifecycle.$inferSelect;
 /** Base registrar NameRegistered: opens a registration and a new lifecycle. What the Graveyard of ENSv2 takes is no lease. */
 export async function applyRegistration(
   scope: Scope,
-  { managed, labelhash, expires, isTaken }: Named & { expires: bigint; isTaken: boolean },
+  { managed, labelhash, owner, expires }: Named & { owner: Hex; expires: bigint },
 ): Promise<void> {
-  if (isTaken) return;
+  if (scope.v2.graveyards.has(owner.toLowerCase())) return;
   const subregistryId = accountId(scope.chainId, scope.emitter);
   const node = subnode(managed.node, labelhash);
   await scope.db.insert(subregistry).values({ subregistryId, node: managed.node }).onConflictDoNothing();

@@ -1,6 +1,7 @@
 import type { Context } from "ponder:registry";
 import type { InferSelectModel, Table } from "drizzle-orm";
 import type { Hex } from "viem";
+import type { V2KnownContracts } from "../deployments/namespaces.ts";
 import type { SavedResults } from "../ponder/saved-results.ts";
 import type { Anomaly } from "./anomalies.ts";
 import type { Naming } from "./naming.ts";
@@ -61,6 +62,8 @@ export type Settings = {
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
   /** Whether the plugin `ensv2` is active. */
   isV2Indexed?: boolean;
+  /** Contracts of ENSv2. */
+  v2: V2KnownContracts;
   report(anomaly: Anomaly, scope: Scope): void;
   nodes: AskNodes;
   /** Results of nodes from earlier indexes; none without it. */

@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import type { Currency, CurrencyOf } from "../deployments/currencies.ts";
-import { nodeOfToken, type TokenIssuer, type V2KnownContracts } from "../deployments/namespaces.ts";
+import { nodeOfToken, type TokenIssuer } from "../deployments/namespaces.ts";
 import { assetId, zeroAddress } from "../ens/ids.ts";
 import { nameSale, nameToken } from "../schema/tokenscope.ts";
 import { nodeOfV2Token } from "./ensv2/places.ts";
@@ -80,8 +80,6 @@ export type FilledOrder = {
 export type Market = {
   issuerOf: (chainId: number, address: Hex) => TokenIssuer | undefined;
   currencyOf: CurrencyOf;
-  /** Where ENSv2 is: its registries issue tokens too. */
-  v2?: V2KnownContracts;
 };
 
 type Token = {
@@ -156,7 +154,7 @@ async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[])
 
 async function tokenOf(
   scope: Scope,
-  { issuerOf, v2 }: Market,
+  { issuerOf }: Market,
   { itemType, token, identifier: tokenId, amount }: OrderItem,
 ): Promise<Token | undefined> {
   const assetNamespace = namespaceOfType[itemType];
@@ -165,10 +163,9 @@ async function tokenOf(
   if (issuer?.assetNamespace === assetNamespace)
     return { contract: issuer.address, tokenId, assetNamespace, node: nodeOfToken(issuer, tokenId) };
   // Registries of ENSv2 issue single ERC-1155 tokens.
-  if (v2 === undefined || !scope.isV2Indexed || scope.chainId !== scope.rootChainId) return undefined;
+  if (!scope.isV2Indexed || scope.chainId !== scope.rootChainId) return undefined;
   const contract = token.toLowerCase() as Hex;
-  const node =
-    assetNamespace === "erc1155" && (await nodeOfV2Token(scope, v2, { registry: contract, tokenId }));
+  const node = assetNamespace === "erc1155" && (await nodeOfV2Token(scope, { registry: contract, tokenId }));
   return node ? { contract, tokenId, assetNamespace, node } : undefined;
 }
 

@@ -2,12 +2,7 @@ import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi 
 import { erc1155TransferAbi } from "../../abis/names.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { ensv2, ensv2Datasources } from "../deployments/ensv2.ts";
-import {
-  deployedContracts,
-  namesKey,
-  type V2KnownContracts,
-  v2KnownContracts,
-} from "../deployments/namespaces.ts";
+import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import type { LogsOf } from "../handlers/on.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
 import { applyRolesChanged } from "../indexing/ensv2/events.ts";
@@ -15,17 +10,16 @@ import * as records from "../indexing/ensv2/records.ts";
 
 /** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */
 export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
-  const known = v2KnownContracts(namespace);
   for (const datasourceId of ensv2Datasources) {
     const source = (name: string) => namesKey(ensv2, datasourceId, name);
-    registerRegistries(logs, source("Registries"), known);
+    registerRegistries(logs, source("Registries"));
     registerRecords(logs, source("ProxyRecords"));
     for (const name of ["RootRegistry", "ETHRegistry", "ProxyTokens"]) {
       const on = logs(source(name), erc1155TransferAbi);
       on("TransferSingle", (scope, { id, value, ...parties }) =>
-        entries.applyTokens(scope, known, { ids: [id], values: [value], ...parties }),
+        entries.applyTokens(scope, { ids: [id], values: [value], ...parties }),
       );
-      on("TransferBatch", (scope, args) => entries.applyTokens(scope, known, args));
+      on("TransferBatch", entries.applyTokens);
     }
     logs(source("VerifiableFactory"), proxyFactoryAbi)("ProxyDeployed", entries.applyProxyDeployed);
     logs(source("LabelStore"), labelStoreAbi)("Label", records.applyLabel);
@@ -41,20 +35,20 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
   }
 }
 
-function registerRegistries(logs: LogsOf, source: string, known: V2KnownContracts): void {
+function registerRegistries(logs: LogsOf, source: string): void {
   const on = logs(source, registryV2Abi);
-  on("LabelRegistered", (scope, args) => entries.applyLabelRegistered(scope, known, args));
-  on("LabelReserved", (scope, args) => entries.applyLabelReserved(scope, known, args));
-  on("LabelUnregistered", (scope, args) => entries.applyLabelUnregistered(scope, known, args));
-  on("ExpiryUpdated", (scope, args) => entries.applyExpiryUpdated(scope, known, args));
-  on("SubregistryUpdated", (scope, args) => entries.applySubregistryUpdated(scope, known, args));
-  on("ResolverUpdated", (scope, args) => entries.applyResolverUpdated(scope, known, args));
+  on("LabelRegistered", entries.applyLabelRegistered);
+  on("LabelReserved", entries.applyLabelReserved);
+  on("LabelUnregistered", entries.applyLabelUnregistered);
+  on("ExpiryUpdated", entries.applyExpiryUpdated);
+  on("SubregistryUpdated", entries.applySubregistryUpdated);
+  on("ResolverUpdated", entries.applyResolverUpdated);
   on("TokenRegenerated", (scope, { oldTokenId: tokenId, newTokenId }) =>
-    entries.applyTokenRegenerated(scope, known, { tokenId, newTokenId }),
+    entries.applyTokenRegenerated(scope, { tokenId, newTokenId }),
   );
-  on("TokenResource", (scope, args) => entries.applyTokenResource(scope, known, args));
-  on("ParentUpdated", (scope, args) => entries.applyParentUpdated(scope, known, args));
-  on("EACRolesChanged", (scope, args) => applyRolesChanged(scope, known, args));
+  on("TokenResource", entries.applyTokenResource);
+  on("ParentUpdated", entries.applyParentUpdated);
+  on("EACRolesChanged", applyRolesChanged);
 }
 
 function registerRecords(logs: LogsOf, source: string): void {

@@ -1,12 +1,7 @@
 import { leaseAbi } from "../../abis/ensv2.ts";
 import { referralRenewalsAbi } from "../../abis/registrars.ts";
 import type { Namespace } from "../deployments/deployment.ts";
-import {
-  deployedContracts,
-  managedNameOf,
-  v2KnownContracts,
-  v2Subregistries,
-} from "../deployments/namespaces.ts";
+import { deployedContracts, managedNameOf, v2Subregistries } from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/ids.ts";
 import type { EventsOf, LogsOf } from "../handlers/on.ts";
 import { onController, registrarAbi } from "../handlers/registrar.ts";
@@ -15,7 +10,6 @@ import { applyControllerFacts, applyRegistration, applyRenewal } from "../indexi
 
 /** Registers the indexing functions of the plugin `registrars`: registrations and renewals of every deployment. */
 export function registerRegistrars(events: EventsOf, namespace: Namespace, logs: LogsOf): void {
-  const { graveyards } = v2KnownContracts(namespace);
   const roles = ["baseRegistrar", "controller", "referrals"] as const;
   for (const { datasourceId, name, contract } of deployedContracts(namespace, roles)) {
     const source = `registrars/${datasourceId}/${name}`;
@@ -31,12 +25,10 @@ export function registerRegistrars(events: EventsOf, namespace: Namespace, logs:
       );
     } else {
       const on = events(source, registrarAbi);
-      for (const event of contract.registrations) {
-        on(event, (scope, { id, owner, expires }) => {
-          const isTaken = graveyards.has(owner.toLowerCase());
-          return applyRegistration(scope, { managed, labelhash: tokenIdToHex(id), expires, isTaken });
-        });
-      }
+      for (const event of contract.registrations)
+        on(event, (scope, { id, owner, expires }) =>
+          applyRegistration(scope, { managed, labelhash: tokenIdToHex(id), owner, expires }),
+        );
       on("NameRenewed", (scope, { id, expires }) =>
         applyRenewal(scope, { managed, labelhash: tokenIdToHex(id), expires }),
       );

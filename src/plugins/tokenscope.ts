@@ -2,12 +2,7 @@ import type { Hex } from "viem";
 import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/names.ts";
 import { currencies } from "../deployments/currencies.ts";
 import type { Namespace } from "../deployments/deployment.ts";
-import {
-  deployedContracts,
-  type TokenIssuer,
-  tokenIssuers,
-  v2KnownContracts,
-} from "../deployments/namespaces.ts";
+import { deployedContracts, type TokenIssuer, tokenIssuers } from "../deployments/namespaces.ts";
 import type { EventsOf } from "../handlers/on.ts";
 import {
   applyOrderFulfilled,
@@ -21,7 +16,6 @@ export function registerTokenscope(events: EventsOf, namespace: Namespace): void
   const market: Market = {
     issuerOf: issuerLookup(tokenIssuers(namespace)),
     currencyOf: currencies(namespace),
-    v2: v2KnownContracts(namespace),
   };
   const roles = ["baseRegistrar", "nameWrapper", "threednsToken", "marketplace"] as const;
   for (const { datasourceId, name, contract, chainId, address } of deployedContracts(namespace, roles)) {

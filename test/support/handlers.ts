@@ -14,7 +14,7 @@ import { basenames } from "../../src/deployments/basenames.ts";
 import type { Namespace } from "../../src/deployments/deployment.ts";
 import { ens } from "../../src/deployments/ens.ts";
 import { lineanames } from "../../src/deployments/lineanames.ts";
-import { namespaces } from "../../src/deployments/namespaces.ts";
+import { namespaces, v2KnownContracts } from "../../src/deployments/namespaces.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { registerNames } from "../../src/handlers/names.ts";
 import {
@@ -77,6 +77,7 @@ export function openHandlers({ labels = [], settings, isSource = () => true, reg
     report: (anomaly) => anomalies.push(anomaly),
     nodes: async () => undefined,
     isConfigured: () => true,
+    v2: v2KnownContracts(namespace),
     ...settings,
   };
   handlers.clear();

@@ -5,6 +5,7 @@ import { type Recording, readRecording } from "../../devnet/recording.ts";
 import { type Config, parseEnvironment } from "../../src/config/environment.ts";
 import { type ContractEntry, contractSources } from "../../src/config/sources.ts";
 import { ens } from "../../src/deployments/ens.ts";
+import { v2KnownContracts } from "../../src/deployments/namespaces.ts";
 import { registerNames } from "../../src/handlers/names.ts";
 import type { EventsOf, LogsOf } from "../../src/handlers/on.ts";
 import { multichainNaming, subgraphNaming } from "../../src/indexing/naming.ts";
@@ -54,6 +55,7 @@ export function createRecordedIndex(
       naming: config.isSubgraphCompatible ? subgraphNaming : multichainNaming,
       rootChainId: chainId,
       isV2Indexed: config.plugins.includes("ensv2"),
+      v2: v2KnownContracts(config.datasources),
       nodes,
     },
     isSource: (source) => source in sources,

@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import { type V2KnownContracts, v2KnownContracts } from "../../src/deployments/namespaces.ts";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
 import { multichainNaming } from "../../src/indexing/naming.ts";
 import type { Scope } from "../../src/indexing/scope.ts";
@@ -14,9 +15,11 @@ const silentClient = new Proxy({} as Scope["client"], {
 export function createScopes({
   chainId = 1,
   emitter = `0x${"e1".repeat(20)}` as Hex,
+  v2 = v2KnownContracts({}),
 }: {
   chainId?: number;
   emitter?: Hex;
+  v2?: V2KnownContracts;
 } = {}) {
   const store = createMemoryStore();
   const anomalies: Anomaly[] = [];
@@ -30,6 +33,7 @@ export function createScopes({
       report: (anomaly) => anomalies.push(anomaly),
       nodes: async () => undefined,
       isConfigured: () => false,
+      v2,
       db: store.db,
       chainId,
       namespace: "ens",

@@ -23,10 +23,10 @@ import { v2ContractsOf } from "../resolution/v2-names.ts";
 
 // Which names /v1 has of registries that strangers put under their own names, as many as they like.
 const { datasources } = createV2Index().config;
-const known = v2KnownContracts(datasources);
+const v2 = v2KnownContracts(datasources);
 const plugins = v2Environment.PLUGINS.split(",");
 const { RootRegistry: root, ETHRegistry: eth } = v2Addresses as Record<"RootRegistry" | "ETHRegistry", Hex>;
-const [code = "0x"] = known.userImplementations;
+const [code = "0x"] = v2.userImplementations;
 const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
 const [victim, owner, stranger] = [address("d1"), address("c0"), address("99")];
 const forever = 2n ** 63n;
@@ -43,7 +43,7 @@ afterAll(() => stored.client.close());
 const chainId = v2ContractsOf(datasources)?.chainId ?? 0;
 
 async function createWorld() {
-  const { next, store } = createScopes({ chainId });
+  const { next, store } = createScopes({ chainId, v2 });
   const world = worldOf(store, { next, time: 1_700_000_000 });
   await world.register(root, "eth");
   await world.put(root, "eth", eth);
@@ -69,14 +69,14 @@ function worldOf(store: Scopes["store"], { next, time }: Pick<Scopes, "next"> & 
     register(registry: Hex, text: string, { holder = owner, expiry = forever } = {}) {
       const label = stringToHex(text);
       const entry = { label, labelHash: keccak256(label), tokenId: tokenOf(text), owner: holder, expiry };
-      return applyLabelRegistered(at(registry), known, { ...entry, sender: holder });
+      return applyLabelRegistered(at(registry), { ...entry, sender: holder });
     },
     put: (registry: Hex, label: string, subregistry: Hex) =>
-      applySubregistryUpdated(at(registry), known, { tokenId: tokenOf(label), subregistry, sender: owner }),
+      applySubregistryUpdated(at(registry), { tokenId: tokenOf(label), subregistry, sender: owner }),
     claim: (registry: Hex, parent: Hex, label: string) =>
-      applyParentUpdated(at(registry), known, { parent, label: stringToHex(label) }),
+      applyParentUpdated(at(registry), { parent, label: stringToHex(label) }),
     renew: (registry: Hex, label: string, newExpiry: bigint) =>
-      applyExpiryUpdated(at(registry), known, { tokenId: tokenOf(label), newExpiry }),
+      applyExpiryUpdated(at(registry), { tokenId: tokenOf(label), newExpiry }),
     /** A registry of a stranger, with so many names that lead to the victim's. */
     async fill(count: number, name = "attacker", victims: readonly Hex[] = [victim]) {
       const registry: Hex = `0x${keccak256(stringToHex(name)).slice(2, 42)}`;
@@ -283,7 +283,7 @@ test("a batch of 78 tokens under 129 names touches a bounded number of rows", as
   for (const i of times(78)) await world.register(victim, `t${i}`);
   const ids = times(78).map((i) => tokenOf(`t${i}`));
   const batch = { ids, values: ids.map(() => 1n), operator: owner, from: owner, to: stranger };
-  await applyTokens(world.at(victim), known, batch);
+  await applyTokens(world.at(victim), batch);
   // 9,984 without a bound on the product of names and entries.
   expect(changedAt(world, world.block())).toBeLessThanOrEqual(3_000);
   const { owned } = await world.open();
@@ -361,7 +361,7 @@ describe("on the recorded chain", () => {
 
   // All in one second, in which no name expires. `finish`: further logs, until nothing waits to be named.
   async function flood(index: ReturnType<typeof createV2Index>, victims: readonly Hex[], time: number) {
-    const { next } = createScopes({ chainId });
+    const { next } = createScopes({ chainId, v2 });
     const timestamp = BigInt(time);
     const world = worldOf(index.store, { next: (changes) => next({ ...changes, timestamp }), time });
     await world.fill(40, "attacker", victims);

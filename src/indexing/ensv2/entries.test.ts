@@ -30,7 +30,7 @@ const contracts = {
   WrapperRegistryImpl: at(wrapperCode, 0),
   UserRegistryImpl: at(userCode, 0),
 };
-const known = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
+const v2 = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
 const expiry = 2n ** 64n - 1n;
 
 function entryOf(text: string) {
@@ -44,22 +44,22 @@ test.each<[string, { emitter: Hex; sender: Hex }, boolean]>([
   ["a registry that names a controller", { emitter: user, sender: unlocked }, false],
   ["a registry that names itself", { emitter: user, sender: user }, false],
 ])("%s registers: whether the name counts as migrated", async (_, { emitter, sender }, isMigrated) => {
-  const { next, store } = createScopes({ emitter });
+  const { next, store } = createScopes({ v2, emitter });
   const scope = next();
-  await applyLabelRegistered(scope, known, { ...entryOf("moon"), owner: user, expiry, sender });
+  await applyLabelRegistered(scope, { ...entryOf("moon"), owner: user, expiry, sender });
   expect(store.rows(v2Entry)[0]?.["migratedAt"]).toBe(isMigrated ? scope.timestamp : null);
 });
 
 async function attach({ deployer, parent }: { deployer: Hex; parent: Hex }) {
-  const { next, store } = createScopes({ emitter: parent });
+  const { next, store } = createScopes({ v2, emitter: parent });
   const wrapper = address("d0");
   await applyProxyDeployed(next(), {
     sender: deployer,
     proxyAddress: wrapper,
     implementation: wrapperCode,
   });
-  await applyLabelRegistered(next(), known, { ...entryOf("moon"), owner: user, expiry, sender: locked });
-  await applySubregistryUpdated(next(), known, {
+  await applyLabelRegistered(next(), { ...entryOf("moon"), owner: user, expiry, sender: locked });
+  await applySubregistryUpdated(next(), {
     tokenId: entryOf("moon").tokenId,
     subregistry: wrapper,
     sender: user,
@@ -83,7 +83,7 @@ test.each([
 
 test("a proxy counts as upgraded from its second code on, not at its deployment", async () => {
   const emitter = address("d1");
-  const { next, store } = createScopes({ emitter });
+  const { next, store } = createScopes({ v2, emitter });
   const isUpgraded = () => store.rows(v2Contract).find((row) => row["address"] === emitter)?.["isUpgraded"];
   const [first, second] = [address("b1"), address("b2")];
   await applyUpgraded(next(), { implementation: first });
@@ -104,7 +104,7 @@ test.each([
   ["a subname that its parent controls", 0, []],
   ["a name of the registrar", 0x30000, []],
 ])("fuses that the wrapper keeps of %s outlive its unwrapping", async (_, fuses, kept) => {
-  const { next, store } = createScopes();
+  const { next, store } = createScopes({ v2 });
   const parentNode = namehash("moon.eth");
   await applyNewOwner(next(), {
     parentNode,
@@ -118,7 +118,7 @@ test.each([
 });
 
 test("a label of the store names a subname of the first generation that comes later", async () => {
-  const { next, store } = createScopes();
+  const { next, store } = createScopes({ v2 });
   const owned = { parentNode: namehash("eth"), owner: user, isOldRegistry: false };
   await applyLabel(next(), { label: stringToHex("moon"), labelHash: keccak256(stringToHex("moon")) });
   const invalid: Hex = "0xff61fe";

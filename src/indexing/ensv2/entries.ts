@@ -1,5 +1,4 @@
 import { type Hex, hexToBytes } from "viem";
-import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { unlessMissing } from "../../ponder/store.ts";
@@ -21,25 +20,20 @@ const mostLabelBytes = 255;
 /** LabelRegistered: replaces the whole entry. `sender` is a migration controller for a name of the first generation. */
 export async function applyLabelRegistered(
   scope: Scope,
-  known: V2KnownContracts,
   { owner, expiry, sender, ...label }: Label & { owner: Hex; expiry: bigint; sender: Hex },
 ): Promise<void> {
-  const isMigrated = await isMigration(scope, known, sender);
+  const isMigrated = await isMigration(scope, sender);
   const migratedAt = isMigrated ? scope.timestamp : null;
   const values = { owner, expiry, migratedAt };
-  if (!(await replaceEntry(scope, known, label, values))) return;
+  if (!(await replaceEntry(scope, label, values))) return;
   const type = isMigrated ? "Migration" : "LabelRegistered";
   const tokenId = tokenIdToHex(label.tokenId);
-  await addEntryEvent(scope, known, label.labelHash, { type, holder: owner, tokenId, sender, expiry });
+  await addEntryEvent(scope, label.labelHash, { type, holder: owner, tokenId, sender, expiry });
 }
 
 // The controllers bring names under .eth; the registry of a locked name brings its subnames itself.
-async function isMigration(
-  { db, chainId, emitter }: Scope,
-  { migrators, nodes }: V2KnownContracts,
-  sender: Hex,
-): Promise<boolean> {
-  if (sender !== emitter) return migrators.has(sender) && nodes.has(emitter);
+async function isMigration({ db, chainId, emitter, v2 }: Scope, sender: Hex): Promise<boolean> {
+  if (sender !== emitter) return v2.migrators.has(sender) && v2.nodes.has(emitter);
   const registry = await db.find(v2Contract, { chainId, address: emitter });
   return registry !== null && registry.node !== null;
 }
@@ -47,12 +41,11 @@ async function isMigration(
 /** LabelReserved: replaces the whole entry; it has no owner. */
 export async function applyLabelReserved(
   scope: Scope,
-  known: V2KnownContracts,
   { expiry, ...label }: Label & { expiry: bigint },
 ): Promise<void> {
-  if (!(await replaceEntry(scope, known, label, { owner: zeroAddress, expiry, migratedAt: null }))) return;
+  if (!(await replaceEntry(scope, label, { owner: zeroAddress, expiry, migratedAt: null }))) return;
   const tokenId = tokenIdToHex(label.tokenId);
-  await addEntryEvent(scope, known, label.labelHash, { type: "LabelReserved", tokenId, expiry });
+  await addEntryEvent(scope, label.labelHash, { type: "LabelReserved", tokenId, expiry });
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
@@ -83,12 +76,10 @@ const setSubregistry = changing(({ subregistry, sender }: Sent<"subregistry">) =
 /** SubregistryUpdated: the only thing that puts a registry into the tree. */
 export async function applySubregistryUpdated(
   scope: Scope,
-  known: V2KnownContracts,
   args: Sent<"subregistry"> & { tokenId: bigint },
 ): Promise<void> {
-  const entry = await setSubregistry(scope, known, args);
-  if (entry && (await adoptWrapperRegistry(scope, known, entry)))
-    await nameClaim(scope, known, entry.subregistry);
+  const entry = await setSubregistry(scope, args);
+  if (entry && (await adoptWrapperRegistry(scope, entry))) await nameClaim(scope, entry.subregistry);
 }
 
 /** TokenRegenerated: a change of roles moved the token to a new id; the resource stays. */
@@ -108,11 +99,7 @@ export const applyTokenResource = changing(({ resource }: { resource: bigint }, 
  * TransferSingle or TransferBatch. A burn in force belongs to a change of roles, whose TokenRegenerated follows; any other
  * ends a registration: both versions rise. The burn of an expired registration precedes the event that replaces it.
  */
-export async function applyTokens(
-  scope: Scope,
-  known: V2KnownContracts,
-  { ids, values, ...parties }: Tokens,
-): Promise<void> {
+export async function applyTokens(scope: Scope, { ids, values, ...parties }: Tokens): Promise<void> {
   if (ids.length !== values.length) return scope.report("odd-token-batch", scope);
   for (const [index, tokenId] of ids.entries()) {
     const value = values[index];
@@ -120,7 +107,7 @@ export async function applyTokens(
     if (value !== 1n) return scope.report("odd-token-amount", scope);
     // A registry that moves what it does not have is none: the rest of its list, of any length, costs nothing.
     const transfer = { ...parties, tokenId, index: ids.length === 1 ? undefined : index };
-    if (!(await move(scope, known, transfer))) return;
+    if (!(await move(scope, transfer))) return;
   }
 }
 
@@ -152,7 +139,6 @@ function nextVersion(id: Hex): Hex {
 
 async function replaceEntry(
   scope: Scope,
-  known: V2KnownContracts,
   { tokenId, labelHash, label }: Label,
   values: Pick<Row, "owner" | "expiry" | "migratedAt">,
 ): Promise<boolean> {
@@ -163,7 +149,7 @@ async function replaceEntry(
     scope.report("malformed-label", scope);
     return false;
   }
-  const parent = known.nodes.get(scope.emitter);
+  const parent = scope.v2.nodes.get(scope.emitter);
   const replaced = {
     ...values,
     labelhash: labelHash,
@@ -174,12 +160,12 @@ async function replaceEntry(
     subregistry: zeroAddress,
     createdAt: scope.timestamp,
   };
-  const previous = await countEntry(scope, known, storageId);
+  const previous = await countEntry(scope, storageId);
   const entry = await scope.db
     .insert(v2Entry)
     .values({ ...keyOf(scope, storageId), resource: storageId, ...replaced, previous: previous ?? null })
     .onConflictDoUpdate(replaced);
-  await nameEntry(scope, known, { entry, isBack: false });
+  await nameEntry(scope, { entry, isBack: false });
   return true;
 }
 
@@ -191,11 +177,7 @@ type Change = { set: Partial<Omit<Row, "chainId" | "registry" | "storageId">>; e
 function changing<Args extends object>(
   changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: Row) => Change | undefined,
 ) {
-  return async (
-    scope: Scope,
-    known: V2KnownContracts,
-    args: Args & { tokenId: bigint },
-  ): Promise<Row | undefined> => {
+  return async (scope: Scope, args: Args & { tokenId: bigint }): Promise<Row | undefined> => {
     const made: { before?: Row; change?: Change | undefined } = {};
     const updated = await unlessMissing(
       scope.db.update(v2Entry, keyOf(scope, storageIdOf(args.tokenId))).set((entry) => {
@@ -212,8 +194,8 @@ function changing<Args extends object>(
     const isBack = updated.subregistry !== made.before?.subregistry || made.before.expiry <= scope.timestamp;
     // No row of a name has tokens and resources.
     if (Object.keys(set).some((key) => key !== "tokenId" && key !== "resource"))
-      await nameEntry(scope, known, { entry: updated, isBack });
-    if (event !== undefined) await addEntryEvent(scope, known, updated.labelhash, event);
+      await nameEntry(scope, { entry: updated, isBack });
+    if (event !== undefined) await addEntryEvent(scope, updated.labelhash, event);
     return updated;
   };
 }
@@ -248,28 +230,26 @@ export function applyResolverCreated(scope: Scope) {
 /** ParentUpdated: a claim; zero takes it back. */
 export async function applyParentUpdated(
   scope: Scope,
-  known: V2KnownContracts,
   { parent, label }: { parent: Hex; label: Hex },
 ): Promise<void> {
   const isNone = parent === zeroAddress;
   await save(scope, scope.emitter, { parent: isNone ? null : parent, parentLabel: isNone ? null : label });
-  await nameClaim(scope, known, scope.emitter);
+  await nameClaim(scope, scope.emitter);
 }
 
 // A registry of a locked name does not announce its parent: it is under the registry for which it was deployed, by a
 // controller or by that registry itself. Others can deploy one too, for any name; nobody knows which. Whether it was now.
 async function adoptWrapperRegistry(
   scope: Scope,
-  { wrapperImplementations, lockedMigrators, nodes }: V2KnownContracts,
   { subregistry: address, registry: parent, label: parentLabel, labelhash }: Row,
 ): Promise<boolean> {
-  const { db, chainId } = scope;
+  const { db, chainId, v2 } = scope;
   const row = address === zeroAddress ? null : await db.find(v2Contract, { chainId, address });
-  if (!row?.implementation || !wrapperImplementations.has(row.implementation) || row.node !== null)
+  if (!row?.implementation || !v2.wrapperImplementations.has(row.implementation) || row.node !== null)
     return false;
   if (row.deployer === null) return false;
-  if (lockedMigrators.has(row.deployer) ? !nodes.has(parent) : row.deployer !== parent) return false;
-  const above = nodes.get(parent) ?? (await db.find(v2Contract, { chainId, address: parent }))?.node;
+  if (v2.lockedMigrators.has(row.deployer) ? !v2.nodes.has(parent) : row.deployer !== parent) return false;
+  const above = v2.nodes.get(parent) ?? (await db.find(v2Contract, { chainId, address: parent }))?.node;
   if (!above) return false;
   await save(scope, address, { parent, parentLabel, node: subnode(above, labelhash) });
   return true;

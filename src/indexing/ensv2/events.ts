@@ -1,5 +1,4 @@
 import type { Hex } from "viem";
-import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { v2Entry, v2Role } from "../../schema/ensv2.ts";
 import { v2Event } from "../../schema/ensv2-events.ts";
@@ -17,11 +16,10 @@ export type EntryEvent = Pick<Values, "type"> &
 /** Stores what happened to an entry of the emitter, unless that is a registry that proves nothing. */
 export async function addEntryEvent(
   scope: Scope,
-  known: V2KnownContracts,
   labelhash: Hex,
   { index, ...values }: EntryEvent,
 ): Promise<void> {
-  if (!(await isProvenRegistry(scope, known))) return;
+  if (!(await isProvenRegistry(scope))) return;
   const { naming, db, chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
   const id = naming.eventId(chainId, blockNumber, logIndex);
   await db.insert(v2Event).values({
@@ -40,7 +38,6 @@ export async function addEntryEvent(
 /** EACRolesChanged: the roles of an account on a resource, of a registry or any other contract, are now these. */
 export async function applyRolesChanged(
   scope: Scope,
-  known: V2KnownContracts,
   {
     resource,
     account,
@@ -57,13 +54,13 @@ export async function applyRolesChanged(
     .onConflictDoUpdate({ roles });
   const storageId = storageIdOf(resource);
   // Those of the whole contract are of no entry.
-  if (BigInt(storageId) === 0n || !(await isProvenRegistry(scope, known))) return;
+  if (BigInt(storageId) === 0n || !(await isProvenRegistry(scope))) return;
   const entry = await scope.db.find(v2Entry, { chainId: scope.chainId, registry: scope.emitter, storageId });
   if (entry === null) return;
   const { tokenId, labelhash } = entry;
   const formerRoles = tokenIdToHex(oldRoleBitmap);
   const event = { type: "EACRolesChanged", holder: account, tokenId, roles, formerRoles };
-  await addEntryEvent(scope, known, labelhash, event);
+  await addEntryEvent(scope, labelhash, event);
 }
 
 // A role is the lowest of four bits.

@@ -15,7 +15,6 @@ import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import type { PlayedLog } from "../../../test/support/recorded-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { createScopes } from "../../../test/support/scope.ts";
-import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import {
   v2Alias,
@@ -129,14 +128,13 @@ test("a registry that goes mad stops nothing", async () => {
   expect(index.anomalies).toContain("contradictory-entry");
 });
 
-const known = v2KnownContracts({});
 const label = stringToHex("moonlamp");
 const labelHash = keccak256(label);
 const tokenId = BigInt(labelHash) & ~0xffff_ffffn;
 const owner: Hex = `0x${"a1".repeat(20)}`;
 async function reserved() {
   const scopes = createScopes();
-  await applyLabelReserved(scopes.next(), known, { tokenId, labelHash, label, expiry: 2n ** 64n - 1n });
+  await applyLabelReserved(scopes.next(), { tokenId, labelHash, label, expiry: 2n ** 64n - 1n });
   return scopes;
 }
 
@@ -152,7 +150,7 @@ test.each<[string, { tokenId: bigint; labelHash: Hex; label: Hex }]>([
   ],
 ])("%s makes no entry", async (_, given) => {
   const { next, store, anomalies } = createScopes();
-  await applyLabelReserved(next(), known, { ...given, expiry: 5n });
+  await applyLabelReserved(next(), { ...given, expiry: 5n });
   expect([store.rows(v2Entry), anomalies]).toEqual([[], ["malformed-label"]]);
 });
 
@@ -178,7 +176,7 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
   ["no amount", { ids: [tokenId], values: [0n], from: zeroAddress }, []],
 ])("a transfer of %s moves nothing", async (_, transfer, reported) => {
   const { next, store, anomalies } = await reserved();
-  await applyTokens(next(), known, { ...transfer, operator: owner, to: owner });
+  await applyTokens(next(), { ...transfer, operator: owner, to: owner });
   expect([store.rows(v2Entry)[0]?.["owner"], anomalies]).toEqual([zeroAddress, reported]);
 });
 
@@ -190,10 +188,10 @@ test("a batch of any length moves each of its tokens, and those of amount zero n
   for (const [place, id] of ids.entries()) {
     const one = bytes[place] ?? "0x";
     const entry = { tokenId: id, labelHash: keccak256(one), label: one, owner, expiry: 2n ** 64n - 1n };
-    await applyLabelRegistered(next(), known, { ...entry, sender: other });
+    await applyLabelRegistered(next(), { ...entry, sender: other });
   }
   const values = ids.map((_, place) => (place === 300 ? 0n : 1n));
-  await applyTokens(next(), known, { ids, values, operator: owner, from: owner, to: other });
+  await applyTokens(next(), { ids, values, operator: owner, from: owner, to: other });
   const owners = store.rows(v2Entry).map((row) => row["owner"]);
   expect([owners.filter((one) => one === other).length, owners[300], anomalies]).toEqual([600, owner, []]);
 });
@@ -203,7 +201,7 @@ test.each<[string, { account: Hex; newRoleBitmap: bigint }]>([
   ["all 256 bits", { account: owner, newRoleBitmap: 2n ** 256n - 1n }],
 ])("roles of %s are refused", async (_, given) => {
   const { next, store, anomalies } = createScopes();
-  await applyRolesChanged(next(), known, { resource: 0n, oldRoleBitmap: 0n, ...given });
+  await applyRolesChanged(next(), { resource: 0n, oldRoleBitmap: 0n, ...given });
   expect([store.rows(v2Role), anomalies]).toEqual([[], ["odd-roles"]]);
 });
 

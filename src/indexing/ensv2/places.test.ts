@@ -29,12 +29,12 @@ const [eth, first, second, code, owner, stranger] = ["e0", "d1", "d2", "b7", "c0
   Hex,
 ];
 const contracts = { ETHRegistry: at(eth, 0), UserRegistryImpl: at(code, 0) };
-const known = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
+const v2 = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
 const expiry = 2n ** 63n;
 const tokenOf = (label: string) => BigInt(keccak256(stringToHex(label))) & ~0xffff_ffffn;
 
 function createWorld() {
-  const { next, store, anomalies } = createScopes();
+  const { next, store, anomalies } = createScopes({ v2 });
   return {
     next,
     store,
@@ -44,10 +44,10 @@ function createWorld() {
     register: (registry: Hex, text: string, until = expiry) => {
       const label = stringToHex(text);
       const entry = { label, labelHash: keccak256(label), tokenId: tokenOf(text), owner, expiry: until };
-      return applyLabelRegistered(next({ emitter: registry }), known, { ...entry, sender: owner });
+      return applyLabelRegistered(next({ emitter: registry }), { ...entry, sender: owner });
     },
     put: (registry: Hex, label: string, subregistry: Hex) =>
-      applySubregistryUpdated(next({ emitter: registry }), known, {
+      applySubregistryUpdated(next({ emitter: registry }), {
         tokenId: tokenOf(label),
         subregistry,
         sender: owner,
@@ -91,7 +91,7 @@ test("a registry under two parents has each of its names twice, and a change rea
   await register(first, "pay");
   expect(names()).toEqual(["one.eth", "pay.one.eth", "pay.two.eth", "two.eth"]);
   const transfer = { ids: [tokenOf("pay")], values: [1n], operator: owner, from: owner, to: stranger };
-  await applyTokens(next({ emitter: first }), known, transfer);
+  await applyTokens(next({ emitter: first }), transfer);
   const ofPay = store.rows(v2Domain).filter((row) => row["labelName"] === "pay");
   expect(ofPay.map((row) => row["ownerId"])).toEqual([stranger, stranger]);
 });
@@ -139,7 +139,7 @@ test("a registry of many entries is not named at every place, and what is named 
   await put(eth, "p19", first);
   expect([rowsOf("early").length, rowsOf("e699").length]).toEqual([20, 8]);
   const transfer = { ids: [tokenOf("early")], values: [1n], operator: owner, from: owner, to: stranger };
-  await applyTokens(next({ emitter: first }), known, transfer);
+  await applyTokens(next({ emitter: first }), transfer);
   expect(new Set(rowsOf("early").map((row) => row["ownerId"]))).toEqual(new Set([stranger]));
 });
 
@@ -154,11 +154,11 @@ test.each([
     const tokenId = tokenOf("moon");
     await register(eth, "moon");
     const set = (resolver: Hex) =>
-      applyResolverUpdated(next({ emitter: eth }), known, { tokenId, resolver, sender: owner });
+      applyResolverUpdated(next({ emitter: eth }), { tokenId, resolver, sender: owner });
     const mint = { ids: [tokenId], values: [1n], operator: owner, from: zeroAddress, to: owner };
-    await applyTokens(next({ emitter: eth }), known, mint);
+    await applyTokens(next({ emitter: eth }), mint);
     await set(address("f1"));
-    await applyTokenResource(next({ emitter: eth }), known, { tokenId, resource: tokenId });
+    await applyTokenResource(next({ emitter: eth }), { tokenId, resource: tokenId });
     if (given) await set(given);
     expect(store.rows(v2Domain)[0]).toMatchObject({
       ownerId: owner,
@@ -173,7 +173,7 @@ test("and so it does where the call comes in the middle of another registration 
   await register(eth, "moon", 5n);
   const tokenId = tokenOf("moon");
   // The old token is burned first; the new one has the next version.
-  await applyTokens(next({ emitter: eth }), known, {
+  await applyTokens(next({ emitter: eth }), {
     ids: [tokenId],
     values: [1n],
     operator: owner,
@@ -182,21 +182,21 @@ test("and so it does where the call comes in the middle of another registration 
   });
   const label = stringToHex("moon");
   const entry = { label, labelHash: keccak256(label), tokenId: tokenId + 1n, owner: stranger, expiry };
-  await applyLabelRegistered(next({ emitter: eth }), known, { ...entry, sender: owner });
+  await applyLabelRegistered(next({ emitter: eth }), { ...entry, sender: owner });
   // Set before the log of the mint.
-  await applyResolverUpdated(next({ emitter: eth }), known, {
+  await applyResolverUpdated(next({ emitter: eth }), {
     tokenId: tokenId + 1n,
     resolver: address("f1"),
     sender: stranger,
   });
-  await applyTokens(next({ emitter: eth }), known, {
+  await applyTokens(next({ emitter: eth }), {
     ids: [tokenId + 1n],
     values: [1n],
     operator: owner,
     from: zeroAddress,
     to: stranger,
   });
-  await applyTokenResource(next({ emitter: eth }), known, { tokenId: tokenId + 1n, resource: tokenId + 1n });
+  await applyTokenResource(next({ emitter: eth }), { tokenId: tokenId + 1n, resource: tokenId + 1n });
   expect(store.rows(v2Domain)).toMatchObject([
     { ownerId: stranger, expiryDate: expiry, resolverId: `1-${address("f1")}-${namehash("moon.eth")}` },
   ]);
@@ -208,7 +208,6 @@ const ether: OrderItem = { itemType: 0, token: zeroAddress, identifier: 0n, amou
 const market = {
   issuerOf: () => undefined,
   currencyOf: (_: number, token: Hex) => (token === zeroAddress ? ("ETH" as const) : undefined),
-  v2: known,
 };
 
 async function sell(world: ReturnType<typeof createWorld>, sold: OrderItem) {
@@ -258,6 +257,6 @@ test.each([
 
 test("nor is a token below a name that has gone", async () => {
   const world = await withSubname();
-  await applyLabelUnregistered(world.next({ emitter: eth }), known, { tokenId: tokenOf("tree") });
+  await applyLabelUnregistered(world.next({ emitter: eth }), { tokenId: tokenOf("tree") });
   expect(await sell(world, item(first, tokenOf("leaf")))).toEqual([]);
 });

@@ -1,5 +1,4 @@
 import { type Hex, hexToBytes } from "viem";
-import type { V2KnownContracts } from "../../deployments/namespaces.ts";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { mostLevels } from "../../ens/registrations.ts";
@@ -44,25 +43,24 @@ export function saveContract(
 /** Names the entry at each place of its registry, and what its subregistry has under a name that is new or came back into force. */
 export async function nameEntry(
   scope: Scope,
-  known: V2KnownContracts,
   { entry, isBack }: { entry: Entry; isBack: boolean },
 ): Promise<void> {
   const named: Place[] = [];
-  for (const place of await placesOf(scope, known, entry.registry))
+  for (const place of await placesOf(scope, entry.registry))
     if (await nameAt(scope, place, entry)) named.push(place);
-  await nameBelow(scope, known, { entry, places: named, isBack });
+  await nameBelow(scope, { entry, places: named, isBack });
 }
 
 /** Puts the registry under the name that it claims, if that entry leads to it. */
-export async function nameClaim(scope: Scope, known: V2KnownContracts, registry: Hex): Promise<void> {
+export async function nameClaim(scope: Scope, registry: Hex): Promise<void> {
   const { db, chainId } = scope;
   const row = await db.find(v2Contract, { chainId, address: registry });
   if (!row?.parent || !row.parentLabel) return;
   const storageId = claimedId(row.parentLabel);
   const entry = await db.find(v2Entry, { chainId, registry: row.parent, storageId });
   if (entry === null || entry.subregistry !== registry) return;
-  const places = await placesOf(scope, known, row.parent);
-  await nameBelow(scope, known, { entry, places, isBack: false });
+  const places = await placesOf(scope, row.parent);
+  await nameBelow(scope, { entry, places, isBack: false });
 }
 
 const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label))));
@@ -70,17 +68,18 @@ const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label)
 // A log that brings no new name still takes its share of what is left to be named.
 async function nameBelow(
   scope: Scope,
-  known: V2KnownContracts,
   { entry, places, isBack }: { entry: Entry; places: readonly Place[]; isBack: boolean },
 ): Promise<void> {
   const { registry, subregistry, storageId } = entry;
   const leads =
-    subregistry !== zeroAddress && entry.expiry > scope.timestamp && !known.fixedRegistries.has(subregistry);
+    subregistry !== zeroAddress &&
+    entry.expiry > scope.timestamp &&
+    !scope.v2.fixedRegistries.has(subregistry);
   const below = leads && !isBack ? await presentPlaces(scope, subregistry) : [];
   const jobs = places
     .filter((place) => leads && !below.some(({ above }) => isSame(above, edgeOf(place, entry))))
     .map(({ place }) => ({ registry, place, storageId, count: 1, node: null }));
-  await runNamingJobs(scope, jobs, (job, budget) => nameEntries(scope, known, job, budget));
+  await runNamingJobs(scope, jobs, (job, budget) => nameEntries(scope, job, budget));
 }
 
 const edgeOf = ({ registry: parent, place: parentPlace }: Place, { storageId }: Entry): Edge => ({
@@ -97,13 +96,12 @@ const isSame = (one: Edge | undefined, other: Edge) =>
 // Names as many of a job's entries as the budget allows (in rows), or takes away what a place that was given up had.
 async function nameEntries(
   scope: Scope,
-  known: V2KnownContracts,
   job: NamingJob,
   budget: number,
 ): Promise<{ spent: number; rest: NamingJob[] }> {
   const { db, chainId } = scope;
   const { registry, node } = job;
-  const places = node === null ? await placesOf(scope, known, registry) : [];
+  const places = node === null ? await placesOf(scope, registry) : [];
   const place = places.find((one) => one.place === job.place);
   if (node === null && place === undefined) return { spent: 1, rest: [] };
   let { storageId, count } = job;
@@ -117,7 +115,7 @@ async function nameEntries(
       const id = subnode(node as Hex, entry.labelhash);
       await db.delete(v2Domain, { chainId, id, registry, place: job.place });
     } else if (await nameAt(scope, place, entry)) {
-      const put = await putSubregistry(scope, known, { place, entry });
+      const put = await putSubregistry(scope, { place, entry });
       spent += put.spent;
       rest.push(...put.jobs);
     }
@@ -131,14 +129,11 @@ async function nameEntries(
  * The registry's entry before a new one, which becomes its latest. Undefined for entries that exist, and where nobody needs it:
  * in registries whose place is fixed, and in those that prove nothing.
  */
-export async function countEntry(
-  { db, chainId, emitter: registry }: Scope,
-  known: V2KnownContracts,
-  storageId: Hex,
-): Promise<Hex | undefined> {
-  if (known.fixedRegistries.has(registry)) return undefined;
+export async function countEntry(scope: Scope, storageId: Hex): Promise<Hex | undefined> {
+  const { db, chainId, emitter: registry } = scope;
+  if (scope.v2.fixedRegistries.has(registry)) return undefined;
   const row = await db.find(v2Contract, { chainId, address: registry });
-  if (!isProven(row, known) || (await db.find(v2Entry, { chainId, registry, storageId })) !== null)
+  if (!isProven(scope, row) || (await db.find(v2Entry, { chainId, registry, storageId })) !== null)
     return undefined;
   const entryCount = (row?.entryCount ?? 0) + 1;
   await saveContract({ db, chainId }, registry, { lastEntry: storageId, entryCount });
@@ -151,18 +146,17 @@ export async function countEntry(
  */
 export async function nodeOfV2Token(
   scope: Scope,
-  known: V2KnownContracts,
   { registry, tokenId }: { registry: Hex; tokenId: bigint },
 ): Promise<Hex | undefined> {
   const { db, chainId } = scope;
   const storageId = storageIdOf(tokenId);
-  const places = await placesOf(scope, known, registry);
+  const places = await placesOf(scope, registry);
   const entry = places.length === 0 ? null : await db.find(v2Entry, { chainId, registry, storageId });
   if (entry === null || entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   let found: Place | undefined;
   for (const place of places) {
-    const isBetter = found === undefined || (await isClaimed(scope, known, place));
-    if (isBetter && (await isReached(scope, known, place))) found = place;
+    const isBetter = found === undefined || (await isClaimed(scope, place));
+    if (isBetter && (await isReached(scope, place))) found = place;
   }
   return found && subnode(found.node, entry.labelhash);
 }
@@ -177,7 +171,6 @@ type Below = Place & { above: Edge };
 // Whether each place on the way up passes a test, which can also say that the rest does not matter. False beyond the deepest level.
 async function passUpwards(
   scope: Scope,
-  known: V2KnownContracts,
   from: Place,
   passes: (place: Below, level: number) => boolean | "enough" | Promise<boolean | "enough">,
 ): Promise<boolean> {
@@ -187,24 +180,24 @@ async function passUpwards(
     if (above === undefined) return true;
     const passed = await passes({ ...place, above }, level);
     if (passed !== true) return passed === "enough";
-    place = await placeAt(scope, known, { registry: above.parent, place: above.parentPlace });
+    place = await placeAt(scope, above.parent, above.parentPlace);
   }
   return false;
 }
 
 // Each entry on the way is in force, and points at the next registry.
-function isReached(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
+function isReached(scope: Scope, from: Place): Promise<boolean> {
   const { db, chainId, timestamp } = scope;
-  return passUpwards(scope, known, from, async ({ registry, above }) => {
+  return passUpwards(scope, from, async ({ registry, above }) => {
     const entry = await db.find(v2Entry, { chainId, registry: above.parent, storageId: above.storageId });
     return entry !== null && entry.subregistry === registry && entry.expiry > timestamp;
   });
 }
 
 // Each registry on the way claims to be there, or nothing.
-function isClaimed(scope: Scope, known: V2KnownContracts, from: Place): Promise<boolean> {
+function isClaimed(scope: Scope, from: Place): Promise<boolean> {
   const { db, chainId } = scope;
-  return passUpwards(scope, known, from, async ({ registry, above }, level) => {
+  return passUpwards(scope, from, async ({ registry, above }, level) => {
     const row = await db.find(v2Contract, { chainId, address: registry });
     if (!row?.parent || !row.parentLabel) return level > 0 && "enough";
     return row.parent === above.parent && claimedId(row.parentLabel) === above.storageId;
@@ -212,20 +205,14 @@ function isClaimed(scope: Scope, known: V2KnownContracts, from: Place): Promise<
 }
 
 /** Whether the emitter is a registry of the deployment, or one of known code that the factory put on the chain. */
-export async function isProvenRegistry(
-  { db, chainId, emitter: address }: Scope,
-  known: V2KnownContracts,
-): Promise<boolean> {
-  return (
-    known.fixedRegistries.has(address) || isProven(await db.find(v2Contract, { chainId, address }), known)
-  );
+export async function isProvenRegistry(scope: Scope): Promise<boolean> {
+  const { db, chainId, emitter: address, v2 } = scope;
+  return v2.fixedRegistries.has(address) || isProven(scope, await db.find(v2Contract, { chainId, address }));
 }
 
 // Anyone may have the factory deploy a proxy of any code, which then emits what it likes.
-function isProven(
-  row: ContractRow | null,
-  { userImplementations, wrapperImplementations }: V2KnownContracts,
-): boolean {
+function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
+  const { userImplementations, wrapperImplementations } = v2;
   if (row === null || row.implementation === null) return false;
   if (wrapperImplementations.has(row.implementation)) return true;
   return userImplementations.size === 0 || userImplementations.has(row.implementation);
@@ -234,14 +221,14 @@ function isProven(
 type Listed = Place & { isListed: boolean };
 
 // Where a registry is, the oldest place first. New entries are listed only at as many places as it may have.
-async function placesOf(scope: Scope, known: V2KnownContracts, registry: Hex): Promise<Listed[]> {
-  const fixed = known.fixedRegistries.get(registry);
+async function placesOf(scope: Scope, registry: Hex): Promise<Listed[]> {
+  const fixed = scope.v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return [{ ...fixed, registry, place: 0, isListed: true }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
-  if (!isProven(row, known)) return [];
+  if (!isProven(scope, row)) return [];
   const places = await presentPlaces(scope, registry);
   const capacity = capacityOf(row?.entryCount ?? 0);
-  const tooMany = (await rankUnclaimed(scope, known, { places, capacity })).slice(capacity);
+  const tooMany = (await rankUnclaimed(scope, { places, capacity })).slice(capacity);
   return places.map((place) => ({ ...place, isListed: !tooMany.includes(place) }));
 }
 
@@ -255,12 +242,8 @@ async function presentPlaces({ db, chainId }: Scope, registry: Hex): Promise<Pla
   return places;
 }
 
-async function placeAt(
-  { db, chainId }: Scope,
-  known: V2KnownContracts,
-  { registry, place }: { registry: Hex; place: number },
-): Promise<Place | null> {
-  const fixed = known.fixedRegistries.get(registry);
+async function placeAt({ db, chainId, v2 }: Scope, registry: Hex, place: number): Promise<Place | null> {
+  const fixed = v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return { ...fixed, registry, place };
   const found = await db.find(v2Place, { chainId, registry, place });
   return found && { ...found, above: found };
@@ -273,15 +256,14 @@ type Put = { spent: number; jobs: NamingJob[] };
 // one that the factory has yet to announce has.
 async function putSubregistry(
   scope: Scope,
-  known: V2KnownContracts,
   { place: above, entry }: { place: Place; entry: Entry },
 ): Promise<Put> {
   const { db, chainId, naming } = scope;
   const { subregistry: registry, labelhash } = entry;
-  if (registry === zeroAddress || entry.expiry <= scope.timestamp || known.fixedRegistries.has(registry))
+  if (registry === zeroAddress || entry.expiry <= scope.timestamp || scope.v2.fixedRegistries.has(registry))
     return { spent: 0, jobs: [] };
   const row = await db.find(v2Contract, { chainId, address: registry });
-  if (row !== null && row.implementation !== null && !isProven(row, known)) return { spent: 0, jobs: [] };
+  if (row !== null && row.implementation !== null && !isProven(scope, row)) return { spent: 0, jobs: [] };
   const present = await presentPlaces(scope, registry);
   const edge = edgeOf(above, entry);
   const there = present.find((place) => isSame(place.above, edge));
@@ -291,14 +273,13 @@ async function putSubregistry(
       ? [{ registry, place, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
       : [];
   if (there !== undefined) return { spent, jobs: jobs(there.place) };
-  if (!(await passUpwards(scope, known, above, (place) => place.registry !== registry)))
-    return { spent, jobs: [] };
+  if (!(await passUpwards(scope, above, (place) => place.registry !== registry))) return { spent, jobs: [] };
   const { part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
   const names = { node: subnode(above.node, labelhash), name: childName(part, above.name) ?? part };
   const place = (row?.placeCount ?? 0) + 1;
   const all = [...present, { registry, place, ...names, above: edge }];
   const capacity = capacityOf(row?.entryCount ?? 0);
-  const outdone = await outdonePlace(scope, known, { places: all, capacity });
+  const outdone = await outdonePlace(scope, { places: all, capacity });
   if (outdone?.place === place) return { spent, jobs: [] };
   await db.insert(v2Place).values({ chainId, registry, place, ...names, ...edge });
   const places = all.filter((one) => one !== outdone).map((one) => one.place);
@@ -313,27 +294,19 @@ async function putSubregistry(
 type Bounded = { places: readonly Place[]; capacity: number };
 
 // The place that is too many: one that is not reached, else the last by rank.
-async function outdonePlace(
-  scope: Scope,
-  known: V2KnownContracts,
-  bounded: Bounded,
-): Promise<Place | undefined> {
-  const unclaimed = await rankUnclaimed(scope, known, bounded);
+async function outdonePlace(scope: Scope, bounded: Bounded): Promise<Place | undefined> {
+  const unclaimed = await rankUnclaimed(scope, bounded);
   if (unclaimed.length <= bounded.capacity) return undefined;
-  for (const place of unclaimed) if (!(await isReached(scope, known, place))) return place;
+  for (const place of unclaimed) if (!(await isReached(scope, place))) return place;
   return unclaimed.at(-1);
 }
 
 // Those that the registry does not claim: the older half of the capacity, which nobody can displace, then the shortest, of these the oldest.
 // None where all have room.
-async function rankUnclaimed(
-  scope: Scope,
-  known: V2KnownContracts,
-  { places, capacity }: Bounded,
-): Promise<Place[]> {
+async function rankUnclaimed(scope: Scope, { places, capacity }: Bounded): Promise<Place[]> {
   if (places.length <= capacity) return [];
   const unclaimed: Place[] = [];
-  for (const place of places) if (!(await isClaimed(scope, known, place))) unclaimed.push(place);
+  for (const place of places) if (!(await isClaimed(scope, place))) unclaimed.push(place);
   const older = unclaimed.splice(0, Math.ceil(capacity / 2));
   const lengthOf = ({ name }: Place) => name.split(".").length;
   return [...older, ...unclaimed.sort((one, other) => lengthOf(one) - lengthOf(other))];
