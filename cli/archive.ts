@@ -58,6 +58,11 @@ exits with code 1 if anything is wrong.`,
 const say = (line: string) => console.error(line);
 const format = (value: number) => Math.round(value).toLocaleString("en");
 
+const progressOf =
+  (chain: string) =>
+  ({ at, logs, bytes }: { at: number; logs: number; bytes: number }) =>
+    say(`${chain}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes`);
+
 /** The folder of the archive, where it is read from (a URL too), and the configuration. */
 type Where = { folder: string; source: string; config: Config };
 
@@ -107,9 +112,7 @@ function exportAll(asked: { folder?: string | undefined; chain?: number | undefi
   process.exitCode = 1;
   return withDatabase(loadConfig(), (run) =>
     byChain(asked, async ({ folder }, { id, name }) => {
-      const progress = (at: number, logs: number) =>
-        say(`${name}: block ${format(at)}, ${format(logs)} logs`);
-      const manifest = await exportCache(run, { folder, chainId: id, progress });
+      const manifest = await exportCache(run, { folder, chainId: id, progress: progressOf(name) });
       if (manifest.segments.length === 0) return "the RPC cache has nothing to export";
       process.exitCode = 0;
       return summary(manifest);
@@ -209,8 +212,7 @@ const recordAll = (asked: Recorded, { isExtension }: { isExtension: boolean }) =
     );
     const recorded = await recordChain({
       ...{ ...wanted, folder, range, chainId: chain.id, withReceipts, ask: nodes.ask, width: nodes.width },
-      progress: ({ at, logs, bytes }) =>
-        say(`${chain.name}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes`),
+      progress: progressOf(chain.name),
     });
     return summary(recorded);
   });

@@ -1,5 +1,7 @@
 // Checks and repairs Ponder's cache of blocks: `npm run cache -- check …`, `npm run cache -- purge …`.
 
+import { openNodes } from "../src/archive/ask.ts";
+import { type CacheCheck, checkCache } from "../src/archive/cache-check.ts";
 import {
   type CachedRange,
   mergeRanges,
@@ -8,9 +10,6 @@ import {
   purgeCommands,
   unverifiedSection,
 } from "../src/operations/cache.ts";
-import { type CacheCheck, checkCache } from "../src/operations/cache-check.ts";
-import { requestRpc } from "../src/ponder/rpc-request.ts";
-import { newNode, newNodes, type RpcRequest } from "../src/rpc/nodes.ts";
 import { command, loadConfig, number, type Program, required, runProgram } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
@@ -61,24 +60,13 @@ async function check(asked: Asked) {
   const chain = config.chains.find(({ id }) => id === asked.chainId);
   if (chain === undefined)
     throw new PreflightError(`Chain ${asked.chainId} is not indexed by this configuration.`);
-  const ask = (url: string) => async (body: RpcRequest) => {
-    const { result } = await requestRpc(url, body);
-    if (result === undefined) throw new Error("the node answered with an error");
-    return result;
-  };
-  const ignore = () => {};
-  const nodes = newNodes(
-    {
-      ...{ chain: chain.name, chainId: chain.id, isPublic: chain.isLocal !== true, crossCheckShare: 1 },
-      ...{ count: ignore, unverified: ignore, believe: ignore, random: randomOf(asked.seed), now: Date.now },
-      log: (_level, message, fields) => console.error(`${message} ${JSON.stringify(fields)}`),
-    },
-    chain.rpc.http.map((url) => newNode(new URL(url).hostname, ask(url))),
-  );
+  const random = randomOf(asked.seed);
+  const nodes = { perSecond: config.rpcRequestsPerSecond, crossCheckShare: 1, random };
+  const { ask } = openNodes(chain, { ...nodes, log: (line) => console.error(line) });
   const step = Math.max(1, Math.round(asked.samples / 10));
   const progress = (done: number) => done % step === 0 && console.error(`${done} of ${asked.samples}`);
   return withDatabase(config, async (run) =>
-    reportCheck(await checkCache(run, nodes, { ...asked, progress }), asked),
+    reportCheck(await checkCache(run, ask, { ...asked, random, progress }), asked),
   );
 }
 
@@ -97,14 +85,6 @@ function reportPurge({ chainId, from, to }: CachedRange, { removed, orphaned }: 
 
 const shownDifferences = 20;
 
-function lineOf(difference: CacheCheck["differences"][number]): string {
-  const { block, kind } = difference;
-  if (kind === "header")
-    return `  block ${block}: the cached block has another ${difference.fields.join(", ")} than its header`;
-  const { logIndex, address, topics } = difference.log;
-  return `  block ${block}: log ${Number(logIndex)} of ${address} (${topics[0] ?? "no event"}) is ${kind} in the cache`;
-}
-
 /** What a check found as text, with what to do; unsound if the cache differs from the chain. */
 export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Asked) {
   const { ranges, differingRanges, differences } = found;
@@ -113,7 +93,7 @@ export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Asked
   const lines = [
     `Compared ${ranges} of ${samples} ranges (seed ${seed}): ${found.blocks} of ${found.cachedBlocks} cached blocks of chain ` +
       `${chainId}, ${found.logs} logs.`,
-    ...differences.slice(0, shownDifferences).map(lineOf),
+    ...differences.slice(0, shownDifferences).map((one) => `  ${one}`),
   ];
   if (differences.length > shownDifferences)
     lines.push(`  and ${differences.length - shownDifferences} more`);

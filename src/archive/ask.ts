@@ -5,15 +5,24 @@ import type { RpcRequest } from "../rpc/nodes.ts";
 import { ArchiveError } from "./manifest.ts";
 import { createPaces } from "./pace.ts";
 
-type NodeOptions = { perSecond: number | undefined; log: (line: string) => void };
+type NodeOptions = {
+  perSecond: number | undefined;
+  log: (line: string) => void;
+  /** Share of the ranges of logs that are compared. */
+  crossCheckShare?: number;
+  random?: () => number;
+};
 
 const [loopbackRate, publicRate] = [500, 20];
 
-/** The RPC URLs of a chain as a recording asks them: in turn, each at its rate, with the checks of every answer that an index has. */
-export function openNodes(chain: IndexedChain, { perSecond, log }: NodeOptions) {
+/** The RPC URLs of a chain as recordings and comparisons ask them: in turn, each at its rate, with the checks of every answer that an index has. */
+export function openNodes(
+  chain: IndexedChain,
+  { perSecond, log, crossCheckShare = 0.01, random = Math.random }: NodeOptions,
+) {
   const urls = chain.rpc.http;
   const backends = checkedUrls(urls, {
-    ...{ chain: chain.name, chainId: chain.id, crossCheckShare: 0.01, random: Math.random, now: Date.now },
+    ...{ chain: chain.name, chainId: chain.id, crossCheckShare, random, now: Date.now },
     ...{
       isPublic: chain.isLocal !== true,
       count: () => {},

@@ -5,10 +5,9 @@ import { createRandom } from "../../devnet/random.ts";
 import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
-import { checkCache } from "../operations/cache-check.ts";
-import { requestRpc } from "../ponder/rpc-request.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
-import { newNode, newNodes, type RpcRequest } from "../rpc/nodes.ts";
+import { openNodes } from "./ask.ts";
+import { checkCache } from "./cache-check.ts";
 import { exportCache } from "./cache-export.ts";
 import { checkArchive } from "./check.ts";
 import { readResults } from "./results.ts";
@@ -137,13 +136,11 @@ test("results of calls of archived blocks are exported once", async () => {
 
 test("a comparison with the chain finds a log that is missing, one too many and a block that differs", async () => {
   const node = await startNode({ recording });
-  const request = async (body: RpcRequest) => (await requestRpc(node.url, body)).result;
-  const options = { chain: "linea", chainId, isPublic: true, crossCheckShare: 1, now: Date.now };
-  const ignored = { log: () => {}, count: () => {}, unverified: () => {}, believe: () => {} };
   const random = createRandom(1).fraction;
-  const nodes = newNodes({ ...options, ...ignored, random }, [newNode("node", request)]);
+  const chain = { id: chainId, name: "linea", rpc: { http: [node.url] } };
+  const { ask } = openNodes(chain as never, { perSecond: 5_000, log: () => {}, crossCheckShare: 1, random });
   const compare = () =>
-    checkCache(run, nodes, { chainId, from: 20, to: 40, samples: 40, progress: () => {} });
+    checkCache(run, ask, { chainId, from: 20, to: 40, samples: 40, random, progress: () => {} });
   expect(await compare()).toMatchObject({ cachedBlocks: 21, ranges: 40, unanswered: 0, differences: [] });
   const within = logs
     .filter(isExported)
@@ -160,14 +157,14 @@ test("a comparison with the chain finds a log that is missing, one too many and 
     block,
   ]);
   const { differences } = await compare();
-  const found = new Set(
-    differences.map(
-      (one) => `${one.block} ${one.kind} ${"fields" in one ? one.fields : Number(one.log.logIndex)}`,
-    ),
-  );
   const index = Number(within[0]?.logIndex);
-  expect(found).toEqual(
-    new Set([`${block} missing ${index}`, `${block} too many ${index}`, `${block} header timestamp`]),
+  const log = `Log ${index} of block ${block}, of ${within[0]?.address} (${within[0]?.topics[0]}),`;
+  expect(new Set(differences)).toEqual(
+    new Set([
+      `${log} is missing in the cache.`,
+      `${log} is too many in the cache.`,
+      `Block ${block} has another timestamp in the cache than at the node.`,
+    ]),
   );
   await node.close();
 });

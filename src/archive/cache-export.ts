@@ -1,23 +1,10 @@
-import { cachedChildren, cachedFilters, cachedLogs } from "../operations/cached-logs.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
-import { headerQuantities } from "../rpc/block-proofs.ts";
-import { matches, type RpcLog } from "../rpc/log-answers.ts";
-import { type BlockRange, toHex } from "../rpc/nodes.ts";
+import { matches } from "../rpc/log-answers.ts";
+import { cachedBlocks, cachedLogs, cachedParts } from "./cached-blocks.ts";
 import { openManifest } from "./folder.ts";
-import {
-  ArchiveError,
-  type ArchiveFilter,
-  factoryKey,
-  type Manifest,
-  queryOfFilter,
-  stretchesOf,
-} from "./manifest.ts";
-import { addSegment, archivedBlock, gapsByRange, logsOfSegment } from "./record.ts";
+import { type Manifest, queryOfFilter, stretchesOf } from "./manifest.ts";
+import { addParts, type BlockSource, gapsByRange, logsOfSegment, type RecordOptions } from "./record.ts";
 import { type ArchivedResult, addResults, readResults } from "./results.ts";
-import { type ArchivedBlock, keptFields } from "./segment.ts";
-
-/** What Ponder's cache has all logs of, in blocks without a gap. */
-type CachedPart = BlockRange & { filter: ArchiveFilter };
 
 /**
  * Writes what Ponder's cache has of a chain into an archive: blocks as Ponder stores them, which lack the newer fields of
@@ -25,32 +12,28 @@ type CachedPart = BlockRange & { filter: ArchiveFilter };
  */
 export async function exportCache(
   run: Statement,
-  {
-    folder,
-    chainId,
-    progress,
-  }: { folder: string; chainId: number; progress: (at: number, logs: number) => void },
+  { folder, chainId, progress }: Pick<RecordOptions, "folder" | "chainId" | "progress">,
 ): Promise<Manifest> {
   const manifest = await openManifest(folder, chainId);
-  const cached = await filtersOf(run, chainId, manifest);
+  const cached = await cachedParts(run, manifest);
   const whole = { from: 0, to: Math.max(-1, ...cached.map(({ to }) => to)) };
-  for (const { within, ...range } of stretchesOf(cached, whole)) {
+  const parts = stretchesOf(cached, whole).flatMap(({ within, ...range }) => {
     const filters = within.map(({ filter }) => filter);
-    for (const gap of gapsByRange(manifest, { filters, factories: [], range })) {
-      const queries = gap.filters.map((filter) => queryOfFilter(manifest, filter, gap));
-      for (let [from, to] = [gap.from, gap.to]; from <= gap.to; from = to + 1) {
-        const first = await cachedLogs(run, chainId, { from, to: gap.to }, logsOfSegment);
-        to = first.length < logsOfSegment ? gap.to : Number(first.at(-1)?.blockNumber);
-        // The last block may be cut off.
-        const logs = to === gap.to ? first : await cachedLogs(run, chainId, { from, to });
-        // Of other filters the cache may have some logs here, and lack others.
-        const wanted = logs.filter((log) => queries.some((query) => matches(log, query)));
-        const blocks = await blocksOf(run, chainId, wanted);
-        await addSegment(folder, manifest, { from, to, filters: gap.filters, blocks });
-        progress(to, manifest.segments.at(-1)?.logs ?? 0);
-      }
-    }
-  }
+    return gapsByRange(manifest, { filters, factories: [], range });
+  });
+  const source: BlockSource = {
+    async logsFrom({ from, to, filters }) {
+      const first = await cachedLogs(run, chainId, { from, to }, logsOfSegment);
+      const end = first.length < logsOfSegment ? to : Number(first.at(-1)?.blockNumber);
+      // The last block may be cut off.
+      const logs = end === to ? first : await cachedLogs(run, chainId, { from, to: end });
+      const queries = filters.map((filter) => queryOfFilter(manifest, filter, { from, to }));
+      // Of other filters the cache may have some logs here, and lack others.
+      return { logs: logs.filter((log) => queries.some((query) => matches(log, query))), end };
+    },
+    blocksOf: (logs) => cachedBlocks(run, chainId, logs),
+  };
+  await addParts(folder, manifest, { parts, source, progress });
   await exportResults(run, folder, manifest);
   return manifest;
 }
@@ -79,67 +62,3 @@ async function exportResults(run: Statement, folder: string, manifest: Manifest)
     rows = all.length;
   }
 }
-
-async function filtersOf(run: Statement, chainId: number, manifest: Manifest): Promise<CachedPart[]> {
-  const byRanges = new Map<string, { filter: ArchiveFilter; ranges: BlockRange[] }>();
-  for (const { address, factory, topics, ranges } of await cachedFilters(run, chainId)) {
-    const [event = null, ...otherTopics] = topics;
-    // No filter of this project names a second topic.
-    if (otherTopics.some((topic) => topic !== null)) continue;
-    const addresses = factory ?? (address === undefined ? null : [address]);
-    if (factory !== undefined)
-      manifest.children[factoryKey(factory)] = [
-        ...(await cachedChildren(run, chainId, factory.event)).keys(),
-      ];
-    const key = JSON.stringify([addresses, ranges]);
-    const known = byRanges.get(key);
-    if (known === undefined)
-      byRanges.set(key, { filter: { addresses, topics: event === null ? null : [event] }, ranges });
-    else if (event === null) known.filter.topics = null;
-    else known.filter.topics?.push(event);
-  }
-  return [...byRanges.values()].flatMap(({ filter, ranges }) =>
-    ranges.map((range) => ({ ...range, filter })),
-  );
-}
-
-async function blocksOf(run: Statement, chainId: number, all: readonly RpcLog[]): Promise<ArchivedBlock[]> {
-  const logs = Map.groupBy(all, ({ blockNumber }) => Number(blockNumber));
-  const numbers = [...logs.keys()];
-  const of = async (table: string, column: string) => {
-    const found = await run(
-      `SELECT * FROM ponder_sync.${table} WHERE chain_id = $1 AND ${column} BETWEEN $2 AND $3`,
-      [chainId, numbers[0] ?? 0, numbers.at(-1) ?? 0],
-    );
-    return Map.groupBy(found.rows, (row) => Number(row[column]));
-  };
-  const [headers, transactions] = [await of("blocks", "number"), await of("transactions", "block_number")];
-  return [...logs].map(([number, own]) => {
-    const header = headers.get(number)?.[0];
-    if (header === undefined)
-      throw new ArchiveError(`The cache has logs of block ${number}, but not the block.`);
-    const kept = (transactions.get(number) ?? []).map(transactionOf);
-    return archivedBlock({ ...headerOf(header), transactions: kept }, own);
-  });
-}
-
-type Row = Record<string, unknown>;
-
-const quantities = new Set([...headerQuantities, "size", "totalDifficulty"]);
-
-/** A header by a row of Ponder's cache, whose columns are the fields of a header in snake case, quantities as numbers. */
-function headerOf(row: Row): ArchivedBlock["header"] {
-  const kept = keptFields.flatMap((field) => {
-    const value = row[field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
-    if (value === null || value === undefined) return [];
-    return [[field, quantities.has(field) ? `0x${BigInt(String(value)).toString(16)}` : String(value)]];
-  });
-  return Object.fromEntries(kept) as ArchivedBlock["header"];
-}
-
-const transactionOf = (row: Row) => ({
-  transactionIndex: toHex(Number(row["transaction_index"])),
-  hash: String(row["hash"]),
-  from: String(row["from"]),
-  ...(row["to"] === null ? {} : { to: String(row["to"]) }),
-});

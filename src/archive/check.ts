@@ -1,10 +1,9 @@
-import { differingLogs, type LogsQuery, matches, mayHaveMore } from "../rpc/log-answers.ts";
-import type { BlockRange, RpcRequest } from "../rpc/nodes.ts";
+import { type LogsQuery, matches, mayHaveMore } from "../rpc/log-answers.ts";
+import { type Ask, blockDifferences, logDifferences, nodeLogs } from "./compare.ts";
 import type { ArchivePlace } from "./folder.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
-import { askLogs } from "./record.ts";
 import { readResults } from "./results.ts";
-import { type ArchivedBlock, keptHeader, readSegment, requireProven, rpcLogs } from "./segment.ts";
+import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
 /** What a check of an archive found. */
 export type ArchiveCheck = ReturnType<typeof newCheck>;
@@ -90,8 +89,6 @@ const filtersOf = ({ filters }: Manifest, segment: Segment) =>
 
 const longestRange = 500;
 
-type Ask = (body: RpcRequest) => Promise<unknown>;
-
 /** An archive and what its check found; how many blocks are drawn (all of an archive that has no more); whom to ask. */
 type Compared = Pick<CheckOptions, "place" | "manifest"> & {
   found: ArchiveCheck;
@@ -114,7 +111,7 @@ export async function compareWithNode(options: Compared): Promise<void> {
     // What cannot be read is a problem already.
     const blocks = await readSegment(place, manifest.chainId, segment).catch(() => []);
     const last = blocks.at(-1);
-    if (last !== undefined) problems.push(...(await headerDifferences(last, ask)));
+    if (last !== undefined) problems.push(...(await blockDifferences(ask, "archive", last)));
     for (const [i, block] of blocks.entries()) {
       const number = Number(block.header.number);
       // Each set of so many blocks is drawn as often as any other.
@@ -124,61 +121,14 @@ export async function compareWithNode(options: Compared): Promise<void> {
       const before = Number(blocks[i - 1]?.header.number ?? segment.from - 1);
       const to = block === last ? Math.min(segment.to, number + longestRange) : number;
       const range = { from: Math.max(before + 1, number - longestRange + 1), to };
-      problems.push(...(await headerDifferences(block, ask)));
-      problems.push(...(await logDifferences({ manifest, segment, range, block }, ask)));
+      const queries = filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, range));
+      const own = rpcLogs(block).filter((log) => queries.some((query) => matches(log, query)));
+      problems.push(...(await blockDifferences(ask, "archive", block)));
+      problems.push(...logDifferences("archive", own, await nodeLogs(ask, range, queries)));
     }
   }
   found.compared = samples - open;
   found.problems = [...new Set(problems)];
-}
-
-type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unknown>[] };
-
-// Not every node returns them.
-const otherFields = ["size", "totalDifficulty"];
-
-/** What differs between a block and the node's, of its header and its transactions. */
-async function headerDifferences({ header, transactions }: ArchivedBlock, ask: Ask): Promise<string[]> {
-  const body = { method: "eth_getBlockByNumber", params: [header.number, true] };
-  const theirs = ((await ask(body)) ?? {}) as NodeBlock;
-  const name = `Block ${Number(header.number)}`;
-  if (theirs["hash"] !== header.hash)
-    return [`${name} is ${header.hash} in the archive, ${theirs["hash"] ?? "not there"} at the node.`];
-  const other = keptHeader(theirs);
-  const problems = Object.entries(header)
-    .filter(([field, value]) => !otherFields.includes(field) && !isSame(value, other[field] ?? value))
-    .map(([field]) => `${name} has another ${field} in the archive than at the node.`);
-  const sent = new Map(theirs.transactions?.map((one) => [Number(one["transactionIndex"]), one]));
-  for (const { transactionIndex, hash, from, to } of transactions) {
-    const index = Number(transactionIndex);
-    const one = sent.get(index);
-    if (!isSame(hash, one?.["hash"]) || !isSame(from, one?.["from"]) || !isSame(to, one?.["to"] ?? null))
-      problems.push(
-        `Transaction ${index} of ${name.toLowerCase()} is not the same in the archive and at the node.`,
-      );
-  }
-  return problems;
-}
-
-const isSame = (one: unknown, other: unknown) => String(one).toLowerCase() === String(other).toLowerCase();
-
-type BlockPart = { manifest: Manifest; segment: Segment; range: BlockRange; block: ArchivedBlock };
-
-/** Logs that only a block, or the node has in a range of which the archive has no other block. */
-async function logDifferences({ manifest, segment, range, block }: BlockPart, ask: Ask): Promise<string[]> {
-  const logs = rpcLogs(block);
-  const problems: string[] = [];
-  for (const filter of filtersOf(manifest, segment)) {
-    const query = queryOfFilter(manifest, filter, range);
-    const own = logs.filter((log) => matches(log, query));
-    const addresses = query.addresses === undefined ? null : [...query.addresses];
-    const theirs = await askLogs(ask, range, addresses, filter.topics);
-    for (const { blockNumber, logIndex } of differingLogs(own, theirs))
-      problems.push(
-        `Log ${Number(logIndex)} of block ${Number(blockNumber)} is not the same in the archive and at the node.`,
-      );
-  }
-  return problems;
 }
 
 /** The items in random order. */

@@ -41,27 +41,52 @@ const refusedRangeMs = 250;
 export async function recordChain(options: RecordOptions): Promise<Manifest> {
   const { folder, chainId, width, progress } = options;
   const manifest = await openManifest(folder, chainId);
-  let [count, bytes] = [0, 0];
-  for (const { from, to, filters } of gapsByRange(manifest, options)) {
-    for (let at = from; at <= to; ) {
-      const { logs, end } = await logsFrom(options, manifest, { from: at, to, filters });
-      const byBlock = [...Map.groupBy(logs, ({ blockNumber }) => Number(blockNumber))];
-      byBlock.sort(([a], [b]) => a - b);
-      const blocks: ArchivedBlock[] = [];
-      for (let i = 0; i < byBlock.length; i += width) {
-        const some = byBlock.slice(i, i + width).map(([number, own]) => blockOf(options, number, own));
-        blocks.push(...(await Promise.all(some)));
-      }
-      bytes += await addSegment(folder, manifest, { from: at, to: end, filters, blocks });
-      count += logs.length;
-      progress({ at: end, logs: count, bytes });
-      at = end + 1;
+  const blocksOf = async (logs: readonly RpcLog[]) => {
+    const byBlock = [...Map.groupBy(logs, ({ blockNumber }) => Number(blockNumber))];
+    byBlock.sort(([a], [b]) => a - b);
+    const blocks: ArchivedBlock[] = [];
+    for (let i = 0; i < byBlock.length; i += width) {
+      const some = byBlock.slice(i, i + width).map(([number, own]) => blockOf(options, number, own));
+      blocks.push(...(await Promise.all(some)));
     }
-  }
+    return blocks;
+  };
+  const source = { logsFrom: (part: Part) => logsFrom(options, manifest, part), blocksOf };
+  await addParts(folder, manifest, { parts: gapsByRange(manifest, options), source, progress });
   return manifest;
 }
 
-type Part = BlockRange & { filters: readonly ArchiveFilter[] };
+/** Where blocks are from: logs from the first block of a part on, enough for a segment, with the last block looked at; and their blocks. */
+export type BlockSource = {
+  logsFrom: (part: Part) => Promise<{ logs: readonly RpcLog[]; end: number }>;
+  blocksOf: (logs: readonly RpcLog[]) => Promise<ArchivedBlock[]>;
+};
+
+/** Adds parts of a chain to an archive, segment by segment. */
+export async function addParts(
+  folder: string,
+  manifest: Manifest,
+  {
+    parts,
+    source,
+    progress,
+  }: Pick<RecordOptions, "progress"> & { parts: readonly Part[]; source: BlockSource },
+): Promise<void> {
+  let [count, bytes] = [0, 0];
+  for (const part of parts) {
+    for (let from = part.from; from <= part.to; ) {
+      const { logs, end } = await source.logsFrom({ ...part, from });
+      const blocks = await source.blocksOf(logs);
+      bytes += await addSegment(folder, manifest, { from, to: end, filters: part.filters, blocks });
+      count += logs.length;
+      progress({ at: end, logs: count, bytes });
+      from = end + 1;
+    }
+  }
+}
+
+/** A range, and what is missing of it. */
+export type Part = BlockRange & { filters: readonly ArchiveFilter[] };
 
 /** Ranges with what they lack of filters: one range for all filters that lack the same. */
 export function gapsByRange(

@@ -138,11 +138,11 @@ test.runIf(postgres !== "")(
     const narrow = `${args} --from ${block - 20} --to ${block + 20}`;
     const wrong = await cache(narrow, urls);
     expect(wrong.code).toBe(1);
-    expect(wrong.output).toContain(`block ${block}: log`);
+    expect(wrong.output).toContain(`of block ${block}, of 0x`);
     expect(wrong.output).toContain("is missing in the cache");
     const changed = await cache(`${args} --from 601`, urls);
     expect(late.rows.length).toBeGreaterThan(100);
-    expect(changed.output).toMatch(/block \d+: the cached block has another timestamp than its header/);
+    expect(changed.output).toMatch(/Block \d+ has another timestamp in the cache than at the node/);
     expect(changed.output).toContain("is too many in the cache");
     await cache(`purge --chain ${sepolia} --from 601`, urls);
     const command = /npm run cache -- (purge --chain \d+ --from \d+ --to \d+)/.exec(wrong.output)?.[1];
