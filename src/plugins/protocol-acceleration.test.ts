@@ -51,9 +51,8 @@ function createResolvers() {
   const textOf = ({ resolver, node, key }: TextPlace): string | null | undefined => {
     const rows = index.store.rows(resolverTextRecord).filter((row) => row["address"] === resolver);
     const own = rows.filter((row) => row["node"] === node);
-    const texts = new Map(own.map((row) => [row["key"] as string, row["value"] as string]));
-    const none = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
-    const records = { ...none, addresses: new Map(), texts };
+    const texts = Object.fromEntries(own.map((row) => [row["key"], row["value"]]));
+    const records = { name: null, contenthash: null, addresses: null, texts };
     const selection = { texts: [key] };
     return indexedRecords(records, selection, { hasDefaultAddress: false }).texts?.[key];
   };

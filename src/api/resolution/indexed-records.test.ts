@@ -1,16 +1,7 @@
 import { expect, test } from "vitest";
-import { type IndexedRecords, indexedRecords, liveSelection } from "./indexed-records.ts";
+import { type IndexedRecords, indexedRecords, liveSelection, unset } from "./indexed-records.ts";
 import type { Selection } from "./selection.ts";
 
-const unset: IndexedRecords = {
-  name: null,
-  contenthash: null,
-  pubkeyX: null,
-  pubkeyY: null,
-  dnszonehash: null,
-  addresses: new Map(),
-  texts: new Map(),
-};
 const alice = `0x${"a1".repeat(20)}`;
 const bob = `0x${"b0".repeat(20)}`;
 const zero = `0x${"00".repeat(20)}`;
@@ -25,7 +16,7 @@ test.each<[string, Partial<IndexedRecords>, Selection, object]>([
   ["no name that is not normalised (ENSIP-15)", { name: "Alice.eth" }, { name: true }, { name: null }],
   [
     "texts, null where unset",
-    { texts: new Map([["url", "https://ens.domains"]]) },
+    { texts: { url: "https://ens.domains" } },
     { texts: ["url", "avatar"] },
     { texts: { url: "https://ens.domains", avatar: null } },
   ],
@@ -38,12 +29,7 @@ test.each<[string, Partial<IndexedRecords>, Selection, object]>([
 });
 
 // ENSIP-11: 60 is Ethereum, 2147492101 Base, 2147483658 OP Mainnet; ENSIP-19: 2147483648 is the default of EVM chains.
-const addresses = new Map([
-  ["2147483648", alice],
-  ["2147492101", bob],
-  ["2147483658", zero],
-  ["0", "0x76a914"],
-]);
+const addresses = { "2147483648": alice, "2147492101": bob, "2147483658": zero, "0": "0x76a914" };
 const asked = { addresses: [60n, 2147492101n, 2147483658n, 0n, 2n] };
 
 test("the default address stands in for EVM chains without a record, if the resolver does so (ENSIP-19)", () => {

@@ -3,40 +3,51 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { addressValue, nameValue } from "../../ens/record-values.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import { type Database, planOnce } from "../database/client.ts";
+import type { Registry } from "./known-contracts.ts";
 import { type Records, recordsBy, type Selection } from "./selection.ts";
 
-/** Raw values of a resolver's records; absent ones are unset. */
+/** Raw values of the records that a resolver holds for a node; absent ones are unset. */
 export type IndexedRecords = {
   name: string | null;
   contenthash: Hex | null;
-  pubkeyX: Hex | null;
-  pubkeyY: Hex | null;
-  dnszonehash: Hex | null;
-  addresses: Map<string, string>;
-  texts: Map<string, string>;
+  pubkeyX?: Hex | null;
+  pubkeyY?: Hex | null;
+  dnszonehash?: Hex | null;
+  /** By coin type. */
+  addresses: Record<string, string> | null;
+  texts: Record<string, string> | null;
 };
 
 /** The resolver of a name, its place among the given nodes (0: set for the name itself), and its records. */
-export type IndexedResolver = { resolver: Hex; place: number; records: IndexedRecords };
+export type IndexedResolver = { resolver: Hex; place: number; records: IndexedRecords | null };
 
-// $1: chain, $2: node, $3: coin types, $4: hashes of text keys.
-const recordsSql = `
-'records', (
-  SELECT json_build_object('name', r.name, 'contenthash', r.contenthash, 'pubkeyX', r.pubkey_x,
-    'pubkeyY', r.pubkey_y, 'dnszonehash', r.dnszonehash)
-  FROM resolver_records r WHERE r.id = 'eip155:' || $1 || ':' || active.resolver || '/' || $2
-), 'addresses', (
-  SELECT json_agg(json_build_array(a.coin_type::text, a.value)) FROM resolver_address_records a
-  WHERE a.chain_id = $1::int AND a.address = active.resolver AND a.node = $2
-    AND a.coin_type = ANY ($3::numeric[])
-), 'texts', (
-  SELECT json_agg(json_build_array(t.key, t.value)) FROM resolver_text_records t
-  WHERE t.chain_id = $1::int AND t.address = active.resolver AND t.node = $2
-    AND t.key_hash = ANY ($4::text[])
-)`;
+type Parts = Record<"chain" | "resolver" | "node", string>;
 
+/** SQL of `IndexedRecords` as JSON; `only`: of these coin types and hashes of text keys. Null where a node never had records. */
+export function indexedRecordsJson(
+  { chain, resolver, node }: Parts,
+  only?: Record<"coinTypes" | "keyHashes", string>,
+): string {
+  const coins = only ? `AND a.coin_type = ANY (${only.coinTypes}::numeric[])` : "";
+  const keys = only ? `AND t.key_hash = ANY (${only.keyHashes}::text[])` : "";
+  return `(SELECT json_build_object('contenthash', v.contenthash, 'name', v.name,
+  'pubkeyX', v.pubkey_x, 'pubkeyY', v.pubkey_y, 'dnszonehash', v.dnszonehash,
+  'addresses', (SELECT json_object_agg(a.coin_type::text, a.value) FROM resolver_address_records a
+    WHERE a.chain_id = v.chain_id AND a.address = v.address AND a.node = v.node ${coins}),
+  'texts', (SELECT json_object_agg(t.key, t.value) FROM resolver_text_records t
+    WHERE t.chain_id = v.chain_id AND t.address = v.address AND t.node = v.node ${keys}))
+  FROM resolver_records v WHERE v.id = 'eip155:' || ${chain} || ':' || ${resolver} || '/' || ${node})`;
+}
+
+/** The records of a node without any. */
+export const unset: IndexedRecords = { contenthash: null, name: null, addresses: null, texts: null };
+
+// $1: chain, $2: node, $3: coin types, $4: hashes of text keys, $5: resolver or registry.
+const recordsAt = (resolver: string) =>
+  indexedRecordsJson({ chain: "$1", resolver, node: "$2" }, { coinTypes: "$3", keyHashes: "$4" });
+const nodeSql = planOnce(`SELECT ${recordsAt("$5")}::text`);
 const resolverSql = planOnce(`
-SELECT json_build_object('resolver', active.resolver, 'place', active.place, ${recordsSql})::text
+SELECT json_build_object('resolver', active.resolver, 'place', active.place, 'records', ${recordsAt("active.resolver")})::text
 FROM (
   SELECT d.resolver, n.place - 1 AS place
   FROM unnest($6::text[]) WITH ORDINALITY n(node, place)
@@ -44,79 +55,42 @@ FROM (
   ORDER BY n.place LIMIT 1
 ) active`);
 
-const nodeSql = planOnce(
-  `SELECT json_build_object(${recordsSql})::text FROM (SELECT $5::text AS resolver) active`,
-);
-
-type StoredRecords = {
-  records: Omit<IndexedRecords, "addresses" | "texts"> | null;
-  addresses: [string, string][] | null;
-  texts: [string, string][] | null;
-};
-
 /**
  * The resolver that a registry has for the first of `nodes` (a name's own first, then its ancestors') with one, and the
  * first node's selected records there. Undefined if no node has a resolver.
  */
 export async function indexedResolver(
   database: Database,
-  {
-    registry,
-    nodes,
-    coinTypes,
-    textKeys,
-  }: {
-    registry: { chainId: number; address: Hex };
-    nodes: readonly [Hex, ...Hex[]];
-    coinTypes: readonly bigint[];
-    textKeys: readonly string[];
-  },
+  { registry, nodes, selection }: { registry: Registry; nodes: readonly [Hex, ...Hex[]]; selection: Selection },
   signal: AbortSignal,
 ): Promise<IndexedResolver | undefined> {
-  const values = [
-    ...selected({ chainId: registry.chainId, node: nodes[0], coinTypes, textKeys }),
-    registry.address,
-    arrayOf(nodes),
-  ];
-  const [text] = await database.row(resolverSql, values, signal);
-  if (typeof text !== "string") return undefined;
-  // The statement above gives the shape.
-  const row = JSON.parse(text) as StoredRecords & { resolver: Hex; place: number };
-  return { resolver: row.resolver, place: row.place, records: storedRecords(row) };
+  const selected = selectedValues({ chainId: registry.chainId, node: nodes[0], selection });
+  const [text] = await database.row(resolverSql, [...selected, registry.address, arrayOf(nodes)], signal);
+  return typeof text === "string" ? JSON.parse(text) : undefined;
 }
 
-/** Which records of a node: coin types as decimal numbers, text keys as text. */
-export type Selected = {
-  chainId: number;
-  node: Hex;
-  coinTypes: readonly bigint[];
-  textKeys: readonly string[];
-};
+/** Which records of a node: texts and addresses that are selected, and everything else. */
+type Selected = { chainId: number; node: Hex; selection: Selection };
 
 /** The selected records that a resolver keyed by nodes holds for a node. */
 export async function recordsOfNode(
   database: Database,
-  { resolver, ...selection }: Selected & { resolver: Hex },
+  { resolver, ...selected }: Selected & { resolver: Hex },
   signal: AbortSignal,
-): Promise<IndexedRecords> {
-  const [text] = await database.row(nodeSql, [...selected(selection), resolver], signal);
-  return storedRecords(JSON.parse(text ?? "{}") as StoredRecords);
+): Promise<IndexedRecords | null> {
+  const [text] = await database.row(nodeSql, [...selectedValues(selected), resolver], signal);
+  return JSON.parse(text ?? "null");
 }
 
-function selected({ chainId, node, coinTypes, textKeys }: Selected): string[] {
-  return [String(chainId), node, arrayOf(coinTypes), arrayOf(textKeys.map(keccak256))];
+// The default address is for resolvers that fall back to it.
+function selectedValues({ chainId, node, selection: { addresses = [], texts = [] } }: Selected): string[] {
+  return [
+    String(chainId),
+    node,
+    arrayOf([...addresses, defaultEvmCoinType]),
+    arrayOf(texts.map((key) => keccak256(key))),
+  ];
 }
-
-function storedRecords({ records, addresses, texts }: StoredRecords): IndexedRecords {
-  return {
-    ...(records ?? noRecords),
-    addresses: new Map(addresses ?? []),
-    texts: new Map(texts ?? []),
-  };
-}
-
-/** The single records of a resolver without any. */
-export const noRecords = { name: null, contenthash: null, pubkeyX: null, pubkeyY: null, dnszonehash: null };
 
 // Hex and digits only, so that nothing needs to be quoted.
 function arrayOf(items: readonly (string | bigint)[]): string {
@@ -132,24 +106,26 @@ export const liveSelection = ({ version, abi, interfaces }: Selection): Selectio
 
 /** The rest of the selection, from the index. `hasDefaultAddress`: see StaticResolver. */
 export function indexedRecords(
-  records: IndexedRecords,
+  records: IndexedRecords | null,
   selection: Selection,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
 ): Records {
-  const { name, pubkeyX: x, pubkeyY: y } = records;
+  const { name, contenthash, pubkeyX: x, pubkeyY: y, dnszonehash, ...lists } = records ?? unset;
+  // Keys are anybody's: `constructor` too.
+  const [addresses, texts] = [lists.addresses, lists.texts].map((one) => new Map(Object.entries(one ?? {})));
   const addressOf = (coinType: bigint): string | null => {
-    const own = records.addresses.get(String(coinType));
+    const own = addresses?.get(String(coinType));
     const isFallback = own === undefined && hasDefaultAddress && isEvmCoinType(coinType);
-    const raw = isFallback ? records.addresses.get(String(defaultEvmCoinType)) : own;
+    const raw = isFallback ? addresses?.get(String(defaultEvmCoinType)) : own;
     return raw === undefined ? null : addressValue(raw);
   };
   const indexed = { ...selection, version: undefined, abi: undefined, interfaces: undefined };
   return recordsBy(indexed, (family, key) => {
     if (family === "addresses") return addressOf(key as bigint);
-    if (family === "texts") return records.texts.get(String(key)) ?? null;
+    if (family === "texts") return texts?.get(String(key)) ?? null;
     if (family === "name") return name === null ? null : nameValue(name);
-    if (family === "pubkey") return x === null || y === null ? null : { x, y };
-    return family === "contenthash" ? records.contenthash : records.dnszonehash;
+    if (family === "pubkey") return x && y ? { x, y } : null;
+    return (family === "contenthash" ? contenthash : dnszonehash) ?? null;
   });
 }
 

@@ -60,19 +60,23 @@ beforeAll(async () => {
       namehash(name),
       resolver,
     ]);
-  const address = (chainId: number, resolver: string, name: string, coinType: bigint, value: string) =>
+  const recordsOf = async (chainId: number, resolver: string, node: Hex) => {
+    const values = [`eip155:${chainId}:${resolver}/${node}`, chainId, resolver, node];
+    await client.query(
+      "INSERT INTO resolver_records (id, chain_id, address, node) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+      values,
+    );
+    return values.slice(1);
+  };
+  const address = async (chainId: number, resolver: string, name: string, coinType: bigint, value: string) =>
     client.query("INSERT INTO resolver_address_records VALUES ($1, $2, $3, $4, $5)", [
-      chainId,
-      resolver,
-      namehash(name),
+      ...(await recordsOf(chainId, resolver, namehash(name))),
       String(coinType),
       value,
     ]);
-  const text = (chainId: number, resolver: string, name: string, key: string, value: string) =>
+  const text = async (chainId: number, resolver: string, name: string, key: string, value: string) =>
     client.query("INSERT INTO resolver_text_records VALUES ($1, $2, $3, $4, $5, $6)", [
-      chainId,
-      resolver,
-      namehash(name),
+      ...(await recordsOf(chainId, resolver, namehash(name))),
       keccak256(key),
       key,
       value,
@@ -84,8 +88,8 @@ beforeAll(async () => {
   await address(1, resolver5, "alice.eth", 0n, "0x76a9");
   await text(1, resolver5, "alice.eth", "o'clock {},\"", "12");
   await client.query(
-    "INSERT INTO resolver_records (id, chain_id, address, node, name, contenthash) VALUES ($1, 1, $2, $3, 'alice.eth', '0xe301')",
-    [`eip155:1:${resolver5}/${namehash("alice.eth")}`, resolver5, namehash("alice.eth")],
+    "UPDATE resolver_records SET name = 'alice.eth', contenthash = '0xe301' WHERE node = $1",
+    [namehash("alice.eth")],
   );
   await text(1, resolver5, "sub.alice.eth", "avatar", "unreachable");
 

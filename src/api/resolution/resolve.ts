@@ -2,12 +2,7 @@ import type { Hex } from "viem";
 import { keccak256 } from "../../ens/keccak.ts";
 import { namehash, namesAbove } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
-import {
-  coinTypeOfChain,
-  defaultEvmCoinType,
-  parseReverseName,
-  reverseName,
-} from "../../ens/reverse-names.ts";
+import { coinTypeOfChain, parseReverseName, reverseName } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import {
@@ -16,7 +11,6 @@ import {
   indexedResolver,
   indexedReverseName,
   liveSelection,
-  noRecords,
   recordsOfNode,
 } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
@@ -100,8 +94,8 @@ async function recordsInV2(
     kind,
     labels,
   }: { resolver: Hex; kind: "public" | "nodes" | "records" | "none"; labels: string[] },
-  { addresses = [], texts: textKeys = [] }: Selection,
-): Promise<IndexedRecords | undefined> {
+  selection: Selection,
+): Promise<IndexedRecords | null | undefined> {
   const { chainId } = ensv2.contracts;
   const asked: Reading = {
     ...{ at: 0, resolver, kind: kind === "records" ? kind : "nodes" },
@@ -112,20 +106,9 @@ async function recordsInV2(
   if (reading === undefined) return undefined;
   if (kind === "records") {
     const [stored] = await readStored(database, { chainId, hasRecords: true, read }, signal);
-    const { addresses: all, texts, ...single } = stored?.set ?? {};
-    return {
-      ...noRecords,
-      ...single,
-      addresses: new Map(Object.entries(all ?? {})),
-      texts: new Map(Object.entries(texts ?? {})),
-    };
+    return stored?.set ?? null;
   }
-  const coinTypes = [...addresses, defaultEvmCoinType];
-  return recordsOfNode(
-    database,
-    { chainId, resolver, node: nodeOf(reading.labels), coinTypes, textKeys },
-    signal,
-  );
+  return recordsOfNode(database, { chainId, resolver, node: nodeOf(reading.labels), selection }, signal);
 }
 
 async function resolveLive(
@@ -147,13 +130,10 @@ async function resolveFrom(
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
   const [node, ...above] = namesAbove(name).map(namehash);
-  const { addresses = [], texts: textKeys = [] } = selection;
-  // The default address is for resolvers that fall back to it.
-  const coinTypes = [...addresses, defaultEvmCoinType];
   const found = await findResolver(tracer, { name, ...registry }, async () =>
     node === undefined
       ? undefined
-      : indexedResolver(database, { registry, nodes: [node, ...above], coinTypes, textKeys }, signal),
+      : indexedResolver(database, { registry, nodes: [node, ...above], selection }, signal),
   );
   if (found === undefined) return unsetRecords(selection);
 
@@ -228,7 +208,7 @@ async function findResolver<T extends { resolver: Hex }>(
 
 // What the index has of a resolver's records, and the rest from the resolver.
 async function completed(
-  records: IndexedRecords,
+  records: IndexedRecords | null,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
   ...[reader, target, selection, tracer]: Parameters<typeof execute>
 ): Promise<Records> {

@@ -4,6 +4,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { textValue } from "../../ens/record-values.ts";
 import { type Database, planOnce } from "../database/client.ts";
+import { type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
 import { kindOf, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
 
 // Records as the index has them: which keys were ever seen, and their values. Those of ENSv2 are under record ids, or in resolvers keyed
@@ -16,34 +17,14 @@ export type StoredRecords = {
   addr: string | null;
   /** Content hash as its event had it: `0x` of a cleared one. */
   hash: Hex | null;
-  set?: {
-    contenthash: Hex | null;
-    name: string | null;
-    addresses: Record<string, string> | null;
-    texts: Record<string, string> | null;
-  } | null;
+  set?: IndexedRecords | null;
 };
 
 /** SQL of `StoredRecords` as JSON, of the row `s2` of `resolver`. */
-export const recordsJson = ({
-  chain,
-  node,
-  hasRecords,
-}: {
-  chain: string;
-  node: string;
-  hasRecords: boolean;
-}) =>
-  `json_build_object('seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${
-    hasRecords
-      ? `, 'set', (SELECT json_build_object('contenthash', v.contenthash, 'name', v.name,
-  'addresses', (SELECT json_object_agg(a.coin_type::text, a.value) FROM resolver_address_records a
-    WHERE a.chain_id = v.chain_id AND a.address = v.address AND a.node = v.node),
-  'texts', (SELECT json_object_agg(t.key, t.value) FROM resolver_text_records t
-    WHERE t.chain_id = v.chain_id AND t.address = v.address AND t.node = v.node))
-  FROM resolver_records v WHERE v.id = 'eip155:' || ${chain} || ':' || s2.address || '/' || ${node})`
-      : ""
-  })`;
+export function recordsJson({ hasRecords, ...of }: { chain: string; node: string; hasRecords: boolean }): string {
+  const set = hasRecords ? `, 'set', ${indexedRecordsJson({ ...of, resolver: "s2.address" })}` : "";
+  return `json_build_object('seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${set})`;
+}
 
 /** How a name in ENSv2 is resolved, as the walk found it. `labels`: those that registries have, as bytes, the top one first. */
 export type V2Resolver = ResolverFacts & {
@@ -63,7 +44,6 @@ type Label = { hash: Hex; bytes: Buffer | undefined };
 /** Records to read: those of a resolver for a name, under its node or under record ids. */
 export type Reading = { at: number; kind: "nodes" | "records"; resolver: Hex; labels: readonly Label[] };
 
-const unset = { contenthash: null, name: null, addresses: null, texts: null };
 const noRecords: StoredRecords = { seenCoins: null, seenTexts: null, addr: null, hash: null, set: unset };
 
 /** Records of names in ENSv2, in order, of all in one statement, or two; null where only the chain knows them. */
