@@ -7,7 +7,7 @@ import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.t
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { primaryName, type Resolution, resolveRecords } from "../resolution/resolve.ts";
 import { isEmptySelection, namePath, selectionQuery } from "../resolution/selection.ts";
-import { createTrace, type Tracer } from "../resolution/trace.ts";
+import { traced } from "../resolution/trace.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, messageSchema } from "../rest/errors.ts";
@@ -113,8 +113,8 @@ export const resolvedRecords = endpoint({
   handle: async (call, context: ResolveContext) => {
     const { name } = call.params;
     if (isEmptySelection(call.query)) throw new ApiError(400, nothingSelected);
-    const body = await resolve(context, call, async (resolution, tracer) => ({
-      records: await resolveRecords(resolution, { name, selection: call.query }, tracer),
+    const body = await resolve(context, call, async (resolution) => ({
+      records: await resolveRecords(resolution, { name, selection: call.query }),
     }));
     return { status: 200, body };
   },
@@ -133,8 +133,8 @@ export const resolvedPrimaryName = endpoint({
     503: unavailable,
   },
   handle: async (call, context: ResolveContext) => {
-    const body = await resolve(context, call, async (resolution, tracer) => ({
-      name: await primaryName(resolution, call.params, tracer),
+    const body = await resolve(context, call, async (resolution) => ({
+      name: await primaryName(resolution, call.params),
     }));
     return { status: 200, body };
   },
@@ -162,8 +162,8 @@ export const resolvedPrimaryNames = endpoint({
   handle: async (call, context: ResolveContext) => {
     const { address } = call.params;
     const chainIds = call.query.chainIds ?? context.resolution.known.primaryNameChains;
-    const body = await resolve(context, call, (resolution, tracer) =>
-      primaryNames(resolution, { address, chainIds }, tracer),
+    const body = await resolve(context, call, (resolution) =>
+      primaryNames(resolution, { address, chainIds }),
     );
     return { status: 200, body };
   },
@@ -184,11 +184,10 @@ type Asked = { query: z.output<typeof optionsQuery>; request: { raw: Request }; 
 export async function resolve<T extends object>(
   context: ResolveContext,
   { query: { accelerate, trace }, request, client }: Asked,
-  ask: (resolution: Resolution, tracer: Tracer) => Promise<T>,
+  ask: (resolution: Resolution) => Promise<T>,
 ) {
   const { known, clientOf, gatewayLimits, admit } = context.resolution;
   const isAccelerated = accelerate && canAccelerate(context);
-  const { tracer, spans } = createTrace(context.clock);
   const ending = new AbortController();
   const timeout = AbortSignal.timeout(resolutionLimits.timeoutMs);
   const signal = AbortSignal.any([request.raw.signal, timeout, ending.signal]);
@@ -197,7 +196,9 @@ export async function resolve<T extends object>(
   const database = isAccelerated ? context.database : undefined;
   try {
     const ensv2 = isAccelerated ? ensv2Now(context) : undefined;
-    const result = await admit(client, () => ask({ known, reader, database, signal, ensv2 }, tracer));
+    const [result, spans] = await traced(context.clock, () =>
+      admit(client, () => ask({ known, reader, database, signal, ensv2 })),
+    );
     return {
       ...result,
       accelerationRequested: accelerate,
@@ -232,10 +233,9 @@ function canAccelerate({ plugins, status, clock, ensv2 }: ResolveContext): boole
 async function primaryNames(
   resolution: Resolution,
   { address, chainIds }: { address: Hex; chainIds: readonly number[] },
-  tracer: Tracer,
 ) {
   const results = await Promise.allSettled(
-    chainIds.map((chainId) => primaryName(resolution, { address, chainId }, tracer)),
+    chainIds.map((chainId) => primaryName(resolution, { address, chainId })),
   );
   const names: Record<string, string | null> = {};
   const errors: Record<string, string> = {};

@@ -134,8 +134,8 @@ async function liveRecordsOf(
   };
   try {
     const asked = { query: { accelerate: false, trace: false }, request, client };
-    const { records } = await resolve(context, asked, async (resolution, tracer) => ({
-      records: await resolveRecords(resolution, { name, selection }, tracer),
+    const { records } = await resolve(context, asked, async (resolution) => ({
+      records: await resolveRecords(resolution, { name, selection }),
     }));
     return new Map(keys.map((key) => [key, answerOf(records, key)]));
   } catch (error) {
@@ -232,8 +232,8 @@ export const addressPrimaryName = endpoint({
       // The root chain's names are for coin type 60 on test networks too.
       const chainId = coin === eth ? 1 : coin - defaultCoin;
       try {
-        const { name } = await resolve(context, asked, async (resolution, tracer) => ({
-          name: await primaryName(resolution, { address, chainId }, tracer),
+        const { name } = await resolve(context, asked, async (resolution) => ({
+          name: await primaryName(resolution, { address, chainId }),
         }));
         return name === null
           ? { source: "verified", status: "not_found" }

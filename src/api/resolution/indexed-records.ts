@@ -61,7 +61,11 @@ FROM (
  */
 export async function indexedResolver(
   database: Database,
-  { registry, nodes, selection }: { registry: Registry; nodes: readonly [Hex, ...Hex[]]; selection: Selection },
+  {
+    registry,
+    nodes,
+    selection,
+  }: { registry: Registry; nodes: readonly [Hex, ...Hex[]]; selection: Selection },
   signal: AbortSignal,
 ): Promise<IndexedResolver | undefined> {
   const selected = selectedValues({ chainId: registry.chainId, node: nodes[0], selection });

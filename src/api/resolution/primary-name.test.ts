@@ -4,7 +4,6 @@ import { namehash } from "../../ens/names.ts";
 import type { ChainReader } from "./chain-reader.ts";
 import type { Resolution } from "./resolve.ts";
 import { primaryName } from "./resolve.ts";
-import { createTrace } from "./trace.ts";
 
 // ENSIP-19, over contracts alone; resolve.test.ts has the same over the index.
 
@@ -39,7 +38,7 @@ function resolutionOf(names: Names, asked: string[] = []): Resolution {
 }
 
 const primary = (resolution: Resolution, chainId: number, address = account) =>
-  primaryName(resolution, { address, chainId }, createTrace(Date.now).tracer);
+  primaryName(resolution, { address, chainId });
 
 // Coin types of the chains: ENSIP-9 (Ethereum), ENSIP-11 (others), ENSIP-19 (default).
 test.each([

@@ -15,7 +15,7 @@ import {
 } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
-import type { Tracer } from "./trace.ts";
+import { span } from "./trace.ts";
 import { pathOf, readV2Names, type V2Contracts } from "./v2-names.ts";
 import { labelOf, nodeOf, type Reading, readStored, withoutAliases } from "./v2-records.ts";
 
@@ -31,19 +31,18 @@ export type Resolution = {
 
 type Request = { name: string; selection: Selection };
 
-const forwardProtocol = "forward-resolution";
+const forward = (step: string) => ["forward-resolution", step] as const;
 
 /**
  * The selected records of a name, starting at the root registry (ENSIP-10): from the index as far as the resolver is one
  * whose responses follow from its events, else from the resolver itself. Throws UnavailableError.
  */
-export function resolveRecords(resolution: Resolution, request: Request, tracer: Tracer): Promise<Records> {
-  const inputs = { name: request.name };
-  return tracer.span(forwardProtocol, "forward-resolution", inputs, (within) => {
+export function resolveRecords(resolution: Resolution, request: Request): Promise<Records> {
+  return span(forward("forward-resolution"), { name: request.name }, () => {
     const { database, ensv2, known } = resolution;
-    if (database === undefined) return resolveLive(resolution, request, within);
-    if (ensv2 === undefined) return resolveFrom({ ...resolution, database }, known.root, request, within);
-    return resolveInV2({ ...resolution, database, ensv2 }, request, within);
+    if (database === undefined) return resolveLive(resolution, request);
+    if (ensv2 === undefined) return resolveFrom({ ...resolution, database }, known.root, request);
+    return resolveInV2({ ...resolution, database, ensv2 }, request);
   });
 }
 
@@ -51,39 +50,33 @@ export function resolveRecords(resolution: Resolution, request: Request, tracer:
 async function resolveInV2(
   resolution: Resolution & { database: Database; ensv2: { contracts: V2Contracts; time: number } },
   request: Request,
-  tracer: Tracer,
 ): Promise<Records> {
-  const { database, known, reader, signal, ensv2 } = resolution;
+  const { database, known, reader, signal } = resolution;
+  const { contracts, time } = resolution.ensv2;
   const { name, selection } = request;
   const labels = name === "" ? [] : name.split(".");
-  const found = await tracer.span(forwardProtocol, "find-resolver", { name }, async (within) => {
-    const paths = [pathOf(labels.map((label) => keccak256(label)))];
-    const [answer] = await readV2Names(
-      database,
-      ensv2.contracts,
-      { paths, time: ensv2.time, hasV1: false },
-      signal,
-    );
-    within.result(answer?.isProven ? answer.resolver : null);
-    return answer;
-  });
+  const paths = [pathOf(labels.map((label) => keccak256(label)))];
+  const [found] = await span(
+    forward("find-resolver"),
+    { name },
+    () => readV2Names(database, contracts, { paths, time, hasV1: false }, signal),
+    ([answer]) => (answer?.isProven ? answer.resolver : null),
+  );
   // Only the chain knows what a registry of unknown code returns.
-  if (found?.isProven === false) return resolveLive(resolution, request, tracer);
+  if (found?.isProven === false) return resolveLive(resolution, request);
   const hasResolver = found !== undefined && found.resolverKind !== "none";
-  if (!(await isThere(hasResolver ? found : undefined, tracer)) || !hasResolver)
-    return unsetRecords(selection);
+  if (!(await isThere(hasResolver)) || !hasResolver) return unsetRecords(selection);
 
   const { resolver, resolverKind: kind } = found;
-  const { chainId } = ensv2.contracts;
+  const { chainId } = contracts;
   const target = { chainId, resolver, name, isWildcard: found.resolverLevel < labels.length };
-  if (kind === "v1") return resolveFrom(resolution, known.root, request, tracer);
-  if (kind === "unknown" || !known.indexedChains.has(chainId))
-    return execute(reader, target, selection, tracer);
-  return tracer.span(forwardProtocol, "accelerate-ensv2-resolver", { resolver }, async (within) => {
+  if (kind === "v1") return resolveFrom(resolution, known.root, request);
+  if (kind === "unknown" || !known.indexedChains.has(chainId)) return execute(reader, target, selection);
+  return span(forward("accelerate-ensv2-resolver"), { resolver }, async () => {
     if (target.isWildcard && kind === "public") return unsetRecords(selection);
     const records = await recordsInV2(resolution, { resolver, kind, labels }, selection);
-    if (records === undefined) return execute(reader, target, selection, within);
-    return completed(records, { hasDefaultAddress: true }, reader, target, selection, within);
+    if (records === undefined) return execute(reader, target, selection);
+    return completed(records, { hasDefaultAddress: true }, reader, target, selection);
   });
 }
 
@@ -111,26 +104,21 @@ async function recordsInV2(
   return recordsOfNode(database, { chainId, resolver, node: nodeOf(reading.labels), selection }, signal);
 }
 
-async function resolveLive(
-  { reader, known }: Resolution,
-  { name, selection }: Request,
-  tracer: Tracer,
-): Promise<Records> {
-  const found = await findResolver(tracer, { name }, () => reader.findResolver(name));
+async function resolveLive({ reader, known }: Resolution, { name, selection }: Request): Promise<Records> {
+  const found = await findResolver({ name }, () => reader.findResolver(name));
   if (found === undefined) return unsetRecords(selection);
-  return execute(reader, { chainId: known.root.chainId, name, ...found }, selection, tracer);
+  return execute(reader, { chainId: known.root.chainId, name, ...found }, selection);
 }
 
 async function resolveFrom(
   resolution: Resolution & { database: Database },
   registry: Registry,
   request: Request,
-  tracer: Tracer,
 ): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
   const [node, ...above] = namesAbove(name).map(namehash);
-  const found = await findResolver(tracer, { name, ...registry }, async () =>
+  const found = await findResolver({ name, ...registry }, async () =>
     node === undefined
       ? undefined
       : indexedResolver(database, { registry, nodes: [node, ...above], selection }, signal),
@@ -142,28 +130,22 @@ async function resolveFrom(
   const target = { chainId, resolver, name, isWildcard: index > 0 };
 
   if (known.isReverseResolver(chainId, resolver)) {
-    return tracer.span(forwardProtocol, "accelerate-ensip-19-reverse-resolver", { resolver }, () =>
+    return span(forward("accelerate-ensip-19-reverse-resolver"), { resolver }, () =>
       reverseRecords(database, request, signal),
     );
   }
   const bridge = known.bridgeOf(chainId, resolver);
   if (bridge !== undefined) {
-    return tracer.span(forwardProtocol, "accelerate-known-offchain-lookup-resolver", { resolver }, (within) =>
-      resolveFrom(resolution, bridge, request, within),
+    return span(forward("accelerate-known-offchain-lookup-resolver"), { resolver }, () =>
+      resolveFrom(resolution, bridge, request),
     );
   }
   const fixed = known.staticResolverOf(chainId, resolver);
-  if (fixed === undefined || !known.indexedChains.has(chainId)) {
-    return execute(reader, target, selection, tracer);
-  }
-  return tracer.span(
-    forwardProtocol,
-    "accelerate-known-onchain-static-resolver",
-    { resolver },
-    async (within) =>
-      target.isWildcard && !fixed.isExtended
-        ? unsetRecords(selection)
-        : completed(found.records, fixed, reader, target, selection, within),
+  if (fixed === undefined || !known.indexedChains.has(chainId)) return execute(reader, target, selection);
+  return span(forward("accelerate-known-onchain-static-resolver"), { resolver }, async () =>
+    target.isWildcard && !fixed.isExtended
+      ? unsetRecords(selection)
+      : completed(found.records, fixed, reader, target, selection),
   );
 }
 
@@ -173,36 +155,29 @@ async function reverseRecords(
   { name, selection }: Request,
   signal: AbortSignal,
 ): Promise<Records> {
-  const account = parseReverseName(name);
-  const raw =
-    account === undefined || !selection.name
-      ? undefined
-      : await indexedReverseName(database, account, signal);
-  const records = unsetRecords(selection);
-  return selection.name ? { ...records, name: raw === undefined ? null : nameValue(raw) } : records;
+  const account = selection.name ? parseReverseName(name) : undefined;
+  const raw = account && (await indexedReverseName(database, account, signal));
+  const found = { name: raw === undefined ? null : nameValue(raw) };
+  return { ...unsetRecords(selection), ...(selection.name ? found : {}) };
 }
 
 // A step whose outcome is known.
-const check = (tracer: Tracer, step: [protocol: string, name: string], inputs: object, outcome: boolean) =>
-  tracer.span(...step, { ...inputs }, async (within) => {
-    within.result(outcome);
-    return outcome;
-  });
+const check = (step: readonly [string, string], inputs: object, outcome: boolean) =>
+  span(
+    step,
+    { ...inputs },
+    async () => outcome,
+    () => outcome,
+  );
 
-const isThere = (found: { resolver: Hex } | undefined, tracer: Tracer) =>
-  check(tracer, [forwardProtocol, "active-resolver-exists"], {}, found !== undefined);
+const isThere = (hasResolver: boolean) => check(forward("active-resolver-exists"), {}, hasResolver);
 
 async function findResolver<T extends { resolver: Hex }>(
-  tracer: Tracer,
   inputs: Record<string, unknown>,
   find: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const found = await tracer.span(forwardProtocol, "find-resolver", inputs, async (within) => {
-    const answer = await find();
-    within.result(answer?.resolver ?? null);
-    return answer;
-  });
-  await isThere(found, tracer);
+  const found = await span(forward("find-resolver"), inputs, find, (answer) => answer?.resolver ?? null);
+  await isThere(found !== undefined);
   return found;
 }
 
@@ -210,25 +185,17 @@ async function findResolver<T extends { resolver: Hex }>(
 async function completed(
   records: IndexedRecords | null,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
-  ...[reader, target, selection, tracer]: Parameters<typeof execute>
+  ...[reader, target, selection]: Parameters<typeof execute>
 ): Promise<Records> {
   const rest = liveSelection(selection);
-  const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest, tracer);
+  const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest);
   return { ...indexedRecords(records, selection, { hasDefaultAddress }), ...live };
 }
 
-function execute(
-  reader: ChainReader,
-  target: Parameters<typeof liveRecords>[1],
-  selection: Selection,
-  tracer: Tracer,
-): Promise<Records> {
-  return tracer.span(forwardProtocol, "execute-resolve-calls", target, () =>
-    liveRecords(reader, target, selection),
-  );
-}
+const execute = (...[reader, target, selection]: Parameters<typeof liveRecords>): Promise<Records> =>
+  span(forward("execute-resolve-calls"), target, () => liveRecords(reader, target, selection));
 
-const reverseProtocol = "reverse-resolution";
+const reverse = (step: string) => ["reverse-resolution", step] as const;
 
 /**
  * The name that an account gave itself on a chain, if the name's address there is the account (ENSIP-19); else null.
@@ -237,35 +204,21 @@ const reverseProtocol = "reverse-resolution";
 export function primaryName(
   resolution: Resolution,
   { address, chainId }: { address: Hex; chainId: number },
-  tracer: Tracer,
 ): Promise<string | null> {
-  return tracer.span(reverseProtocol, "reverse-resolution", { address, chainId }, async (within) => {
+  return span(reverse("reverse-resolution"), { address, chainId }, async () => {
     const coinType = coinTypeOfChain(chainId);
-    const reverse = reverseName({ address, coinType });
-    const name = await within.span(
-      reverseProtocol,
-      "resolve-reverse-name",
-      { name: reverse },
-      async (step) => {
-        const selection = { name: true };
-        const records = await resolveRecords(resolution, { name: reverse, selection }, step);
-        return records.name ?? null;
-      },
+    const ofAccount = { name: reverseName({ address, coinType }), selection: { name: true } };
+    const { name = null } = await span(reverse("resolve-reverse-name"), { name: ofAccount.name }, () =>
+      resolveRecords(resolution, ofAccount),
     );
-    await check(within, [reverseProtocol, "name-record-exists-check"], {}, name !== null);
+    await check(reverse("name-record-exists-check"), {}, name !== null);
     if (name === null) return null;
 
-    const found = await within.span(
-      reverseProtocol,
-      "forward-resolve-address-record",
-      { name },
-      async (step) => {
-        const selection = { addresses: [coinType] };
-        const records = await resolveRecords(resolution, { name, selection }, step);
-        return records.addresses?.[String(coinType)] ?? null;
-      },
+    const { addresses } = await span(reverse("forward-resolve-address-record"), { name }, () =>
+      resolveRecords(resolution, { name, selection: { addresses: [coinType] } }),
     );
-    const step = [reverseProtocol, "verify-resolved-address-matches-address"] as [string, string];
-    return (await check(within, step, { found }, found === address)) ? name : null;
+    const found = addresses?.[String(coinType)] ?? null;
+    const isSame = found === address;
+    return (await check(reverse("verify-resolved-address-matches-address"), { found }, isSame)) ? name : null;
   });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTrace } from "./trace.ts";
+import { span, traced } from "./trace.ts";
 
 /** A clock that goes on by 1.5 ms at each look. */
 function ticking() {
@@ -11,11 +11,17 @@ function ticking() {
 }
 
 test("records steps within steps, with inputs, times in microseconds and results", async () => {
-  const { tracer, spans } = createTrace(ticking());
-  const value = await tracer.span("outer", "whole", { name: "alice.eth" }, async (within) => {
-    await within.span("inner", "first", {}, async (step) => step.result("0xa1"));
-    return within.span("inner", "second", {}, async () => "done");
-  });
+  const [value, spans] = await traced(ticking(), () =>
+    span(["outer", "whole"], { name: "alice.eth" }, async () => {
+      await span(
+        ["inner", "first"],
+        {},
+        async () => ({ resolver: "0xa1" }),
+        ({ resolver }) => resolver,
+      );
+      return span(["inner", "second"], {}, async () => "done");
+    }),
+  );
   expect(value).toBe("done");
 
   const [root] = spans;
@@ -60,13 +66,15 @@ test("records steps within steps, with inputs, times in microseconds and results
 });
 
 test("marks the steps that fail by the kind of the error, whose text may hold the URL of a node", async () => {
-  const { tracer, spans } = createTrace(ticking());
-  const failing = tracer.span("outer", "whole", {}, (within) =>
-    within.span("inner", "first", {}, async () => {
-      throw new TypeError("https://rpc.example/v2/secret-key");
-    }),
+  const failing = () =>
+    span(["outer", "whole"], {}, () =>
+      span(["inner", "first"], {}, async () => {
+        throw new TypeError("https://rpc.example/v2/secret-key");
+      }),
+    );
+  const [, spans] = await traced(ticking(), () =>
+    failing().catch((error) => expect(error).toBeInstanceOf(TypeError)),
   );
-  await expect(failing).rejects.toThrow(TypeError);
   const status = { code: 2, message: "TypeError" };
   expect(spans[0]).toMatchObject({ status, children: [{ status }] });
   expect(JSON.stringify(spans)).not.toContain("secret");

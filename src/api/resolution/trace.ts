@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
 
 type Attributes = Record<string, unknown>;
@@ -17,53 +18,53 @@ export type Span = {
   children: Span[];
 };
 
-type Step<T> = (within: Tracer) => Promise<T>;
+/** The step at hand: where its own steps are recorded. */
+type Within = { traceId: string; now: () => number; parentId?: string; spans: Span[] };
 
-/** Runs steps and records them; steps within a step use the tracer that it passes. */
-export type Tracer = {
-  span: <T>(protocol: string, step: string, inputs: Attributes, run: Step<T>) => Promise<T>;
-  /** Records the outcome of the step that this tracer belongs to. */
-  result(outcome: unknown): void;
-};
+const steps = new AsyncLocalStorage<Within>();
 
-/** A tracer and the spans that it collects. `clock` gives milliseconds. */
-export function createTrace(clock: () => number): { tracer: Tracer; spans: Span[] } {
+/** Runs a resolution and collects its steps. `clock` gives milliseconds. */
+export async function traced<T>(clock: () => number, run: () => Promise<T>): Promise<[T, Span[]]> {
   const spans: Span[] = [];
   const traceId = randomBytes(16).toString("hex");
-  const now = () => Math.round(clock() * 1000);
+  return [await steps.run({ traceId, now: () => Math.round(clock() * 1000), spans }, run), spans];
+}
 
-  const tracerOf = (siblings: Span[], parent: Span | undefined): Tracer => ({
-    async span(protocol, step, inputs, run) {
-      const span: Span = {
-        scope: "protocol-tracing",
-        id: randomBytes(8).toString("hex"),
-        traceId,
-        ...(parent ? { parentSpanContext: { traceId, spanId: parent.id } } : {}),
-        name: `${protocol}:${step}`,
-        timestamp: now(),
-        duration: 0,
-        attributes: { "ens.protocol": protocol, "ens.protocol.step": step, ...inputs },
-        status: { code: 1 },
-        events: [],
-        children: [],
-      };
-      siblings.push(span);
-      try {
-        return await run(tracerOf(span.children, span));
-      } catch (error) {
-        span.status = { code: 2, message: error instanceof Error ? error.name : "Error" };
-        throw error;
-      } finally {
-        span.duration = now() - span.timestamp;
-      }
-    },
-    result(outcome) {
-      parent?.events.push({
-        name: String(parent.attributes["ens.protocol.step"]),
-        attributes: { "ens.protocol.step.result": outcome },
-        time: now(),
-      });
-    },
-  });
-  return { tracer: tracerOf(spans, undefined), spans };
+/** Runs a step of the resolution at hand, and records it where that is traced; `outcomeOf`: what is shown as its result. */
+export async function span<T>(
+  [protocol, step]: readonly [protocol: string, step: string],
+  inputs: Attributes,
+  run: () => Promise<T>,
+  outcomeOf?: (result: T) => unknown,
+): Promise<T> {
+  const within = steps.getStore();
+  if (within === undefined) return run();
+  const { traceId, now, parentId } = within;
+  const span: Span = {
+    scope: "protocol-tracing",
+    id: randomBytes(8).toString("hex"),
+    traceId,
+    ...(parentId ? { parentSpanContext: { traceId, spanId: parentId } } : {}),
+    name: `${protocol}:${step}`,
+    timestamp: now(),
+    duration: 0,
+    attributes: { "ens.protocol": protocol, "ens.protocol.step": step, ...inputs },
+    status: { code: 1 },
+    events: [],
+    children: [],
+  };
+  within.spans.push(span);
+  try {
+    const result = await steps.run({ traceId, now, parentId: span.id, spans: span.children }, run);
+    if (outcomeOf) {
+      const attributes = { "ens.protocol.step.result": outcomeOf(result) };
+      span.events.push({ name: step, attributes, time: now() });
+    }
+    return result;
+  } catch (error) {
+    span.status = { code: 2, message: error instanceof Error ? error.name : "Error" };
+    throw error;
+  } finally {
+    span.duration = now() - span.timestamp;
+  }
 }

@@ -21,7 +21,14 @@ export type StoredRecords = {
 };
 
 /** SQL of `StoredRecords` as JSON, of the row `s2` of `resolver`. */
-export function recordsJson({ hasRecords, ...of }: { chain: string; node: string; hasRecords: boolean }): string {
+export function recordsJson({
+  hasRecords,
+  ...of
+}: {
+  chain: string;
+  node: string;
+  hasRecords: boolean;
+}): string {
   const set = hasRecords ? `, 'set', ${indexedRecordsJson({ ...of, resolver: "s2.address" })}` : "";
   return `json_build_object('seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${set})`;
 }

@@ -7,7 +7,6 @@ import { type ChainReader, UnavailableError } from "../../../src/api/resolution/
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import { type Resolution, resolveRecords } from "../../../src/api/resolution/resolve.ts";
 import type { Records } from "../../../src/api/resolution/selection.ts";
-import { createTrace } from "../../../src/api/resolution/trace.ts";
 import { pathOf, readV2Names, type V2Name, v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
 import type { Config } from "../../../src/config/environment.ts";
 import { zeroAddress } from "../../../src/ens/ids.ts";
@@ -177,7 +176,6 @@ const selection = {
 };
 const noChain = () => Promise.reject(new UnavailableError("There is no chain here."));
 const reader: ChainReader = { read: noChain, findResolver: noChain };
-const { tracer } = createTrace(Date.now);
 
 const isText = (raw: Hex) => Buffer.from(hexToString(raw)).equals(Buffer.from(hexToBytes(raw)));
 const set = (value: Hex | null) => (value === null || /^0x0*$/.test(value) ? null : value);
@@ -244,7 +242,7 @@ export async function answerDifferences(
     await setImmediate();
     if (!one.labels.every((raw) => isText(raw) && !hexToString(raw).includes("."))) continue;
     const name = one.labels.map((raw) => hexToString(raw)).join(".");
-    const found = await resolveRecords(resolution, { name, selection }, tracer).catch((error: unknown) => {
+    const found = await resolveRecords(resolution, { name, selection }).catch((error: unknown) => {
       if (error instanceof UnavailableError) return "left to the chain" as const;
       throw error;
     });
