@@ -2,7 +2,7 @@ import { type Hex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
-import { createTally, listedTally } from "../../../test/support/name-truth/tally.ts";
+import { createTally, listedTally } from "../../../test/support/tally.ts";
 import {
   chainId,
   type Moment,
@@ -10,14 +10,14 @@ import {
   type RecordedLog,
   readNameTruth,
   recordingOf,
-} from "../../../test/support/name-truth/truth.ts";
+} from "../../../test/support/name-truth.ts";
 import { createRecordedIndex } from "../../../test/support/recorded-index.ts";
 import { ens } from "../../deployments/ens.ts";
 import { registerNames } from "../../handlers/names.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import type { Row } from "../names/rows.ts";
 
-// Histories of names on ENS' own contracts (test/support/name-truth): what the endpoints say of each name at each moment against
+// Histories of names on ENS' own contracts (test/support/name-truth.ts): what the endpoints say of each name at each moment against
 // what the contracts returned at the same block.
 const truth = readNameTruth();
 const { contracts } = truth;

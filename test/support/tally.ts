@@ -14,7 +14,7 @@ export function createTally() {
 
 /** The lines of the table in one of its columns, without those that have no number there. */
 export function listedTally(column: string): string[] {
-  const text = readFileSync(new URL("../../../docs/lookup.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../docs/lookup.md", import.meta.url), "utf8");
   const [, section = ""] = text.split("\n## Proven against contracts\n");
   const [head = [], , ...rows] = section
     .split("\n## ")[0]

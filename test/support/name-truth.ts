@@ -1,12 +1,11 @@
 import { type Hex, numberToHex } from "viem";
-import type { Recording } from "../../../devnet/recording.ts";
-import { readFixture } from "../recordings.ts";
+import type { Recording } from "../../devnet/recording.ts";
+import { readFixture } from "./recordings.ts";
 
-// What ENS' own contracts emitted and returned, through the histories of this folder: a recording without their code.
+// What ENS' own contracts emitted and returned on a real EVM node, through 40 histories of names. The program that plays the histories
+// and records them is in the commit c14f87b7, test/support/name-truth/record.ts.
 
 export const chainId = 15_658_750;
-/** Time of the first block, in Unix seconds. */
-export const start = 1_700_000_000;
 
 /** Addresses of the contracts. */
 export type Contracts = Record<
@@ -71,7 +70,7 @@ export type Truth = {
   labels: string[];
 };
 
-/** The recording; `record.ts` makes it. */
+/** The recording. */
 export const readNameTruth = (): Truth => readFixture("name-truth.json.gz");
 
 /** The recording as blocks and receipts. */
