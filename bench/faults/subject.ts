@@ -7,8 +7,6 @@ import { projectRoot, startIndexingService } from "../../devnet/indexing-service
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
-import { recordingFolder } from "../../devnet/recorded-chains.ts";
-import { readAddresses } from "../../devnet/recording.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { expireLock } from "../../test/support/expire-lock.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
@@ -18,10 +16,7 @@ import { createDatabase } from "../world.ts";
 
 /** A node over the recording of the root chain, as if it were sepolia. */
 export async function startRecordedNode(head?: number) {
-  const node = await startNode({
-    recording: recordingAs("root", sepolia),
-    contracts: readAddresses(recordingFolder("root")),
-  });
+  const node = await startNode({ recording: recordingAs("root", sepolia) });
   if (head !== undefined) node.chain.setHead(head);
   return node;
 }

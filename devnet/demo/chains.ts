@@ -1,11 +1,10 @@
-import type { Hex } from "viem";
 import type { PlannedTransaction } from "../chain/block.ts";
-import type { Contracts, SecondLayer } from "../life/actions.ts";
+import { createLife, deploymentOf } from "../life.ts";
 import { type DevNode, startNode } from "../node.ts";
-import { type ChainName, chainIds, recordingFolder, v2Folder } from "../recorded-chains.ts";
+import { type ChainName, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readAddresses, readRecording } from "../recording.ts";
-import { type DemoChain, ownCalls, rootCalls } from "./calls.ts";
-import { rootShowcase, secondShowcase } from "./showcase.ts";
+import { ownCalls, rootCalls } from "./calls.ts";
+import { showcase } from "./showcase.ts";
 
 // Ponder considers the last 30 blocks of these chains not final: with 31 new blocks all recorded ones are final.
 const recentBlocks = 31;
@@ -22,86 +21,46 @@ export type DemoWorld = "everything" | "subgraph" | "ensv2";
 /** Serves the chains of what the demo shows. */
 export const openChains: Readonly<Record<DemoWorld, () => Promise<DemoChains>>> = {
   everything: openThreeChains,
-  subgraph: openRootChain,
-  ensv2: openSecondGeneration,
+  // The recorded root chain alone, which is all that the ENS subgraph knows.
+  subgraph: async () => [{ node: await startNode(liveChain("root")), begin: () => [] }],
+  // The recorded chain with the contracts of both generations. Its new blocks are empty.
+  ensv2: async () => [{ node: await startNode({ recording: readRecording(v2Folder) }), begin: () => [] }],
 };
-
-// The recorded root chain alone, which is all that the ENS subgraph knows.
-async function openRootChain(): Promise<DemoChains> {
-  const { recording, addresses } = readChain("root");
-  const node = await startNode({ recording, contracts: addresses, seed: randomSeed() });
-  return [{ node, begin: () => [] }];
-}
-
-// The recorded chain with the contracts of both generations. Its new blocks are empty.
-async function openSecondGeneration(): Promise<DemoChains> {
-  const node = await startNode({ recording: readRecording(v2Folder) });
-  return [{ node, begin: () => [] }];
-}
 
 // The three recorded chains, with contracts that answer calls and names that lead from one to the other.
 async function openThreeChains(): Promise<DemoChains> {
   const [base, linea] = [await openSecondChain("base"), await openSecondChain("linea")];
-  const chain = readChain("root");
-  const { recording, addresses } = chain;
-  const node = await startNode({
-    recording,
-    contracts: addresses,
-    seed: randomSeed(),
-    calls: (own) => rootCalls(chain, own, { base, linea }),
-  });
-  const begin = (now: number) => rootShowcase(addresses as Contracts, now);
+  const chain = liveChain("root");
+  const node = await startNode({ ...chain, calls: (own) => rootCalls(chain, own, { base, linea }) });
+  const begins = (name: ChainName) => (now: number) => showcase(deploymentOf(name), now);
   return [
-    { node, begin },
-    { node: base.node, begin: (now) => secondShowcase(base.layer, now) },
-    { node: linea.node, begin: (now) => secondShowcase(linea.layer, now) },
+    { node, begin: begins("root") },
+    { node: base.node, begin: begins("base") },
+    { node: linea.node, begin: begins("linea") },
   ];
 }
 
 /** Mines the blocks of the last minute on each chain, then one every two seconds. */
 export function goLive(chains: DemoChains): void {
   for (const { node, begin } of chains) {
-    const timestamp = Math.floor(Date.now() / 1000) - recentBlocks * secondsPerBlock;
-    node.mineBlock({ timestamp, transactions: begin(timestamp) });
-    node.mineUpToNow({ count: recentBlocks, seconds: secondsPerBlock, busy: busyBlocks });
+    const now = Math.floor(Date.now() / 1000);
+    for (let left = recentBlocks; left >= 0; left--) {
+      const timestamp = now - left * secondsPerBlock;
+      const transactions = left === recentBlocks ? begin(timestamp) : [];
+      node.mineBlock({ timestamp, ...(left < busyBlocks ? {} : { transactions }) });
+    }
     node.startMining(secondsPerBlock);
   }
 }
 
-async function openSecondChain(name: "base" | "linea") {
-  const { recording, addresses } = readChain(name);
-  const layer = layerOf(name, addresses);
-  const node = await startNode({
-    recording,
-    contracts: layer,
-    seed: randomSeed(),
-    calls: (chain) => ownCalls({ recording, addresses }, chain),
-  });
-  const contracts = ownCalls({ recording, addresses }, node.chain);
-  return { node, chain: node.chain, layer, addresses, contracts };
+async function openSecondChain(name: ChainName) {
+  const chain = liveChain(name);
+  const node = await startNode({ ...chain, calls: (own) => ownCalls(chain, own) });
+  return { node, chain: node.chain, addresses: chain.addresses, contracts: ownCalls(chain, node.chain) };
 }
 
-function readChain(name: ChainName): DemoChain {
+function liveChain(name: ChainName) {
   const folder = recordingFolder(name);
-  return { recording: readRecording(folder), addresses: readAddresses(folder) };
+  const life = createLife(deploymentOf(name), Math.floor(Math.random() * 2 ** 31));
+  return { recording: readRecording(folder), addresses: readAddresses(folder), life };
 }
-
-function layerOf(name: "base" | "linea", addresses: Readonly<Record<string, Hex>>): SecondLayer {
-  const place = (contract: string) => {
-    const address = addresses[contract];
-    if (address === undefined) throw new Error(`The recording of ${name} lacks ${contract}.`);
-    return address;
-  };
-  const isBase = name === "base";
-  return {
-    parent: isBase ? "base.eth" : "linea.eth",
-    chainId: Number(chainIds[name]),
-    registry: place("Registry"),
-    registrar: place("BaseRegistrar"),
-    controller: place(isBase ? "UpgradeableRegistrarController" : "EthRegistrarController"),
-    resolver: place(isBase ? "L2Resolver2" : "DefaultPublicResolver"),
-    reverseRegistrar: place("L2ReverseRegistrar"),
-  };
-}
-
-const randomSeed = () => Math.floor(Math.random() * 2 ** 31);

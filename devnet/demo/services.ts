@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot, startIndexingService } from "../indexing-service.ts";
 import { writeLabelsFile } from "../labels-file.ts";
-import { subnameLabels } from "../life/scenario.ts";
 import { chainNames, recordingFolder, v2DatasourcesFile } from "../recorded-chains.ts";
 import { readLabels } from "../recording.ts";
 import { startServiceProcess } from "../service-process.ts";
@@ -27,7 +26,7 @@ const databaseIn = (folder: string) => join(folder, "labels.sqlite");
 /** Writes what is known of the names, and `more` labels, into the database that the label service serves. */
 export function writeDemoLabels(folder: string, more: readonly string[] = []): void {
   const recorded = chainNames.flatMap((name) => readLabels(recordingFolder(name)));
-  writeLabelsFile(databaseIn(folder), [...recorded, ...subnameLabels, ...reverseLabels, ...more]);
+  writeLabelsFile(databaseIn(folder), [...recorded, ...reverseLabels, ...more]);
 }
 
 /** Starts the label service. */

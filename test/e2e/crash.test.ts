@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { deploymentOf, register } from "../../devnet/life.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { asRecorded } from "../support/recordings.ts";
@@ -67,12 +68,9 @@ test("a test chain that was recreated under its id is indexed anew, although it 
   expect(await world.stop()).toEqual({ code: 0, signal: undefined });
   const { node } = world;
   node.chain.setHead(0);
-  for (let block = 0; block < 5; block++) {
-    const now = Math.floor(Date.now() / 1000);
-    const transactions =
-      block === 0 ? node.scenario?.registerName(now, { label: "recreated", owner: 1 }) : [];
-    node.mineBlock({ transactions: transactions ?? [] });
-  }
+  const sale = { label: "recreated", owner: `0x${"11".repeat(20)}`, expires: 2_000_000_000n } as const;
+  node.mineBlock({ transactions: [register(deploymentOf("root"), sale)] });
+  for (let block = 1; block < 5; block++) node.mineBlock();
   const service = world.start();
   await world.waitForIndex({ block: 5 });
   expect(service.lastLines(500).filter((line) => line.includes("The index starts over"))).toHaveLength(1);

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import type { Contracts } from "../../devnet/life/actions.ts";
-import { createScenario } from "../../devnet/life/scenario.ts";
+import { deploymentOf, register } from "../../devnet/life.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
@@ -9,15 +8,15 @@ import { startWorld, type World } from "../support/world.ts";
 
 // Branches of a chain in blocks, receipts and blooms of a real EVM.
 
-const contracts = readAddresses(recordingFolder("root")) as Contracts;
-const scenario = createScenario({ contracts, seed: 11 });
+const contracts = Object.values(readAddresses(recordingFolder("root")));
+const sale = { owner: `0x${"11".repeat(20)}`, expires: 2_000_000_000n } as const;
 
 describe.runIf(hasAnvil())("a reorganisation", () => {
   let chain: EmittingChain;
   let world: World;
   let fresh: World | undefined;
   beforeAll(async () => {
-    chain = await startEmittingChain(Number(chainIds.root), Object.values(contracts));
+    chain = await startEmittingChain(Number(chainIds.root), contracts);
     await mine("first", 130);
     world = await startWorld({ rpcUrl: chain.url, environment: { DATABASE_SCHEMA: "names_v1" } });
     world.start();
@@ -31,11 +30,9 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
 
   /** Mines `count` blocks, the first of each ten with the registration of a name. */
   async function mine(branch: string, count: number, every = 10) {
-    const now = Math.floor(Date.now() / 1000);
     for (let block = 0; block < count; block++) {
-      const named = block % every === 0;
-      const sent = named ? scenario.registerName(now, { label: `${branch}${block}`, owner: 1 }) : [];
-      await chain.mine(sent.map(({ logs }) => logs));
+      const label = `${branch}${block}`;
+      await chain.mine(block % every === 0 ? [register(deploymentOf("root"), { ...sale, label }).logs] : []);
     }
   }
 

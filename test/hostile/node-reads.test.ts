@@ -3,8 +3,7 @@ import type { AddressInfo } from "node:net";
 import { encodeAbiParameters, type Hex, keccak256, padHex, stringToHex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EmittedLog } from "../../devnet/events.ts";
-import type { Contracts } from "../../devnet/life/actions.ts";
-import { createScenario } from "../../devnet/life/scenario.ts";
+import { deploymentOf, register as registration } from "../../devnet/life.ts";
 import { recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { addrReverseNode, subnode } from "../../src/ens/ids.ts";
@@ -96,8 +95,7 @@ const traces: [kind: string, of: (address: Hex) => Trace, isHealed: boolean][] =
 ];
 
 describe.runIf(hasAnvil())("handlers that ask nodes", () => {
-  const contracts = readAddresses(recordingFolder("root")) as Contracts;
-  const scenario = createScenario({ contracts, seed: 16 });
+  const contracts = Object.values(readAddresses(recordingFolder("root")));
   const environment = { PLUGINS: "subgraph,protocol-acceleration", SUBGRAPH_COMPAT: "false" };
   const received: string[] = [];
   const internal = createServer((incoming, response) => {
@@ -115,7 +113,7 @@ describe.runIf(hasAnvil())("handlers that ask nodes", () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => internal.listen(0, "127.0.0.1", resolve));
     const internalUrl = `http://127.0.0.1:${(internal.address() as AddressInfo).port}`;
-    anvil = await startEmittingChain(15658733, [...Object.values(contracts), registrar]);
+    anvil = await startEmittingChain(15658733, [...contracts, registrar]);
     for (const [name, address] of hostile)
       await anvil.request("anvil_setCode", address, hostileCode[name]?.(address, internalUrl));
     for (const address of [honest, ...ofNodes.keys(), serverFails, neverResponds])
@@ -147,10 +145,8 @@ describe.runIf(hasAnvil())("handlers that ask nodes", () => {
     internal.close();
   });
 
-  function register(label: string) {
-    const [transaction] = scenario.registerName(Math.floor(Date.now() / 1000), { label, owner: 1 });
-    return transaction!.logs;
-  }
+  const register = (label: string) =>
+    registration(deploymentOf("root"), { label, owner: account("owner"), expires: 2_000_000_000n }).logs;
 
   async function anomalies(kind: string): Promise<number> {
     const metrics = await (await fetch(`${world.url}/metrics`)).text();

@@ -14,8 +14,7 @@ import {
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
-import { type ChainName, chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
-import { readAddresses } from "../../devnet/recording.ts";
+import { type ChainName, chainIds } from "../../devnet/recorded-chains.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import type { Snapshot } from "../../src/api/status/snapshot.ts";
 import { recordArchives } from "./archive/recorded.ts";
@@ -190,8 +189,7 @@ export async function startWorld({
   rpcUrl,
   ...options
 }: WorldOptions = {}) {
-  const contracts = readAddresses(recordingFolder("root"));
-  const node = chain ?? (await startNode({ recording: recordingOf("root"), contracts, ...nodeOptions }));
+  const node = chain ?? (await startNode({ recording: recordingOf("root"), ...nodeOptions }));
   if (head !== undefined) node.chain.setHead(head);
   const nodes = { root: node } as Record<ChainName, DevNode>;
   for (const name of chains) nodes[name] ??= await startNode({ recording: recordingOf(name) });

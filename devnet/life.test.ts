@@ -1,0 +1,81 @@
+import { type Abi, decodeEventLog, type Hex } from "viem";
+import { describe, expect, test } from "vitest";
+import { basenamesControllerAbi, lineaControllerAbi, unwrappedControllerAbi } from "../abis/registrars.ts";
+import type { EmittedLog } from "./events.ts";
+import { createLife, deploymentOf, register, renew } from "./life.ts";
+import { recordingFolder } from "./recorded-chains.ts";
+import { readRecording } from "./recording.ts";
+
+const now = 1_800_000_000;
+type Args = Record<"label" | "name", string> & { owner?: Hex; expires: bigint; referrer?: Hex } & Partial<
+    Record<"cost" | "baseCost" | "premium", bigint>
+  >;
+
+describe.each([
+  ["root", unwrappedControllerAbi],
+  ["base", basenamesControllerAbi],
+  ["linea", lineaControllerAbi],
+] as const)("on the chain %s", (chain, abi) => {
+  const deployment = deploymentOf(chain);
+  const { controller, registrar, registry, resolver } = deployment;
+  const receipts = readRecording(recordingFolder(chain)).receipts;
+  const recorded = receipts.map(({ logs }) =>
+    (logs as EmittedLog[]).map(({ address, topics, data }) => ({ address, topics, data })),
+  );
+
+  const set = (logs: readonly EmittedLog[]): Hex => {
+    const found = logs.find(({ topics }) => topics[0]?.startsWith("0x335721b0"));
+    return found ? `0x${found.data.slice(26)}` : resolver;
+  };
+
+  test("sales emit what the recorded contracts emitted, in their order", () => {
+    const seen = new Set<string>();
+    const some = { label: "some", owner: controller, expires: 0n };
+    const known = [register, renew].map((sell) => sell(deployment, some).logs.at(-1)?.topics[0]);
+    for (const logs of recorded) {
+      const last = logs.at(-1);
+      if (last?.address !== controller || !known.includes(last.topics[0])) continue;
+      const { topics, data } = last as { topics: [Hex, ...Hex[]]; data: Hex };
+      const { eventName, args } = decodeEventLog({ abi: abi as Abi, topics, data });
+      const {
+        label,
+        name,
+        owner = controller,
+        expires,
+        cost,
+        baseCost,
+        premium = 0n,
+        referrer = "0x0",
+      } = args as unknown as Args;
+      if (BigInt(referrer) + premium !== 0n) continue;
+      const sale = { label: name ?? label, owner, expires, cost: cost ?? baseCost ?? 0n };
+      const own = (eventName === "NameRenewed" ? renew : register)(
+        { ...deployment, resolver: set(logs) },
+        sale,
+      ).logs;
+      // Without what depends on resolver and records, where the token is the buyer's at once.
+      const ofSale = (all: EmittedLog[]) =>
+        all.filter(
+          (log) =>
+            [registrar, registry, controller].includes(log.address) &&
+            !/^0x(335721b0|69ce3863)/.test(log.topics[0]!),
+        );
+      if (JSON.stringify(logs[0]) !== JSON.stringify(own[0]) || ofSale(logs).length > 5) continue;
+      seen.add(eventName);
+      expect(ofSale(own)).toEqual(ofSale(logs));
+    }
+    expect([...seen].sort()).toEqual(["NameRegistered", "NameRenewed"]);
+  });
+
+  test("equal seeds give equal transactions, in which names are registered, renewed and changed", () => {
+    const run = (seed: number) => {
+      const life = createLife(deployment, seed);
+      return Array.from({ length: 300 }, (_, block) => life(now + 2 * block)).flat();
+    };
+    expect(run(1)).toEqual(run(1));
+    expect(run(2)).not.toEqual(run(1));
+    expect(new Set(run(1).map(({ to }) => to))).toEqual(
+      new Set([controller, resolver, deployment.addrReverse ?? deployment.primaryNames]),
+    );
+  });
+});
