@@ -2,8 +2,12 @@ import type { Table } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import * as schema from "../../ponder.schema.ts";
 import type { Database } from "../../src/indexing/scope.ts";
-import { changeRow, rowsOf } from "../../src/ponder/rows/row-cache.ts";
-import { createIndexingCache, createIndexingStore } from "../../src/ponder/rows/row-store.ts";
+import {
+  changeRow,
+  createIndexingCache,
+  createIndexingStore,
+  rowsOf,
+} from "../../src/ponder/rows/row-store.ts";
 import type { Row } from "../../src/ponder/rows/table-shape.ts";
 
 /** The store of handlers without a database: nothing is flushed. Its rows are frozen, since handlers must not change those they get. */
@@ -21,9 +25,9 @@ export function createMemoryStore() {
       },
     },
   });
-  const { cache } = indexingCache.state;
-  const knownOf = (table: Table) => rowsOf(cache, table as PgTable);
-  for (const { shape } of cache.tables.values()) {
+  const { store } = indexingCache;
+  const knownOf = (table: Table) => rowsOf(store, table as PgTable);
+  for (const { shape } of store.tables.values()) {
     const { stored, changed } = shape;
     shape.stored = (row) => frozen(stored(row));
     shape.changed = (before, set) => frozen(changed(before, set));

@@ -2,23 +2,17 @@ import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { shared } from "../shared.ts";
 import { endingOnTypeErrors, NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
+import { createKeyFilter, type KeyFilter } from "./key-filter.ts";
 import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";
 import {
-  begin,
-  changeRow,
-  createRowCache,
-  flush,
-  forget,
-  type KnownRows,
-  learnKeys,
-  load,
-  peek,
-  type RowCache,
-  rowsOf,
-  settle,
-} from "./row-cache.ts";
-import type { Connection } from "./row-statements.ts";
-import type { Row } from "./table-shape.ts";
+  type Changes,
+  type Connection,
+  countRows,
+  keysOfTable,
+  loadRows,
+  writeChanges,
+} from "./row-statements.ts";
+import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
 
 // In place of Ponder's store and its cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access,
 // copies rows deeply, writes a row that was inserted and changed in a batch twice, and drops whole tables when its memory is
@@ -32,15 +26,46 @@ type Given = {
 };
 type ErrorHandler = { setRetryableError(error: Error): void };
 
-/** What store and cache share. */
-type State = {
-  cache: RowCache;
+/** A row that changed since the last flush, null if it was deleted; its key; whether the database has a row with that key. */
+type Change = { row: Row | null; key: Row; isStored: boolean };
+
+/** What is known of a table's rows. */
+type KnownRows = {
+  readonly shape: TableShape;
+  changes: Map<string, Change>;
+  /** Rows as the database has them, null for those it has not; used since the last ageing, and before. */
+  rows: Map<string, Row | null>;
+  older: Map<string, Row | null>;
+  /** Whether the database has no other rows than these. */
+  isComplete: boolean;
+  /** All keys that the database may have; undefined if that is not known. */
+  keys: KeyFilter | undefined;
+  /** Whether a handler has ever asked for a row. */
+  isRead: boolean;
+  loading: Map<string, Promise<void>>;
+  /** How many keys were looked for in the database that it does not have. */
+  absent: number;
+  written: { rows: number; characters: number };
+};
+
+// Memory of a row besides its text: object, numbers, entry of a map.
+const bytesBesideText = 600;
+
+/** The rows of handlers, in front of the database. */
+type Store = {
+  readonly tables: ReadonlyMap<PgTable, KnownRows>;
+  /** About as much is kept, the last used rows longest; which keys the database has not is remembered beyond that. */
+  readonly maxBytes: number;
+  /** Set by Ponder: its connection, then each transaction on it. */
+  connection: Connection | undefined;
+  /** Set when rows are written, until their transaction has been committed. */
+  isUncertain: boolean;
   predictions: Predictions;
   /** The event that is handled, if its uses are to be seen. */
   sample: StoreEvent | undefined;
   isProcessingEvents: boolean;
+  errors?: ErrorHandler;
 };
-type StoreState = State & { errors: ErrorHandler };
 
 /** What Ponder's loops over the events use, in place of its function of this name, and the state for the store. */
 export function createIndexingCache({
@@ -53,35 +78,39 @@ export function createIndexingCache({
   if (chainId !== undefined)
     throw new NonRetryableUserError('The ordering "experimental_isolated" is not supported.');
   const tables = Object.values(schemaBuild.schema).filter((one): one is PgTable => isTable(one));
-  const cache = createRowCache(tables, {
+  const isEmpty = crashRecoveryCheckpoint === undefined;
+  const store: Store = {
+    tables: new Map(tables.map((table) => [table, unknownRows(shapeOf(table), isEmpty)])),
     maxBytes: common.options.indexingCacheMaxBytes,
-    isEmpty: crashRecoveryCheckpoint === undefined,
-  });
-  const predictions = createPredictions(tables, eventCount);
-  const state: State = { cache, predictions, sample: undefined, isProcessingEvents: true };
+    connection: undefined,
+    isUncertain: false,
+    predictions: createPredictions(tables, eventCount),
+    sample: undefined,
+    isProcessingEvents: true,
+  };
   // ponder: clears the cache after errors, where handlers had not finished, and at the end of the backfill, where all is flushed.
   let [isFlushed, isBackfill] = [true, true];
   return endingOnTypeErrors({
-    state,
+    store,
 
     set qb(connection: Connection) {
-      cache.connection = connection;
+      store.connection = connection;
     },
 
     set event(event: StoreEvent) {
-      state.sample = predictions.isSample(event) ? event : undefined;
+      store.sample = store.predictions.isSample(event) ? event : undefined;
     },
 
     async flush(): Promise<void> {
-      await flush(cache);
+      await flush(store);
       isFlushed = true;
     },
 
     async prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
-      settle(cache);
+      settle(store);
       isFlushed = false;
-      if (isBackfill) await learnKeys(cache);
-      await Promise.all([loadExpected(state, events), shared().prefetch?.(events)]);
+      if (isBackfill) await learnKeys(store);
+      await Promise.all([loadExpected(store, events), shared().prefetch?.(events)]);
     },
 
     // ponder: calls it beside `clear` wherever rows may have changed in the database.
@@ -90,21 +119,21 @@ export function createIndexingCache({
     clear(): void {
       // A reorganization may bring rows back: their keys are not learned any more.
       if (isFlushed) isBackfill = false;
-      forget(cache);
+      forget(store);
     },
   });
 }
 
-async function loadExpected({ cache, predictions }: State, events: readonly StoreEvent[]): Promise<void> {
+async function loadExpected(store: Store, events: readonly StoreEvent[]): Promise<void> {
   const loads: Promise<void>[] = [];
-  for (const known of cache.tables.values()) {
+  for (const known of store.tables.values()) {
     if (known.isComplete || !known.isRead) continue;
     const wanted = new Map<string, Row>();
-    for (const key of predictions.keysOf(events, known.shape.table)) {
+    for (const key of store.predictions.keysOf(events, known.shape.table)) {
       const text = known.shape.keyOf(key);
       if (peek(known, text) === undefined) wanted.set(text, key);
     }
-    if (wanted.size > 0) loads.push(load(cache, known, wanted));
+    if (wanted.size > 0) loads.push(load(store, known, wanted));
   }
   await Promise.all(loads);
 }
@@ -114,10 +143,11 @@ export function createIndexingStore({
   indexingCache,
   indexingErrorHandler,
 }: {
-  indexingCache: { state: State };
+  indexingCache: { store: Store };
   indexingErrorHandler: ErrorHandler;
 }) {
-  const store: StoreState = Object.assign(indexingCache.state, { errors: indexingErrorHandler });
+  const { store } = indexingCache;
+  store.errors = indexingErrorHandler;
   return {
     /** `context.db` of handlers. */
     db: {
@@ -128,7 +158,7 @@ export function createIndexingStore({
     },
 
     set qb(connection: Connection) {
-      begin(store.cache, connection);
+      begin(store, connection);
     },
 
     set isProcessingEvents(value: boolean) {
@@ -139,13 +169,13 @@ export function createIndexingStore({
 
 // Acts on the row with a key, null if there is none; `act` throws or changes it at once.
 async function onRow<T>(
-  store: StoreState,
+  store: Store,
   table: PgTable,
   key: Row,
   act: (before: Row | null, known: KnownRows, text: string) => T,
 ): Promise<T> {
   checkUse(store);
-  const known = rowsOf(store.cache, table);
+  const known = rowsOf(store, table);
   const text = known.shape.keyOf(key);
   if (store.sample !== undefined) store.predictions.see(store.sample, table, key);
   let before = peek(known, text);
@@ -156,13 +186,13 @@ async function onRow<T>(
   return act(before, known, text);
 }
 
-async function loadRow(store: StoreState, known: KnownRows, text: string, key: Row): Promise<void> {
+async function loadRow(store: Store, known: KnownRows, text: string, key: Row): Promise<void> {
   try {
-    await load(store.cache, known, new Map([[text, key]]));
+    await load(store, known, new Map([[text, key]]));
     checkUse(store);
     current(known, text);
   } catch (error) {
-    if (error instanceof RetryableError) store.errors.setRetryableError(error);
+    if (error instanceof RetryableError) store.errors?.setRetryableError(error);
     throw error;
   }
 }
@@ -174,29 +204,29 @@ function current(known: KnownRows, text: string): Row | null {
   throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
 }
 
-const find = (store: StoreState, table: PgTable, key: Row) => onRow(store, table, key, (row) => row);
+const find = (store: Store, table: PgTable, key: Row) => onRow(store, table, key, (row) => row);
 
-const update = (store: StoreState, table: PgTable, key: Row, set: Set): Promise<Row> =>
+const update = (store: Store, table: PgTable, key: Row, set: Set): Promise<Row> =>
   onRow(store, table, key, (before, known, text) => {
     if (before !== null) return replace(known, text, before, set);
     throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
   });
 
-const remove = (store: StoreState, table: PgTable, key: Row): Promise<boolean> =>
+const remove = (store: Store, table: PgTable, key: Row): Promise<boolean> =>
   onRow(store, table, key, (before, known, text) => {
     if (before !== null) changeRow(known, text, { row: null, key, isStored: true });
     return before !== null;
   });
 
 // Where there is a row, changes that by `set`, or without `set` returns null.
-const upsert = (store: StoreState, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
+const upsert = (store: Store, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
   onRow(store, table, values, (before, known, text) => {
     if (before === null) return put(known, text, values);
     return set === undefined ? null : replace(known, text, before, set);
   });
 
 // Nothing is inserted before the handler has chosen what a conflict does, or awaits the result.
-const insertion = (store: StoreState, table: PgTable, values: Row | Row[]) => ({
+const insertion = (store: Store, table: PgTable, values: Row | Row[]) => ({
   onConflictDoNothing: () => each(values, (row) => upsert(store, table, row, undefined)),
   onConflictDoUpdate: (set: Set) => each(values, (row) => upsert(store, table, row, set)),
   // biome-ignore lint/suspicious/noThenProperty: a handler awaits an insertion as it is, as with Ponder's store.
@@ -213,9 +243,9 @@ const each = (
   Array.isArray(values) ? Promise.all(values.map(insert)) : insert(values);
 
 // Without a look at the database, which refuses a row that it has.
-async function insertNew(store: StoreState, table: PgTable, values: Row): Promise<Row> {
+async function insertNew(store: Store, table: PgTable, values: Row): Promise<Row> {
   checkUse(store);
-  const known = rowsOf(store.cache, table);
+  const known = rowsOf(store, table);
   const text = known.shape.keyOf(values);
   const change = known.changes.get(text);
   if (change === undefined ? known.rows.get(text) : change.row)
@@ -223,7 +253,7 @@ async function insertNew(store: StoreState, table: PgTable, values: Row): Promis
   return put(known, text, values);
 }
 
-function checkUse({ isProcessingEvents }: StoreState): void {
+function checkUse({ isProcessingEvents }: Store): void {
   if (isProcessingEvents) return;
   throw new NonRetryableUserError(
     "A handler used the store after it had returned; a promise was not awaited.",
@@ -240,4 +270,193 @@ function put(known: KnownRows, text: string, values: Row): Row {
   const row = known.shape.stored(values);
   changeRow(known, text, { row, key: row, isStored: false });
   return row;
+}
+
+// --- Rows in memory ---
+
+/** The rows of a table. Throws if the schema lacks it. */
+export function rowsOf({ tables }: Store, table: PgTable): KnownRows {
+  const known = tables.get(table);
+  if (known === undefined) throw new NonRetryableUserError("Handlers can use the tables of the schema only.");
+  return known;
+}
+
+/** A transaction begins. If the last one was not committed, its rows are forgotten. */
+function begin(store: Store, transaction: Connection): void {
+  if (transaction !== store.connection && store.isUncertain) forget(store);
+  store.connection = transaction;
+}
+
+/** What was flushed has been committed. Makes room for more rows. */
+function settle(store: Store): void {
+  store.isUncertain = false;
+  const bytes = [...store.tables.values()].reduce((sum, known) => sum + bytesOf(known), 0);
+  if (bytes <= store.maxBytes) return;
+  for (const known of store.tables.values()) {
+    open(known);
+    known.older = known.rows;
+    known.rows = new Map();
+  }
+}
+
+/** Forgets all rows and changes, but not which keys there may be. */
+function forget(store: Store): void {
+  store.isUncertain = false;
+  for (const known of store.tables.values()) {
+    open(known);
+    known.changes = new Map();
+    known.rows = new Map();
+    known.older = new Map();
+    known.loading = new Map();
+  }
+}
+
+/** Reads the rows with these keys from the database, so that `peek` returns them. */
+async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
+  const { loading } = known;
+  const missing = [...wanted].filter(([key]) => !loading.has(key));
+  if (missing.length > 0) {
+    const begun = read(connectionOf(store), known, missing).finally(() => {
+      for (const [key] of missing) loading.delete(key);
+    });
+    for (const [key] of missing) loading.set(key, begun);
+  }
+  await Promise.all(new Set([...wanted.keys()].map((key) => loading.get(key))));
+}
+
+async function read(connection: Connection, known: KnownRows, wanted: [string, Row][]): Promise<void> {
+  const { rows, shape } = known;
+  const keys = wanted.map(([, key]) => key);
+  const found = await loadRows(connection, shape, keys);
+  known.absent += wanted.length - found.length;
+  for (const [key] of wanted) rows.set(key, null);
+  for (const row of found) rows.set(shape.keyOf(row), row);
+}
+
+// Reading a key with others takes a fiftieth of asking whether the database has it.
+const [fewestAbsent, askedShare] = [100, 50];
+
+/**
+ * Reads all keys of each table that was asked in vain so often that this had been the cheaper way, as after a restart in the middle of
+ * a backfill. Nothing may change a row meanwhile.
+ */
+async function learnKeys({ tables, connection }: Store): Promise<void> {
+  for (const known of tables.values()) {
+    const { shape, absent } = known;
+    if (connection === undefined || known.keys !== undefined || absent < fewestAbsent) continue;
+    if (absent * askedShare < (await countRows(connection, shape))) continue;
+    const keys = createKeyFilter();
+    for await (const row of keysOfTable(connection, shape)) keys.add(shape.keyOf(row));
+    known.keys = keys;
+  }
+}
+
+/** Writes all changes. Rejects with what the database says if it refuses one. */
+async function flush(store: Store): Promise<void> {
+  const changed = [...store.tables.values()].filter(({ changes }) => changes.size > 0);
+  if (changed.length === 0) return;
+  store.isUncertain = true;
+  await writeAll(connectionOf(store), changed);
+  for (const known of changed) keepChanges(known);
+}
+
+function connectionOf({ connection }: Store): Connection {
+  if (connection === undefined) throw new Error("The database is used before Ponder has connected.");
+  return connection;
+}
+
+/** The row with a key, null if there is none, undefined if only the database knows. */
+function peek(known: KnownRows, key: string): Row | null | undefined {
+  known.isRead = true;
+  const change = known.changes.get(key);
+  if (change !== undefined) return change.row;
+  const row = known.rows.get(key);
+  if (row !== undefined) return row;
+  if (known.isComplete) return null;
+  const older = known.older.get(key);
+  if (older !== undefined) {
+    known.older.delete(key);
+    known.rows.set(key, older);
+    return older;
+  }
+  return known.keys?.mayHave(key) === false ? null : undefined;
+}
+
+/** Changes a row. Whether the database has it counts for the first change after a flush only. `text`: its key as one text. */
+export function changeRow(known: KnownRows, text: string, change: Change): void {
+  const before = known.changes.get(text);
+  if (before !== undefined) before.row = change.row;
+  else known.changes.set(text, change);
+  if (!change.isStored && known.keys !== undefined) known.keys.add(text);
+}
+
+async function writeAll(connection: Connection, changed: KnownRows[]): Promise<void> {
+  const write = async (known: KnownRows) => {
+    const { rows, characters } = await writeChanges(connection, known.shape, sorted(known)).catch((error) => {
+      throw explained(known, error);
+    });
+    known.written.rows += rows;
+    known.written.characters += characters;
+  };
+  // All of them end before an error goes on: they share the connection.
+  const results = await Promise.allSettled(changed.map(write));
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
+}
+
+function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
+  return {
+    shape,
+    changes: new Map(),
+    rows: new Map(),
+    older: new Map(),
+    isComplete: isEmpty,
+    keys: undefined,
+    isRead: false,
+    loading: new Map(),
+    absent: 0,
+    written: { rows: 0, characters: 0 },
+  };
+}
+
+// Rows of the table may be dropped from now on.
+function open(known: KnownRows): void {
+  if (!known.isComplete) return;
+  known.isComplete = false;
+  if (!known.isRead) return;
+  known.keys = createKeyFilter();
+  for (const rows of [known.rows, known.changes]) for (const key of rows.keys()) known.keys.add(key);
+}
+
+function bytesOf({ rows, older, written }: KnownRows): number {
+  const characters = written.rows === 0 ? 0 : written.characters / written.rows;
+  return (rows.size + older.size) * (bytesBesideText + characters);
+}
+
+function sorted({ changes }: KnownRows): Changes {
+  const result: Changes = { inserted: [], updated: [], deleted: [] };
+  for (const { row, key, isStored } of changes.values()) {
+    if (row !== null) (isStored ? result.updated : result.inserted).push(row);
+    else if (isStored) result.deleted.push(key);
+  }
+  return result;
+}
+
+// The changes are written: they are what the database has.
+function keepChanges(known: KnownRows): void {
+  const { changes, rows, older } = known;
+  known.changes = new Map();
+  // Rows such as those of events, which no handler reads, are not kept.
+  if (!known.isRead) known.isComplete = false;
+  if (!known.isRead) return;
+  for (const [key, { row }] of changes) {
+    rows.set(key, row);
+    if (older.size > 0) older.delete(key);
+  }
+}
+
+// Trying again does not help against what Postgres says of values. ponder: its errors have the message only.
+function explained({ shape }: KnownRows, error: Error): Error {
+  const isOfValues = /violates|out of range|invalid input|too long/.test(error.message);
+  return isOfValues ? new NonRetryableUserError(`${shape.name}: ${error.message}`) : error;
 }
