@@ -13,7 +13,7 @@ import { v2KeptFuses } from "../schema/ensv2.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, findDomain, updateDomain, updateExpectedDomain } from "./domains.ts";
 import { addDomainEvent, ensureAccount } from "./events.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, upsert } from "./scope.ts";
 
 type WrappedName = { labelName: string | null; name: string };
 
@@ -28,7 +28,6 @@ export async function applyNameWrapped(
     expiry,
   }: { node: Hex; name: Hex; owner: Hex; fuses: number; expiry: bigint },
 ): Promise<void> {
-  const { db, blockNumber } = scope;
   const fuses = toSignedFuses(rawFuses);
   const wrapped = wrappedName(scope, wire);
   await ensureAccount(scope, owner);
@@ -45,12 +44,9 @@ export async function applyNameWrapped(
     fuses,
     ownerId: owner,
     name: wrapped?.name ?? null,
-    changeBlock: blockNumber,
+    changeBlock: scope.blockNumber,
   };
-  await db
-    .insert(wrappedDomain)
-    .values({ id: node, ...values })
-    .onConflictDoUpdate(values);
+  await upsert(scope, wrappedDomain, { id: node }, values);
   await addDomainEvent(scope, {
     type: "NameWrapped",
     domainId: node,
@@ -145,21 +141,10 @@ export async function applyWrappedTransfer(
   scope: Scope,
   { node, operator, from, to, index }: { node: Hex; operator: Hex; from: Hex; to: Hex; index: number },
 ): Promise<void> {
-  const { db, blockNumber } = scope;
   await ensureAccount(scope, to);
   await updateExpectedDomain(scope, node, { isMigrated: true, changes: { wrappedOwnerId: to } });
-  const placeholder = {
-    id: node,
-    domainId: node,
-    expiryDate: 0n,
-    fuses: 0,
-    ownerId: to,
-    changeBlock: blockNumber,
-  };
-  await db
-    .insert(wrappedDomain)
-    .values(placeholder)
-    .onConflictDoUpdate({ ownerId: to, changeBlock: blockNumber });
+  const placeholder = { id: node, domainId: node, expiryDate: 0n, fuses: 0 };
+  await upsert(scope, wrappedDomain, placeholder, { ownerId: to, changeBlock: scope.blockNumber });
   const event = { type: "WrappedTransfer", domainId: node, fromId: from, ownerId: to, operatorId: operator };
   await addDomainEvent(scope, event, index);
 }

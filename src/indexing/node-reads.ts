@@ -5,7 +5,7 @@ import { textRecordAbi } from "../../abis/resolver.ts";
 import { isContractRefusal, isRefusal } from "../ens/contract-refusals.ts";
 import { type RpcCall, requestRpc } from "../ponder/rpc-request.ts";
 import { readAllowance } from "../schema/protocol-acceleration.ts";
-import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
+import { type AskNodes, type NodeRequest, type Scope, upsert } from "./scope.ts";
 
 type Timing = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
 const production: Timing = { firstWaitMs: 500, longestWaitMs: 30_000, repeatMs: 100, probeMs: 3_000 };
@@ -272,10 +272,6 @@ export async function isReadGranted(scope: Scope, kind: keyof typeof prices): Pr
     scope.report("too-many-reads", scope);
     return false;
   }
-  const spent = { paidAt, transactionHash };
-  await db
-    .insert(readAllowance)
-    .values({ chainId, kind, ...spent })
-    .onConflictDoUpdate(spent);
+  await upsert(scope, readAllowance, { chainId, kind }, { paidAt, transactionHash });
   return true;
 }

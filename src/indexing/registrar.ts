@@ -16,7 +16,7 @@ import {
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, upsert } from "./scope.ts";
 
 type Registered = { managed: ManagedName; labelhash: Hex };
 
@@ -205,10 +205,7 @@ export async function applyRegistration(
   await scope.db.insert(subregistry).values({ subregistryId, node: managed.node }).onConflictDoNothing();
   const duration = expires - scope.timestamp;
   const lifecycle = { subregistryId, expiresAt: expires, ...actionReference(scope, duration) };
-  await scope.db
-    .insert(registrationLifecycle)
-    .values({ node, ...lifecycle })
-    .onConflictDoUpdate(lifecycle);
+  await upsert(scope, registrationLifecycle, { node }, lifecycle);
   await openAction(scope, { type: "registration", node, subregistryId, duration });
 }
 

@@ -12,7 +12,7 @@ import {
   reverseNameEvent,
   reverseNameRecord,
 } from "../schema/protocol-acceleration.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, upsert } from "./scope.ts";
 
 // Values of resolver records, as the emitting contract would return them now. Every contract counts, whether a registry
 // points at it or not.
@@ -31,11 +31,7 @@ export async function setAddressRecord(
   const key = { ...keyOf(scope, node), coinType };
   const value = address.toLowerCase();
   if (value === "0x") await scope.db.delete(resolverAddressRecord, key);
-  else
-    await scope.db
-      .insert(resolverAddressRecord)
-      .values({ ...key, value })
-      .onConflictDoUpdate({ value });
+  else await upsert(scope, resolverAddressRecord, key, { value });
 }
 
 /**
@@ -68,11 +64,7 @@ export async function setTextRecord(
   const id = { ...keyOf(scope, node), keyHash: keccak256(key) };
   // A key that is not listed has no row, and Ponder sends every deletion to the database.
   if (value === null && isListed) await scope.db.delete(resolverTextRecord, id);
-  if (value !== null)
-    await scope.db
-      .insert(resolverTextRecord)
-      .values({ ...id, key, value })
-      .onConflictDoUpdate({ value });
+  if (value !== null) await upsert(scope, resolverTextRecord, { ...id, key }, { value });
 }
 
 /** ABIChanged: the event carries the content type only. */
@@ -133,11 +125,7 @@ export async function setReverseName(
     transactionHash,
   });
   if (value === "") await db.delete(reverseNameRecord, key);
-  else
-    await db
-      .insert(reverseNameRecord)
-      .values({ ...key, value })
-      .onConflictDoUpdate({ value });
+  else await upsert(scope, reverseNameRecord, key, { value });
 }
 
 /** Changes the records that the emitter holds once for a node. */
@@ -177,11 +165,7 @@ export async function setRelation(scope: Scope, { registry, node, resolver }: Re
   if (resolver === zeroAddress) {
     // Most nodes have none yet, and Ponder sends every deletion to the database.
     if (await scope.db.find(domainResolverRelation, key)) await scope.db.delete(domainResolverRelation, key);
-  } else
-    await scope.db
-      .insert(domainResolverRelation)
-      .values({ ...key, resolver })
-      .onConflictDoUpdate({ resolver });
+  } else await upsert(scope, domainResolverRelation, key, { resolver });
 }
 
 /** NewResolver of the older registry of the root chain, which counts until the newer one names the node. */

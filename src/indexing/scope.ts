@@ -1,5 +1,5 @@
 import type { Context } from "ponder:registry";
-import type { InferSelectModel, Table } from "drizzle-orm";
+import type { InferInsertModel, InferSelectModel, Table } from "drizzle-orm";
 import type { Hex } from "viem";
 import type { V2KnownContracts } from "../deployments/namespaces.ts";
 import type { SavedResults } from "../ponder/saved-results.ts";
@@ -30,6 +30,19 @@ export type Database = Omit<Context["db"], "sql" | "find"> & {
     key: Parameters<typeof ponderDb.find<T>>[1],
   ): Promise<Readonly<InferSelectModel<T>> | null>;
 };
+
+/** Sets columns of the row with a key, which is inserted, with what else it needs, where it is missing; returns the row. */
+export function upsert<T extends Table, Set extends Partial<InferInsertModel<T>>>(
+  { db }: Pick<Scope, "db">,
+  table: T,
+  first: Omit<InferInsertModel<T>, keyof Set>,
+  set: Set,
+): Promise<InferSelectModel<T>> {
+  return db
+    .insert(table as never)
+    .values({ ...first, ...set } as never)
+    .onConflictDoUpdate(set as never) as Promise<InferSelectModel<T>>;
+}
 
 /** Ponder's client of the event's chain: it reads at the event's block. */
 export type Client = Context["client"];

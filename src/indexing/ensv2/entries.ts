@@ -3,7 +3,7 @@ import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Entry } from "../../schema/ensv2.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, upsert } from "../scope.ts";
 import { addEntryEvent, type EntryEvent } from "./events.ts";
 import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } from "./places.ts";
 
@@ -161,10 +161,8 @@ async function replaceEntry(
     createdAt: scope.timestamp,
   };
   const previous = await countEntry(scope, storageId);
-  const entry = await scope.db
-    .insert(v2Entry)
-    .values({ ...keyOf(scope, storageId), resource: storageId, ...replaced, previous: previous ?? null })
-    .onConflictDoUpdate(replaced);
+  const first = { resource: storageId, previous: previous ?? null };
+  const entry = await upsert(scope, v2Entry, { ...keyOf(scope, storageId), ...first }, replaced);
   await nameEntry(scope, { entry, isBack: false });
   return true;
 }

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { v2Entry, v2Role } from "../../schema/ensv2.ts";
 import { v2Event } from "../../schema/ensv2-events.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, upsert } from "../scope.ts";
 import { isProvenRegistry, storageIdOf } from "./places.ts";
 
 type Values = typeof v2Event.$inferInsert;
@@ -48,10 +48,7 @@ export async function applyRolesChanged(
   if (account === zeroAddress || (newRoleBitmap & ~everyRole) !== 0n) return scope.report("odd-roles", scope);
   const key = { chainId: scope.chainId, address: scope.emitter, resource: tokenIdToHex(resource), account };
   const roles = tokenIdToHex(newRoleBitmap);
-  await scope.db
-    .insert(v2Role)
-    .values({ ...key, roles })
-    .onConflictDoUpdate({ roles });
+  await upsert(scope, v2Role, key, { roles });
   const storageId = storageIdOf(resource);
   // Those of the whole contract are of no entry.
   if (BigInt(storageId) === 0n || !(await isProvenRegistry(scope))) return;

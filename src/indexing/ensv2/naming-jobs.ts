@@ -1,5 +1,5 @@
 import { v2Contract, v2NamingJob, v2NamingQueue, v2Place } from "../../schema/ensv2.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, upsert } from "../scope.ts";
 
 /** Entries to be named at a place of their registry, `count` of them from `storageId` backwards; `node` of a place that was given up. */
 export type NamingJob = Omit<typeof v2NamingJob.$inferSelect, "chainId" | "position">;
@@ -41,10 +41,7 @@ export async function runNamingJobs(
   }
   for (const job of [...left, ...own]) if (await wait(scope, job, next)) next += 1;
   const values = { first, next, blockNumber, spent: before + spent };
-  await db
-    .insert(v2NamingQueue)
-    .values({ chainId, ...values })
-    .onConflictDoUpdate(values);
+  await upsert(scope, v2NamingQueue, { chainId }, values);
 }
 
 async function take({ db, chainId }: Scope, position: number): Promise<NamingJob | null> {

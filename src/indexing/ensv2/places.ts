@@ -6,7 +6,7 @@ import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Domain, v2Entry, v2Place } from "../../schema/ensv2.ts";
 import { ensureAccount, ensureResolver } from "../events.ts";
 import { childName } from "../naming.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, upsert } from "../scope.ts";
 import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
 
 // Names of entries, for lists of names. A registry has a place for each name that it is put under, and each entry a row for each
@@ -30,14 +30,12 @@ const capacityOf = (entryCount: number) =>
 
 /** Stores what is known of a contract. */
 export function saveContract(
-  { db, chainId }: Pick<Scope, "db" | "chainId">,
+  scope: Pick<Scope, "db" | "chainId">,
   address: Hex,
   set: Partial<typeof v2Contract.$inferInsert>,
 ) {
-  return db
-    .insert(v2Contract)
-    .values({ chainId, address, hasRecordIds: false, isUpgraded: false, ...set })
-    .onConflictDoUpdate(set);
+  const first = { chainId: scope.chainId, address, hasRecordIds: false, isUpgraded: false };
+  return upsert(scope, v2Contract, first, set);
 }
 
 /** Names the entry at each place of its registry, and what its subregistry has under a name that is new or came back into force. */
@@ -334,10 +332,7 @@ async function nameAt(
     const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
     const name = childName(part, parentName) ?? part;
     const names = { name, labelName: labelName ?? part, labelhash, parentId };
-    await db
-      .insert(v2Domain)
-      .values({ chainId, id, registry, place, ...names, createdAt, ...state })
-      .onConflictDoUpdate(state);
+    await upsert(scope, v2Domain, { chainId, id, registry, place, ...names, createdAt }, state);
   } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry, place }).set(state))))
     return false;
   await ensureAccount(scope, ownerId);

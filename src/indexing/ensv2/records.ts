@@ -16,7 +16,7 @@ import {
 import { subregistry } from "../../schema/registrars.ts";
 import { findDomain } from "../domains.ts";
 import { applyProvenLabel, completeAction, openAction } from "../registrar.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, upsert } from "../scope.ts";
 
 // Records of the resolvers of the second generation that the common events do not carry: those under record ids, which names
 // are linked to, and the aliases of resolvers keyed by nodes. Sales of names.
@@ -26,11 +26,7 @@ export function applyLinked(
   scope: Scope,
   { node, ...set }: Pick<typeof v2RecordLink.$inferInsert, "node" | "recordId" | "name">,
 ) {
-  const key = { ...resolverOf(scope), node };
-  return scope.db
-    .insert(v2RecordLink)
-    .values({ ...key, ...set })
-    .onConflictDoUpdate(set);
+  return upsert(scope, v2RecordLink, { ...resolverOf(scope), node }, set);
 }
 
 /** Cleared: all values of the record id are unset at once. */
@@ -49,10 +45,8 @@ export async function setRecord(
 ): Promise<void> {
   const record = { ...resolverOf(scope), recordId };
   const generation = (await scope.db.find(v2RecordGeneration, record))?.generation ?? 0;
-  await scope.db
-    .insert(v2Record)
-    .values({ ...record, keyHash: keccak256(`${kind}:${key}`), kind, key, value, generation })
-    .onConflictDoUpdate({ value, generation });
+  const first = { ...record, keyHash: keccak256(`${kind}:${key}`), kind, key };
+  await upsert(scope, v2Record, first, { value, generation });
 }
 
 /** AliasChanged: names that end in `fromName` are read as if they ended in `toName`. */
@@ -60,10 +54,8 @@ export function applyAliasChanged(
   scope: Scope,
   { fromName, toName: target }: { fromName: Hex; toName: Hex },
 ) {
-  return scope.db
-    .insert(v2Alias)
-    .values({ ...resolverOf(scope), nameHash: keccak256(hexToBytes(fromName)), target })
-    .onConflictDoUpdate({ target });
+  const nameHash = keccak256(hexToBytes(fromName));
+  return upsert(scope, v2Alias, { ...resolverOf(scope), nameHash }, { target });
 }
 
 /** NamedResource and its like: roles on the resource are limited to a name (DNS wire format), or to one record of it. */
@@ -85,10 +77,7 @@ export async function setResource(
   resource: bigint,
   limits: Pick<typeof v2Resource.$inferInsert, "node" | "name" | "kind" | "key">,
 ): Promise<void> {
-  await scope.db
-    .insert(v2Resource)
-    .values({ ...resolverOf(scope), resource: tokenIdToHex(resource), ...limits })
-    .onConflictDoUpdate(limits);
+  await upsert(scope, v2Resource, { ...resolverOf(scope), resource: tokenIdToHex(resource) }, limits);
 }
 
 function resolverOf({ chainId, emitter: resolver }: Scope) {
