@@ -170,8 +170,7 @@ async function open(url: string, signal: AbortSignal): Promise<Response> {
   const { url: first, headers: given } = rpcTarget(url);
   let target = new URL(first);
   for (let redirects = 0; ; redirects++) {
-    const { authorization } = target.origin === origin ? given : {};
-    const headers = authorization === undefined ? {} : { authorization };
+    const headers = target.origin === origin ? given : {};
     const response = await fetch(target, { headers, signal, redirect: "manual" });
     const location = response.headers.get("location");
     if (location === null || response.status < 300 || response.status > 399) return response;

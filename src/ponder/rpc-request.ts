@@ -1,20 +1,16 @@
 import { HttpRequestError, http, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 
-/**
- * Where a request to an RPC URL goes, and with which headers: user name and password of the URL become one, since `fetch` takes
- * no URL that holds them.
- */
-export function rpcTarget(text: string): { url: string; headers: Record<string, string> } {
-  const headers = { "content-type": "application/json" };
+/** Where a request to a URL goes: user name and password become a header, since `fetch` takes no URL that holds them. */
+export function rpcTarget(text: string): { url: string; headers: { authorization?: string } } {
   const url = new URL(text);
-  if (!hasCredentials(text)) return { url: text, headers };
+  if (!hasCredentials(text)) return { url: text, headers: {} };
   const credentials = `${decoded(url.username)}:${decoded(url.password)}`;
   url.username = "";
   url.password = "";
   return {
     url: url.href,
-    headers: { ...headers, authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
+    headers: { authorization: `Basic ${Buffer.from(credentials).toString("base64")}` },
   };
 }
 
@@ -29,9 +25,7 @@ export function hasCredentials(text: string): boolean {
  * ponder: cannot send requests to such a URL. The transport of its library can, and its errors are the same.
  */
 export function backendWithCredentials(text: string, timeout = 10_000) {
-  const { url, headers: all } = rpcTarget(text);
-  // viem sets the content type: given twice, some nodes refuse it.
-  const { "content-type": _, ...headers } = all;
+  const { url, headers } = rpcTarget(text);
   const limits = { timeout, maxResponseBodySize: mostResponseBytes };
   const { request } = http(url, { fetchOptions: { headers }, ...limits })({ retryCount: 0 });
   return {
@@ -66,9 +60,7 @@ export async function requestRpc(
   text: string,
   { method, params = [], maxBytes = mostResponseBytes, timeoutMs = 10_000 }: RpcCall,
 ): Promise<RpcReply> {
-  const { url, headers: all } = rpcTarget(text);
-  // viem sets the content type: given twice, some nodes refuse it.
-  const { "content-type": _, ...headers } = all;
+  const { url, headers } = rpcTarget(text);
   let response: Response | undefined;
   const replied = ({ status, headers }: Response, isTooLong: boolean) => ({ status, headers, isTooLong });
   try {
