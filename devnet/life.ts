@@ -109,7 +109,7 @@ export function renew(
 }
 
 /** Changes of a name's records at the deployment's resolver. */
-export function setRecords({ resolver }: Deployment, name: string, owner: Hex, records: Records) {
+function setRecords({ resolver }: Deployment, name: string, owner: Hex, records: Records) {
   return sent(owner, resolver, recordLogs(resolver, namehash(name), records));
 }
 

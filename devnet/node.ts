@@ -1,4 +1,4 @@
-import type { ContractCalls } from "./calls/contracts.ts";
+import type { ContractCalls } from "./calls.ts";
 import { type Block, buildBlock, type PlannedTransaction, recordedBlocks } from "./chain/block.ts";
 import { type Chain, createChain } from "./chain/chain.ts";
 import type { Recording } from "./recording.ts";

@@ -1,85 +1,77 @@
 import type { Hex } from "viem";
 import {
-  bridgeCall,
-  type ContractCall,
   type ContractCalls,
+  type Contracts,
+  createContracts,
+  extendedCall,
+  findResolver,
+  primaryNameCall,
   registryCall,
   resolverCall,
-  reverseResolverCall,
   universalResolverCall,
-} from "../calls/contracts.ts";
+} from "../calls.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { Recording } from "../recording.ts";
 import { bridges } from "./datasources.ts";
 
 type Addresses = Readonly<Record<string, Hex>>;
 
-/** A chain of the demo: its recording and the addresses of its contracts. */
-export type DemoChain = { recording: Recording; addresses: Addresses };
+/** A chain of the demo, and what its contracts return. */
+export type ChainCalls = { contracts: Contracts; addresses: Addresses; calls: ContractCalls };
 
 // Whether they are extended, and fall back to the default address: as the deployments of the indexing service have it.
 const plain = { isExtended: false, hasDefaultAddress: false };
-const withDefault = { isExtended: false, hasDefaultAddress: true };
 const resolvers: Record<string, typeof plain> = {
   OldPublicResolver: plain,
   DefaultReverseResolverOld: plain,
   DefaultReverseResolver2: plain,
   LegacyPublicResolver: plain,
   PublicResolverV4: plain,
-  PublicResolverV5: withDefault,
-  L2Resolver1: { isExtended: true, hasDefaultAddress: false },
+  PublicResolverV5: { ...plain, hasDefaultAddress: true },
+  L2Resolver1: { ...plain, isExtended: true },
   L2Resolver2: { isExtended: true, hasDefaultAddress: true },
   DefaultPublicResolver: plain,
   ThreeDNSResolver: plain,
 };
 
 /** What the resolvers and the registry of a chain return, computed from what they emitted. */
-export function ownCalls({ recording, addresses }: DemoChain, chain: Chain): Map<string, ContractCall> {
-  const recordedCalls = new Map(recording.calls.map((call) => [keyOf(call), call]));
-  const recorded = (call: CallPlace) => recordedCalls.get(keyOf(call));
-  const contracts = new Map<string, ContractCall>();
-  for (const [name, kind] of Object.entries(resolvers)) {
-    const address = addresses[name];
-    if (address !== undefined) contracts.set(address, resolverCall({ chain, address, recorded, ...kind }));
-  }
-  const { Registry, ENSv1Registry, ENSv1RegistryOld } = addresses;
-  if (Registry !== undefined) contracts.set(Registry, registryCall({ chain, address: Registry }));
-  if (ENSv1Registry !== undefined)
-    contracts.set(ENSv1Registry, registryCall({ chain, address: ENSv1Registry, older: ENSv1RegistryOld }));
-  return contracts;
+export function ownCalls(chain: Chain, recording: Recording, addresses: Addresses): ChainCalls {
+  const contracts = createContracts(chain, recording);
+  const calls = new Map(
+    Object.entries(resolvers).flatMap(([name, kind]) => {
+      const address = addresses[name];
+      return address ? [[address, resolverCall(contracts, address, kind)]] : [];
+    }),
+  );
+  const { Registry, ENSv1Registry = Registry, ENSv1RegistryOld: older } = addresses;
+  if (ENSv1Registry) calls.set(ENSv1Registry, registryCall({ contracts, address: ENSv1Registry, older }));
+  return { contracts, addresses, calls };
 }
 
-type CallPlace = { to: string; data: string; block: string };
-const keyOf = ({ to, data, block }: CallPlace) => `${to} ${data} ${block}`.toLowerCase();
-
-type SecondChain = { chain: Chain; addresses: Addresses; contracts: ContractCalls };
-
-/** The calls of the root chain: its own, the universal resolver's, and those that lead to the other chains. */
-export function rootCalls(
-  root: DemoChain,
-  chain: Chain,
-  { base, linea }: { base: SecondChain; linea: SecondChain },
-): ContractCalls {
-  const { ENSv1Registry, ENSv1RegistryOld, DefaultReverseRegistrar } = root.addresses;
-  const place = (address: Hex | undefined, on = chain) => ({ chain: on, address: required(address) });
-  const registry = { ...place(ENSv1Registry), older: ENSv1RegistryOld };
-  const byDefault = place(DefaultReverseRegistrar);
-  const reverse = ({ chain: on, addresses }: SecondChain) =>
-    reverseResolverCall([place(addresses["L2ReverseRegistrar"], on), byDefault]);
-  const bridge = ({ chain: on, addresses, contracts }: SecondChain) =>
-    bridgeCall(place(addresses["Registry"], on), contracts);
+/**
+ * The calls of the root chain: its own, the universal resolver's, and those that lead to the other chains. On the real chains a gateway
+ * proves what another chain has; these look there.
+ */
+export function rootCalls(root: ChainCalls, base: ChainCalls, linea: ChainCalls): ContractCalls {
+  const at = ({ contracts, addresses }: ChainCalls, name: string) => ({
+    contracts,
+    address: addresses[name] ?? "",
+  });
+  const registry = { ...at(root, "ENSv1Registry"), older: root.addresses["ENSv1RegistryOld"] };
+  const byDefault = at(root, "DefaultReverseRegistrar");
+  const reverse = (chain: ChainCalls) => primaryNameCall([at(chain, "L2ReverseRegistrar"), byDefault]);
+  const bridge = (chain: ChainCalls) =>
+    extendedCall((dnsName, data) => {
+      const found = findResolver(at(chain, "Registry"), dnsName);
+      return found && chain.calls.get(found.resolver)?.(data);
+    });
   return new Map([
-    ...ownCalls(root, chain),
+    ...root.calls,
     [bridges.universalResolver, universalResolverCall(registry)],
-    [bridges.reverseResolver, reverseResolverCall([byDefault])],
+    [bridges.reverseResolver, primaryNameCall([byDefault])],
     [bridges.baseReverseResolver, reverse(base)],
     [bridges.lineaReverseResolver, reverse(linea)],
     [bridges.baseResolver, bridge(base)],
     [bridges.lineaResolver, bridge(linea)],
   ]);
-}
-
-function required(address: Hex | undefined): Hex {
-  if (address === undefined) throw new Error("A recording lacks the address of a contract.");
-  return address;
 }

@@ -3,7 +3,7 @@ import { createLife, deploymentOf } from "../life.ts";
 import { type DevNode, startNode } from "../node.ts";
 import { type ChainName, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readAddresses, readRecording } from "../recording.ts";
-import { ownCalls, rootCalls } from "./calls.ts";
+import { type ChainCalls, ownCalls, rootCalls } from "./calls.ts";
 import { showcase } from "./showcase.ts";
 
 // Ponder considers the last 30 blocks of these chains not final: with 31 new blocks all recorded ones are final.
@@ -29,15 +29,20 @@ export const openChains: Readonly<Record<DemoWorld, () => Promise<DemoChains>>> 
 
 // The three recorded chains, with contracts that answer calls and names that lead from one to the other.
 async function openThreeChains(): Promise<DemoChains> {
-  const [base, linea] = [await openSecondChain("base"), await openSecondChain("linea")];
-  const chain = liveChain("root");
-  const node = await startNode({ ...chain, calls: (own) => rootCalls(chain, own, { base, linea }) });
-  const begins = (name: ChainName) => (now: number) => showcase(deploymentOf(name), now);
-  return [
-    { node, begin: begins("root") },
-    { node: base.node, begin: begins("base") },
-    { node: linea.node, begin: begins("linea") },
-  ];
+  const calls = new Map<ChainName, ChainCalls>();
+  const nodes = [];
+  for (const { name, recording, addresses, ...rest } of (["linea", "base", "root"] as const).map(liveChain)) {
+    const node = await startNode({
+      ...{ recording, ...rest },
+      calls(chain) {
+        const own = ownCalls(chain, recording, addresses);
+        calls.set(name, own);
+        return name === "root" ? rootCalls(own, calls.get("base")!, calls.get("linea")!) : own.calls;
+      },
+    });
+    nodes.unshift({ node, begin: (now: number) => showcase(deploymentOf(name), now) });
+  }
+  return nodes;
 }
 
 /** Mines the blocks of the last minute on each chain, then one every two seconds. */
@@ -53,14 +58,8 @@ export function goLive(chains: DemoChains): void {
   }
 }
 
-async function openSecondChain(name: ChainName) {
-  const chain = liveChain(name);
-  const node = await startNode({ ...chain, calls: (own) => ownCalls(chain, own) });
-  return { node, chain: node.chain, addresses: chain.addresses, contracts: ownCalls(chain, node.chain) };
-}
-
 function liveChain(name: ChainName) {
   const folder = recordingFolder(name);
   const life = createLife(deploymentOf(name), Math.floor(Math.random() * 2 ** 31));
-  return { recording: readRecording(folder), addresses: readAddresses(folder), life };
+  return { name, recording: readRecording(folder), addresses: readAddresses(folder), life };
 }

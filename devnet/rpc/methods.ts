@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod";
-import type { ContractCalls } from "../calls/contracts.ts";
+import type { ContractCalls } from "../calls.ts";
 import type { Block, BlockLog } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { Recording } from "../recording.ts";
@@ -64,7 +64,7 @@ function callMethod(chain: Chain, calls: Recording["calls"], contracts: Contract
     const callData = String(data ?? input ?? "0x") as Hex;
     const found = recorded.get(callKey(String(to), callData, toHex(block)));
     if (found?.error !== undefined) throw new RpcError(found.error);
-    const result = found?.result ?? contracts.get(String(to).toLowerCase())?.(callData, block);
+    const result = found?.result ?? contracts.get(String(to).toLowerCase())?.(callData);
     if (result === undefined) throw new RpcError({ code: 3, message: "execution reverted" });
     return result;
   };

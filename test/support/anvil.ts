@@ -34,7 +34,7 @@ export function hasAnvil(): boolean {
 }
 
 /** Starts a node with a real EVM and this chain id, with a client for it; by default it mines each transaction at once. */
-export async function startAnvil(chainId: number, options: readonly string[] = []) {
+async function startAnvil(chainId: number, options: readonly string[] = []) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const child = spawn(

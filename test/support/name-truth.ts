@@ -8,7 +8,7 @@ import { readFixture } from "./recordings.ts";
 export const chainId = 15_658_750;
 
 /** Addresses of the contracts. */
-export type Contracts = Record<
+type Contracts = Record<
   | "oldRegistry"
   | "registry"
   | "registrar"
@@ -50,7 +50,7 @@ export type NameCalls = {
 };
 
 /** What an account calls itself, empty for nothing, and to which address the universal resolver resolves that; null if it cannot. */
-export type Claim = { name: string; resolvesTo: string | null };
+type Claim = { name: string; resolvesTo: string | null };
 
 /** What calls returned at a block, by name and, of reverse names, by account. */
 export type Moment = {
