@@ -1,16 +1,14 @@
 import { describe, expect, test } from "vitest";
-import type { BlockRef, CheckpointRow } from "../../ponder/checkpoints.ts";
+import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
 import {
   type ChainFacts,
   chainFacts,
   createFindBlock,
-  createSnapshot,
   endOfChain,
-  type FactsContext,
-  findEndsAhead,
-  omnichainSnapshot,
+  type FindBlock,
   processedBefore,
+  snapshotOf,
   statusChains,
 } from "./snapshot.ts";
 
@@ -36,20 +34,15 @@ const ready = (latest: string, safe = latest) => row(latest, safe, safe, true);
 
 const idle: SyncMetrics = { isRealtime: false, isComplete: false };
 const live: SyncMetrics = { ...idle, isRealtime: true };
-const context: FactsContext = { endsAhead: new Set(), findBlock: (_, number) => at(number) };
-const blind: FactsContext = { ...context, findBlock: () => undefined };
+const find: FindBlock = (_, number) => at(number);
+const blind: FindBlock = () => undefined;
 const chain = { chainId, startBlock: 100 };
 
-describe("the start of a chain", () => {
-  test("is read from its first checkpoint, without a node", () => {
-    expect(chainFacts(chain, row("100 first"), idle, blind)?.startBlock).toEqual(at(100));
-  });
-
-  test("is requested from a node otherwise, and the facts wait for it", () => {
-    expect(chainFacts(chain, row("120 log"), idle, context)?.startBlock).toEqual(at(100));
-    expect(chainFacts(chain, row("120 log"), idle, blind)).toBeUndefined();
-    expect(chainFacts(chain, undefined, undefined, blind)).toBeUndefined();
-  });
+test("the start of a chain is read from its first checkpoint, else the facts wait for a node to tell it", () => {
+  expect(chainFacts(chain, row("100 first"), idle, blind)?.startBlock).toEqual(at(100));
+  expect(chainFacts(chain, row("120 log"), idle, find)?.startBlock).toEqual(at(100));
+  expect(chainFacts(chain, row("120 log"), idle, blind)).toBeUndefined();
+  expect(chainFacts(chain, undefined, undefined, blind)).toBeUndefined();
 });
 
 test.each<[string, CheckpointRow | undefined, number | undefined]>([
@@ -63,37 +56,24 @@ test.each<[string, CheckpointRow | undefined, number | undefined]>([
   ["not invented when the safe checkpoint is of another chain", row("250 last", "200 last 1"), undefined],
   ["the latest one before the safe checkpoint of another chain", row("180 last", "200 last 1"), 180],
 ])("the latest indexed block is %s", (_, given, number) => {
-  const found = chainFacts(chain, given, idle, context)?.latestIndexedBlock;
+  const found = chainFacts(chain, given, idle, find)?.latestIndexedBlock;
   expect(found).toEqual(number === undefined ? undefined : at(number));
 });
 
-describe("the end of a chain", () => {
-  const ending = { ...chain, endBlock: 300 };
-  const noEnd: FactsContext = { ...context, findBlock: (_, n) => (n === 300 ? undefined : at(n)) };
-  const missed: FactsContext = { ...context, endsAhead: new Set([chainId]) };
+const noEnd: FindBlock = (_, number) => (number === 300 ? undefined : at(number));
 
-  test.each<[string, FactsContext, number, boolean]>([
-    ["reported with its time", context, 250, true],
-    ["not reported while there is no such block", noEnd, 250, false],
-    ["not reported while it was missing when the chain went live", missed, 299, false],
-    ["reported then once it is indexed", missed, 300, true],
-    ["the indexed block itself once that is the end", noEnd, 300, true],
-    ["known of a chain that is past it", context, 305, true],
-  ])("is %s", (_, given, indexed, isKnown) => {
-    const facts = chainFacts(ending, row(`${indexed} last`), live, given);
-    expect(facts?.endBlock).toEqual(isKnown ? at(300) : undefined);
-  });
+test.each<[string, FindBlock, number, number | undefined]>([
+  ["reported with its time", find, 250, 300],
+  ["not reported while there is no such block", noEnd, 250, undefined],
+  ["the indexed block itself once that is the end", noEnd, 300, 300],
+  ["known of a chain that is past it", find, 305, 300],
+])("the end of a chain is %s", (_, given, indexed, number) => {
+  const facts = chainFacts({ ...chain, endBlock: 300 }, row(`${indexed} last`), live, given);
+  expect(facts?.endBlock).toEqual(number && at(number));
+});
 
-  test("is waited for when the chain is past it, so that the cursor never has to return to it", () => {
-    expect(chainFacts(ending, row("305 last"), live, noEnd)).toBeUndefined();
-  });
-
-  test("counts as missing only for chains that are live", () => {
-    const facts = (metrics: SyncMetrics) => chainFacts(ending, row("250 last"), metrics, noEnd)!;
-    expect(findEndsAhead([facts(live)], [ending], new Set())).toEqual(new Set([chainId]));
-    expect(findEndsAhead([facts(idle)], [ending], new Set())).toEqual(new Set());
-    expect(findEndsAhead([facts(live)], [chain], new Set([10]))).toEqual(new Set([10]));
-  });
+test("an end that the chain is past is waited for, so that the cursor never has to return to it", () => {
+  expect(chainFacts({ ...chain, endBlock: 300 }, row("305 last"), live, noEnd)).toBeUndefined();
 });
 
 test.each<[string, CheckpointRow, number | undefined, number | undefined]>([
@@ -103,7 +83,7 @@ test.each<[string, CheckpointRow, number | undefined, number | undefined]>([
   ["is unknown by another chain's block", row("150 last", "150 last", "190 last 1"), undefined, undefined],
   ["is unknown before the start", row("70 last"), undefined, undefined],
 ])("the target of the backfill %s", (_, given, historicalTotalBlocks, number) => {
-  const found = chainFacts(chain, given, { ...idle, historicalTotalBlocks }, context)?.backfillEndBlock;
+  const found = chainFacts(chain, given, { ...idle, historicalTotalBlocks }, find)?.backfillEndBlock;
   expect(found).toEqual(number === undefined ? undefined : at(number));
 });
 
@@ -113,7 +93,7 @@ test.each([
   ["the end of the backfill before the first live block", 200, timeOf(123)],
 ])("the newest known block is %s", (_, syncBlock, syncBlockTimestamp) => {
   const metrics = { ...live, historicalTotalBlocks: 101, syncBlock, syncBlockTimestamp };
-  expect(chainFacts(chain, row("200 last"), metrics, context)?.latestKnownBlock).toEqual(at(syncBlock));
+  expect(chainFacts(chain, row("200 last"), metrics, find)?.latestKnownBlock).toEqual(at(syncBlock));
 });
 
 test.each([
@@ -123,11 +103,11 @@ test.each([
   [{ ...idle, isComplete: true }, "complete"],
   [{ isRealtime: true, isComplete: true }, "complete"],
 ] as const)("the sync with %j is %s", (metrics, sync) => {
-  expect(chainFacts(chain, undefined, metrics, context)?.sync).toBe(sync);
+  expect(chainFacts(chain, undefined, metrics, find)?.sync).toBe(sync);
 });
 
 describe("the second before which all chains are processed", () => {
-  const facts = [chainFacts(chain, undefined, undefined, context)!];
+  const facts = [chainFacts(chain, undefined, undefined, find)!];
   const state = (...rows: CheckpointRow[]) => rows;
 
   test("is unknown before the first event", () => {
@@ -159,107 +139,65 @@ describe("the second before which all chains are processed", () => {
   });
 });
 
-describe("the range of a chain", () => {
-  const chains = [
-    { id: 1, name: "mainnet" },
-    { id: 8453, name: "base" },
+test("a chain begins with its earliest contract, and ends with its last one if each has an end", () => {
+  const mainnet = { id: 1, name: "mainnet" };
+  const chains = [mainnet, { id: 8453, name: "base" }];
+  const old = { mainnet: { startBlock: 3_327_417, endBlock: 9_380_410 }, base: { startBlock: 17_571_480 } };
+  expect(statusChains(chains, [{ chain: { mainnet: { startBlock: 9_380_380 } } }, { chain: old }])).toEqual([
+    { chainId: 1, startBlock: 3_327_417 },
+    { chainId: 8453, startBlock: 17_571_480 },
+  ]);
+  const ending = [
+    { chain: { mainnet: { startBlock: 20, endBlock: 90 } } },
+    { chain: { mainnet: { startBlock: 10, endBlock: 100 } } },
   ];
-
-  test("a chain begins with its earliest contract and has no end while one contract has none", () => {
-    expect(
-      statusChains(chains, [
-        { chain: { mainnet: { startBlock: 9_380_380 } } },
-        {
-          chain: {
-            mainnet: { startBlock: 3_327_417, endBlock: 9_380_410 },
-            base: { startBlock: 17_571_480 },
-          },
-        },
-      ]),
-    ).toEqual([
-      { chainId: 1, startBlock: 3_327_417 },
-      { chainId: 8453, startBlock: 17_571_480 },
-    ]);
-  });
-
-  test("a chain ends with its last contract if each has an end", () => {
-    expect(
-      statusChains(chains, [
-        { chain: { mainnet: { startBlock: 20, endBlock: 90 } } },
-        { chain: { mainnet: { startBlock: 10, endBlock: 100 } } },
-      ]),
-    ).toEqual([{ chainId: 1, startBlock: 10, endBlock: 100 }]);
-  });
+  expect(statusChains(chains, ending)).toEqual([{ chainId: 1, startBlock: 10, endBlock: 100 }]);
 });
 
-const settled = () => new Promise((resolve) => setImmediate(resolve));
-
-function chainOf(blocks: Map<number, BlockRef | Error>) {
-  const asked: string[] = [];
-  const failures: string[] = [];
-  let now = 0;
-  const findBlock = createFindBlock(
-    async (chainId, number) => {
-      asked.push(`${chainId}:${number}`);
-      const block = blocks.get(number);
-      if (block instanceof Error) throw block;
-      return block;
-    },
-    { clock: () => now, onFailure: (chainId, number) => failures.push(`${chainId}:${number}`) },
-  );
-  const ask = async (number: number, atMs = now) => {
-    now = atMs;
-    const block = findBlock(1, number);
-    await settled();
-    return block;
-  };
-  return { asked, failures, ask };
-}
-
 test("the end of a range has its time once the status contains it", () => {
-  const endBlock = { timestamp: 1_700_003_000, number: 300 };
-  const facts: ChainFacts = { chainId, startBlock: at(100), endBlock, sync: "live" };
-  const snapshot = createSnapshot(omnichainSnapshot([facts], undefined)!, 1_700_004_000);
+  const facts: ChainFacts = { chainId, startBlock: at(100), endBlock: at(300), sync: "live" };
+  const snapshot = snapshotOf([facts], undefined, 1_700_004_000);
   const ending = { ...chain, endBlock: 300 };
-  expect(endOfChain(ending, snapshot)).toEqual(endBlock);
+  expect(endOfChain(ending, snapshot)).toEqual(at(300));
   expect(endOfChain(ending, undefined)).toEqual({ number: 300 });
   expect(endOfChain(chain, snapshot)).toBeUndefined();
   expect(endOfChain(undefined, snapshot)).toBeUndefined();
 });
 
-test("fetches a block in the background, once", async () => {
-  const { asked, ask } = chainOf(new Map([[7, { timestamp: 70, number: 7 }]]));
-  expect(await ask(7)).toBeUndefined();
-  expect(await ask(7)).toEqual({ timestamp: 70, number: 7 });
-  expect(await ask(7, 1_000_000)).toEqual({ timestamp: 70, number: 7 });
-  expect(asked).toEqual(["1:7"]);
-});
+class BlockNotFoundError extends Error {
+  override name = "BlockNotFoundError";
+}
 
 test.each([
-  ["that does not respond", new Error("down"), 3],
-  ["that has no such block yet", undefined, 0],
-])("asks a node %s again every five seconds, until it has the block", async (_, answer, failed) => {
-  const blocks = new Map(answer ? [[7, answer as BlockRef | Error]] : []);
-  const { asked, failures, ask } = chainOf(blocks);
-  const counts: number[] = [];
-  for (const time of [0, 4_999, 5_000, 9_999, 10_000]) {
-    expect(await ask(7, time)).toBeUndefined();
-    counts.push(asked.length);
-  }
-  expect([counts, failures.length]).toEqual([[1, 1, 2, 2, 3], failed]);
-  blocks.set(7, { timestamp: 70, number: 7 });
-  await ask(7, 15_000);
-  expect(await ask(7)).toEqual({ timestamp: 70, number: 7 });
-});
-
-test("does not send two requests at the same time", async () => {
-  let calls = 0;
-  const fetchBlock = () => {
-    calls += 1;
-    return new Promise<undefined>(() => undefined);
-  };
-  const findBlock = createFindBlock(fetchBlock, { onFailure: () => undefined });
-  for (const chain of [1, 1, 2]) findBlock(chain, 7);
-  await settled();
-  expect(calls).toBe(2);
-});
+  ["that does not respond", new Error("https://rpc.example/v2/secret-key"), 3],
+  ["that has no such block yet", new BlockNotFoundError(), 0],
+])(
+  "asks a node %s again every five seconds, once at a time, until it has the block",
+  async (_, error, failed) => {
+    let [now, asked, isThere] = [0, 0, false];
+    const logged: string[] = [];
+    const getBlock = async () => {
+      asked += 1;
+      await Promise.resolve();
+      if (!isThere) throw error;
+      return { timestamp: 70n };
+    };
+    const findBlock = createFindBlock(() => ({ getBlock }), {
+      log: (_, message) => logged.push(message),
+      clock: () => now,
+    });
+    const counts: number[] = [];
+    for (now of [0, 4_999, 5_000, 9_999, 10_000]) {
+      expect([findBlock(1, 7), findBlock(1, 7)]).toEqual([undefined, undefined]);
+      await new Promise((resolve) => setImmediate(resolve));
+      counts.push(asked);
+    }
+    const failure = "Could not fetch block 7 of chain 1 for the indexing status; will try again.";
+    expect([counts, logged]).toEqual([[1, 1, 2, 2, 3], Array(failed).fill(failure)]);
+    [now, isThere] = [15_000, true];
+    findBlock(1, 7);
+    await new Promise((resolve) => setImmediate(resolve));
+    now = 1_000_000;
+    expect([findBlock(1, 7), asked]).toEqual([{ timestamp: 70, number: 7 }, 4]);
+  },
+);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChainFacts, chainSnapshot, createSnapshot, omnichainSnapshot, project } from "./snapshot.ts";
+import { type ChainFacts, chainSnapshot, project, snapshotOf } from "./snapshot.ts";
 
 const upTo = (second: number) => ({ before: second, through: second });
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
@@ -77,34 +77,31 @@ const following: Partial<ChainFacts> = { latestIndexedBlock: at(250), sync: "liv
 const backfilling: Partial<ChainFacts> = { latestIndexedBlock: at(120), backfillEndBlock: at(300) };
 const later: Partial<ChainFacts> = { startBlock: at(900) };
 
-describe("the status of all chains", () => {
-  test.each([
-    ["omnichain-unstarted", [chain(1), chain(2, later)]],
-    ["omnichain-backfill", [chain(1, backfilling), chain(2, later)]],
-    ["omnichain-backfill", [chain(1, backfilling), chain(2, completed)]],
-    ["omnichain-following", [chain(1, following), chain(2, later)]],
-    ["omnichain-following", [chain(1, following), chain(2, completed)]],
-    ["omnichain-following", [chain(1, following), chain(2, backfilling)]],
-    ["omnichain-completed", [chain(1, completed), chain(2, completed)]],
-    [undefined, [chain(1, completed), chain(2, later)]],
-  ] as const)("is %s", (status, facts) => {
-    expect(omnichainSnapshot(facts, undefined)?.omnichainStatus).toBe(status);
-  });
+const snapshotAt = (facts: readonly ChainFacts[], before?: number) =>
+  snapshotOf(facts, before, 0)?.omnichainSnapshot;
+
+test.each([
+  ["omnichain-unstarted", [chain(1), chain(2, later)]],
+  ["omnichain-backfill", [chain(1, backfilling), chain(2, later)]],
+  ["omnichain-backfill", [chain(1, backfilling), chain(2, completed)]],
+  ["omnichain-following", [chain(1, following), chain(2, later)]],
+  ["omnichain-following", [chain(1, following), chain(2, completed)]],
+  ["omnichain-following", [chain(1, following), chain(2, backfilling)]],
+  ["omnichain-completed", [chain(1, completed), chain(2, completed)]],
+  [undefined, [chain(1, completed), chain(2, later)]],
+] as const)("the status of all chains is %s", (status, facts) => {
+  expect(snapshotAt(facts)?.omnichainStatus).toBe(status);
 });
 
 describe("the cursor", () => {
+  const open = (number: number) => ({ configType: "indefinite", startBlock: at(number) });
+
   test("stands one second before the earliest start while nothing is indexed", () => {
-    expect(omnichainSnapshot([chain(1, later), chain(2)], undefined)).toEqual({
+    expect(snapshotAt([chain(1, later), chain(2)])).toEqual({
       omnichainStatus: "omnichain-unstarted",
       chains: {
-        "1": {
-          chainStatus: "chain-queued",
-          config: { configType: "indefinite", startBlock: { timestamp: 1_009_000, number: 900 } },
-        },
-        "2": {
-          chainStatus: "chain-queued",
-          config: { configType: "indefinite", startBlock: { timestamp: 1_001_000, number: 100 } },
-        },
+        "1": { chainStatus: "chain-queued", config: open(900) },
+        "2": { chainStatus: "chain-queued", config: open(100) },
       },
       omnichainIndexingCursor: 1_000_999,
     });
@@ -112,91 +109,37 @@ describe("the cursor", () => {
 
   test("is the newest indexed block of all chains", () => {
     const facts = [chain(1, backfilling), chain(2, { ...backfilling, latestIndexedBlock: at(130) })];
-    expect(omnichainSnapshot(facts, undefined)?.omnichainIndexingCursor).toBe(1_001_300);
+    expect(snapshotAt(facts)?.omnichainIndexingCursor).toBe(1_001_300);
   });
 
   test("starts a queued chain that it has passed", () => {
     const facts = [chain(1, { ...backfilling, latestIndexedBlock: at(950) }), chain(2, later)];
-    expect(omnichainSnapshot(facts, undefined)?.chains["2"]).toEqual({
+    expect(snapshotAt(facts)?.chains["2"]).toEqual({
       chainStatus: "chain-backfill",
-      config: { configType: "indefinite", startBlock: { timestamp: 1_009_000, number: 900 } },
-      latestIndexedBlock: { timestamp: 1_009_000, number: 900 },
-      backfillEndBlock: { timestamp: 1_009_000, number: 900 },
+      config: open(900),
+      latestIndexedBlock: at(900),
+      backfillEndBlock: at(900),
     });
   });
 
   test("is not moved by a time without a block", () => {
-    expect(omnichainSnapshot([chain(1, backfilling)], 1_001_999)?.omnichainIndexingCursor).toBe(1_001_200);
+    expect(snapshotAt([chain(1, backfilling)], 1_001_999)?.omnichainIndexingCursor).toBe(1_001_200);
   });
 });
 
-describe("a snapshot", () => {
-  const config = {
-    configType: "indefinite" as const,
-    startBlock: { timestamp: 1489165544, number: 3327417 },
-  };
-  const omnichain = {
-    omnichainStatus: "omnichain-following" as const,
-    chains: {
-      "1": {
-        chainStatus: "chain-following" as const,
-        config,
-        latestIndexedBlock: { timestamp: 1768400387, number: 24231905 },
-        latestKnownBlock: { timestamp: 1768400399, number: 24231906 },
-      },
-      "10": {
-        chainStatus: "chain-queued" as const,
-        config: { configType: "indefinite" as const, startBlock: { timestamp: 1768400390, number: 9 } },
-      },
-    },
-    omnichainIndexingCursor: 1768400387,
-  };
-
-  test("is dated by the clock", () => {
-    expect(createSnapshot(omnichain, 1768400407)).toEqual({
-      strategy: "omnichain",
-      slowestChainIndexingCursor: 1768400387,
-      snapshotTime: 1768400407,
-      omnichainSnapshot: omnichain,
-    });
-  });
-
-  test("is dated by the newest known block when the clock lags behind it", () => {
-    expect(createSnapshot(omnichain, 1768400000).snapshotTime).toBe(1768400399);
-  });
-
-  test("counts ends and backfill targets as known blocks", () => {
-    const target = {
-      ...omnichain,
-      chains: {
-        "1": {
-          chainStatus: "chain-backfill" as const,
-          config,
-          latestIndexedBlock: { timestamp: 1768400387, number: 24231905 },
-          backfillEndBlock: { timestamp: 1768400500, number: 24231915 },
-        },
-        "10": {
-          chainStatus: "chain-queued" as const,
-          config: {
-            configType: "definite" as const,
-            startBlock: { timestamp: 1768400390, number: 9 },
-            endBlock: { timestamp: 1768400600, number: 99 },
-          },
-        },
-      },
-    };
-    expect(createSnapshot(target, 1).snapshotTime).toBe(1768400600);
-  });
+test.each<[string, ChainFacts[], number, number]>([
+  ["the clock", [chain(1, following)], 1_768_400_407, 1_768_400_407],
+  ["the newest known block", [chain(1, { ...following, latestKnownBlock: at(251) })], 1, 1_002_510],
+  ["a target of the backfill", [chain(1, backfilling)], 1, 1_003_000],
+  ["a start or an end", [chain(1, backfilling), chain(2, { ...later, endBlock: at(990) })], 1, 1_009_900],
+])("a snapshot is dated by %s, whichever is the latest", (_, facts, now, time) => {
+  const { omnichainSnapshot, ...dated } = snapshotOf(facts, undefined, now)!;
+  const slowestChainIndexingCursor = omnichainSnapshot.omnichainIndexingCursor;
+  expect(dated).toEqual({ strategy: "omnichain", slowestChainIndexingCursor, snapshotTime: time });
 });
 
-describe("a projection", () => {
+test("a projection measures from now, or the snapshot where that is later, to the cursor", () => {
   const snapshot = { snapshotTime: 1768400407, slowestChainIndexingCursor: 1768400395 };
-
-  test("measures from now to the cursor", () => {
-    expect(project(snapshot, 1768400411)).toEqual({ projectedAt: 1768400411, worstCaseDistance: 16 });
-  });
-
-  test("is never before the snapshot", () => {
-    expect(project(snapshot, 1768400000)).toEqual({ projectedAt: 1768400407, worstCaseDistance: 12 });
-  });
+  expect(project(snapshot, 1768400411)).toEqual({ projectedAt: 1768400411, worstCaseDistance: 16 });
+  expect(project(snapshot, 1768400000)).toEqual({ projectedAt: 1768400407, worstCaseDistance: 12 });
 });

@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import type { Log } from "../../log/json-log.ts";
 import {
   type BlockRef,
   type CheckpointRow,
@@ -130,14 +131,15 @@ function isComplete({ endBlock, latestIndexedBlock, sync }: ChainFacts, processe
 }
 
 /**
- * Joins the facts of all chains, or undefined if they fit no status (some chains completed, the rest queued).
+ * The snapshot of all chains, or undefined if their facts fit no status (some chains completed, the rest queued).
  * `processedBefore` is a second (Unix time) before which the events of all chains are processed, if one is known
- * besides the chains' own blocks.
+ * besides the chains' own blocks. It is dated by the clock, `now`, or by the newest block in it where that is ahead of the clock.
  */
-export function omnichainSnapshot(
+export function snapshotOf(
   facts: readonly ChainFacts[],
   processedBefore: number | undefined,
-): OmnichainSnapshot | undefined {
+  now: number,
+): Snapshot | undefined {
   const processed = furthest(facts, processedBefore);
   const snapshots = facts.map((chain) => chainSnapshot(chain, processed));
   const omnichainStatus = omnichainStatusOf(snapshots);
@@ -146,8 +148,20 @@ export function omnichainSnapshot(
   const chains = Object.fromEntries(
     snapshots.map((snapshot, index) => [String(facts[index]?.chainId), snapshot]),
   );
-  return { omnichainStatus, chains, omnichainIndexingCursor: omnichainCursor(snapshots) };
+  const cursor = omnichainCursor(snapshots);
+  return {
+    strategy: "omnichain",
+    slowestChainIndexingCursor: cursor,
+    snapshotTime: Math.max(now, ...snapshots.flatMap(timesOf)),
+    omnichainSnapshot: { omnichainStatus, chains, omnichainIndexingCursor: cursor },
+  };
 }
+
+// The times of all blocks that it names.
+const timesOf = ({ config, ...blocks }: ChainSnapshot): number[] =>
+  [...Object.values(config), ...Object.values(blocks)].flatMap((one) =>
+    typeof one === "string" ? [] : one.timestamp,
+  );
 
 /** The last indexed block of a chain; undefined before the first. */
 export const indexedBlockOf = (chain: ChainSnapshot | undefined): BlockRef | undefined =>
@@ -187,22 +201,6 @@ function furthest(facts: readonly ChainFacts[], processedBefore: number | undefi
   const newest = Math.max(...times);
   if (known === undefined) return { before: newest, through: newest };
   return { before: Math.max(newest, known.before), through: Math.max(newest, known.through) };
-}
-
-/** Dates the omnichain snapshot by the clock, or by the newest block in it where that is ahead of the clock. */
-export function createSnapshot(omnichainSnapshot: OmnichainSnapshot, now: number): Snapshot {
-  const known = Object.values(omnichainSnapshot.chains).flatMap((chain) => [
-    chain.config.startBlock,
-    ...(chain.config.configType === "definite" ? [chain.config.endBlock] : []),
-    ...(chain.chainStatus === "chain-backfill" ? [chain.backfillEndBlock] : []),
-    ...(chain.chainStatus === "chain-following" ? [chain.latestKnownBlock] : []),
-  ]);
-  return {
-    strategy: "omnichain",
-    slowestChainIndexingCursor: omnichainSnapshot.omnichainIndexingCursor,
-    snapshotTime: Math.max(now, ...known.map((block) => block.timestamp)),
-    omnichainSnapshot,
-  };
 }
 
 /** A snapshot seen from `projectedAt` on: no progress since it was taken and a new block on every chain just now. */
@@ -257,15 +255,12 @@ export function endOfChain(chain: StatusChain | undefined, snapshot: Snapshot | 
 /** Looks up a block by its number, for its timestamp; undefined while it is not known (yet). */
 export type FindBlock = (chainId: number, number: number) => BlockRef | undefined;
 
-/** What the facts of every chain depend on; `endsAhead` as `findEndsAhead` gives. */
-export type FactsContext = { endsAhead: ReadonlySet<number>; findBlock: FindBlock };
-
 /** Facts of one chain, or undefined while the block that it starts at, or an end that it has passed, is not known. */
 export function chainFacts(
   { chainId, startBlock: start, endBlock: end }: StatusChain,
   row: CheckpointRow | undefined,
   metrics: SyncMetrics | undefined,
-  { endsAhead, findBlock }: FactsContext,
+  findBlock: FindBlock,
 ): ChainFacts | undefined {
   const find = (number: number) => findBlock(chainId, number);
   const first = row && parseCheckpoint(row.latestCheckpoint).block;
@@ -275,10 +270,8 @@ export function chainFacts(
   const head = row && indexedBlock(row);
   const latestIndexedBlock = head && head.number >= start ? head : undefined;
   const indexed = latestIndexedBlock?.number ?? -1;
-  // An end block that did not exist when the chain went live stays unknown, even once it is mined, until it is indexed:
-  // a chain that follows its head must not fall back to backfill.
-  const isAhead = end === undefined || (endsAhead.has(chainId) && indexed < end);
-  const endBlock = isAhead ? undefined : indexed === end ? latestIndexedBlock : find(end);
+  // An end block that does not exist yet is unknown: the chain follows its head until it does.
+  const endBlock = end === undefined ? undefined : indexed === end ? latestIndexedBlock : find(end);
   // Blocks past the end are fetched but not indexed: a cursor that followed them would have to return to the end.
   if (end !== undefined && indexed > end && endBlock === undefined) return undefined;
 
@@ -299,19 +292,6 @@ export function chainFacts(
     latestKnownBlock: isLive ? { timestamp: syncBlockTimestamp, number: syncBlock } : backfillEndBlock,
     sync: metrics?.isComplete ? "complete" : metrics?.isRealtime ? "live" : "backfill",
   };
-}
-
-/** The chains that follow their head towards an end block which does not exist yet, added to those `known` before. */
-export function findEndsAhead(
-  facts: readonly ChainFacts[],
-  chains: readonly StatusChain[],
-  known: ReadonlySet<number>,
-): ReadonlySet<number> {
-  const ahead = facts.filter((fact) => {
-    const end = chains.find((chain) => chain.chainId === fact.chainId)?.endBlock;
-    return end !== undefined && fact.endBlock === undefined && fact.sync === "live";
-  });
-  return new Set([...known, ...ahead.map((fact) => fact.chainId)]);
 }
 
 /**
@@ -345,18 +325,17 @@ function backfilledBefore(facts: readonly ChainFacts[], metrics: readonly SyncMe
   return time === lastEnd ? time + 1 : time;
 }
 
-/** Asks a node for a block by number: undefined if the chain has none of that number yet. Rejects if the node cannot respond. */
-export type FetchBlock = (chainId: number, number: number) => Promise<BlockRef | undefined>;
+/** The one call that the status needs of a chain's client. Rejects with `BlockNotFoundError` for a block not there yet. */
+export type BlockClient = {
+  getBlock(options: { blockNumber: bigint }): Promise<{ timestamp: bigint }>;
+};
 
 const askAgainMs = 5_000;
 
 /** Blocks whose timestamps the status needs: each is fetched in the background when it is requested, again every five seconds until it is there. */
 export function createFindBlock(
-  fetchBlock: FetchBlock,
-  {
-    clock = Date.now,
-    onFailure,
-  }: { clock?: () => number; onFailure: (chainId: number, number: number) => void },
+  clientOf: (chainId: number) => BlockClient | undefined,
+  { log, clock = Date.now }: { log: Log; clock?: () => number },
 ): FindBlock {
   const found = new Map<string, BlockRef>();
   const askAgainAt = new Map<string, number>();
@@ -364,10 +343,15 @@ export function createFindBlock(
   const fetch = async (key: string, chainId: number, number: number) => {
     askAgainAt.set(key, Number.POSITIVE_INFINITY);
     try {
-      const block = await fetchBlock(chainId, number);
-      if (block !== undefined) found.set(key, block);
-    } catch {
-      onFailure(chainId, number);
+      const block = await clientOf(chainId)?.getBlock({ blockNumber: BigInt(number) });
+      if (block !== undefined) found.set(key, { timestamp: Number(block.timestamp), number });
+    } catch (error) {
+      // Without the reason: an RPC client's error may contain its URL, and with it a key.
+      if (!(error instanceof Error && error.name === "BlockNotFoundError"))
+        log(
+          "warn",
+          `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
+        );
     }
     askAgainAt.set(key, clock() + askAgainMs);
   };
@@ -400,22 +384,16 @@ export function createIndexerStatus({
   findBlock: FindBlock;
   clock?: () => number;
 }): () => Promise<Reading | undefined> {
-  let endsAhead: ReadonlySet<number> = new Set();
-
   return async () => {
     const rows = await readCheckpoints();
     const metrics = await readMetrics();
-
     const facts: ChainFacts[] = chains.flatMap((chain) => {
       const row = rows.find((candidate) => candidate.chainId === chain.chainId);
-      return chainFacts(chain, row, metrics.get(chain.chainId), { endsAhead, findBlock }) ?? [];
+      return chainFacts(chain, row, metrics.get(chain.chainId), findBlock) ?? [];
     });
     if (facts.length < chains.length) return undefined;
-    endsAhead = findEndsAhead(facts, chains, endsAhead);
-
-    const before = processedBefore(facts, rows, [...metrics.values()]);
-    const omnichain = omnichainSnapshot(facts, before);
     const now = Math.floor(clock() / 1000);
-    return omnichain && { snapshot: createSnapshot(omnichain, now), reportedAt: now, age: 0 };
+    const snapshot = snapshotOf(facts, processedBefore(facts, rows, [...metrics.values()]), now);
+    return snapshot && { snapshot, reportedAt: now, age: 0 };
   };
 }

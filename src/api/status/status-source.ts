@@ -2,13 +2,13 @@ import { Gauge, type Registry } from "prom-client";
 import { z } from "zod/v4";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { saveStatus } from "../../operations/stored-indexes.ts";
-import { type BlockRef, readCheckpoints } from "../../ponder/checkpoints.ts";
+import { readCheckpoints } from "../../ponder/checkpoints.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
 import {
+  type BlockClient,
   createFindBlock,
   createIndexerStatus,
-  type FetchBlock,
   isBackfilled,
   type Reading,
   type Snapshot,
@@ -128,21 +128,28 @@ function stalenessSince(since: number): Staleness {
 const refreshMs = 1_000;
 const statementMs = 30_000;
 
-/** The one call that the status needs of a chain's client. Rejects with `BlockNotFoundError` for a block not there yet. */
-export type BlockClient = {
-  getBlock(options: { blockNumber: bigint }): Promise<{ number: bigint | null; timestamp: bigint }>;
-};
-
 /**
  * Starts to follow the indexing status of this process, or under `ponder serve` that of the indexing process, which
  * leaves its snapshot in the database each second. It stops with the process.
  */
-export function openStatus(options: StatusOptions): StatusSource {
-  const { process, database, fault, log, registry } = options;
+export function openStatus({
+  process,
+  database,
+  clients,
+  chains,
+  fault,
+  log,
+  registry,
+}: StatusOptions): StatusSource {
   const { isIndexer, isEmbedded, write, schema } = process;
   const status = createStatusSource({
     read: isIndexer
-      ? indexerReader(options)
+      ? createIndexerStatus({
+          chains,
+          readCheckpoints: () => readCheckpoints(database, AbortSignal.timeout(statementMs)),
+          readMetrics: process.readMetrics,
+          findBlock: createFindBlock((chainId) => process.ofChain(clients, chainId), { log }),
+        })
       : () => readSavedSnapshot(database, AbortSignal.timeout(statementMs)),
     // No other process can read an embedded database.
     save:
@@ -206,36 +213,6 @@ function showStatus(registry: Registry, { current }: StatusSource): void {
     "1 once the backfill is complete",
     (status) => status && Number(isBackfilled(status.snapshot)),
   );
-}
-
-function indexerReader({ process, database, clients, chains, log }: StatusOptions) {
-  const fetchBlock: FetchBlock = (chainId, number) => {
-    const client = process.ofChain(clients, chainId);
-    if (client === undefined) throw new Error(`Chain ${chainId} has no client.`);
-    return fetchBlockRef(client, number);
-  };
-  // Without the reason: an RPC client's error may contain its URL, and with it a key.
-  const onFailure = (chainId: number, number: number) =>
-    log(
-      "warn",
-      `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
-    );
-  return createIndexerStatus({
-    chains,
-    readCheckpoints: () => readCheckpoints(database, AbortSignal.timeout(statementMs)),
-    readMetrics: process.readMetrics,
-    findBlock: createFindBlock(fetchBlock, { onFailure }),
-  });
-}
-
-async function fetchBlockRef(client: BlockClient, number: number): Promise<BlockRef | undefined> {
-  try {
-    const { timestamp } = await client.getBlock({ blockNumber: BigInt(number) });
-    return { timestamp: Number(timestamp), number };
-  } catch (error) {
-    if (error instanceof Error && error.name === "BlockNotFoundError") return undefined;
-    throw error;
-  }
 }
 
 // A chain that contradicts the index names its own section.
