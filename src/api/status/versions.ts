@@ -1,35 +1,24 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
 import { shared } from "./shared-reading.ts";
 
 /** Versions of this program and of what it runs on, as `/api/config` shows them. */
 export type Versions = ReturnType<typeof readVersions>;
 
-/** Reads the versions of the installed packages: `nsDb` and `nsIndexer` are this program's; "unknown" if one cannot be found. */
+/** Reads the versions of the installed packages: `nsDb` and `nsIndexer` are this program's. */
 export function readVersions() {
-  const program = versionIn(() => findPackageJSON(import.meta.url));
+  const program = versionIn(findPackageJSON(import.meta.url));
   return {
     runtime: process.versions.node,
-    indexingFramework: versionIn(() => findPackageJSON("ponder", import.meta.url)),
+    indexingFramework: versionIn(findPackageJSON("ponder", import.meta.url)),
     nsDb: program,
     nsIndexer: program,
-    nsNormalize: versionIn(() => findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
+    nsNormalize: versionIn(findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
   };
 }
 
-const manifest = z.object({ version: z.string().min(1) });
-
-function versionIn(find: () => string | undefined): string {
-  try {
-    const path = find();
-    if (path === undefined) return "unknown";
-    return manifest.parse(JSON.parse(readFileSync(path, "utf8"))).version;
-  } catch {
-    return "unknown"; // An unexpected package layout is no reason to withhold the configuration.
-  }
-}
+const versionIn = (path = ""): string => JSON.parse(readFileSync(path, "utf8")).version;
 
 /** Versions of the source of labels: of its software, and of the schema of its database; and what it holds, once known. */
 export type LabelsVersion = {
