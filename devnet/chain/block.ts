@@ -197,26 +197,8 @@ function pendingOf(chainId: number, { from, to, value, logs, nonce = 0, ...given
   return { ...fields, hash: given.hash ?? keccak256(stringToHex(JSON.stringify(fields))) };
 }
 
-/** An empty block with that number and parent, `near` another of its chain. */
-export function emptyBlock(number: number, parentHash: Hex | undefined, near: Block): Block {
-  const { hash: _, ...fields } = near.fields;
-  const header = {
-    ...fields,
-    number: numberToHex(number),
-    parentHash: parentHash ?? zeroHash,
-    timestamp: numberToHex(Math.max(0, near.timestamp + secondsPerBlock * (number - near.number))),
-    transactionsRoot: emptyRoot,
-    receiptsRoot: emptyRoot,
-    logsBloom: bloomOf([]),
-    gasUsed: "0x0",
-    transactions: [],
-  };
-  return blockOf({ ...header, hash: headerHash(header) }, [], []);
-}
-
 const commitment = (purpose: string, parts: readonly Hex[]): Hex =>
   keccak256(concatHex([keccak256(stringToHex(purpose)), ...parts]));
 
-const secondsPerBlock = 12;
 /** Keccak of the RLP of an empty list: the uncle hash of every block since the merge. */
 const emptyUncles = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";

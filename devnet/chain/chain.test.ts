@@ -5,22 +5,10 @@ import { createChain } from "./chain.ts";
 
 const hash = (digits: string) => `0x${digits.padStart(64, "0")}` as const;
 
-const otherFields = {
-  ...{
-    sha3Uncles: hash("1"),
-    miner: `0x${"2".repeat(40)}`,
-    stateRoot: hash("3"),
-    transactionsRoot: hash("4"),
-  },
-  ...{ receiptsRoot: hash("5"), logsBloom: `0x${"0".repeat(512)}`, difficulty: "0x0", gasLimit: "0x1" },
-  ...{ gasUsed: "0x0", extraData: "0x", mixHash: hash("6"), nonce: "0x0000000000000000" },
-};
-
 function block(number: number, branch = "a", transactions: string[] = []): Block {
   const own = hash(`${branch}${number.toString(16)}`);
   const all = transactions.map((digits) => ({ hash: hash(digits), blockHash: own }));
   const fields = {
-    ...otherFields,
     number: `0x${number.toString(16)}`,
     hash: own,
     parentHash: hash(`a${(number - 1).toString(16)}`),

@@ -1,6 +1,6 @@
-import type { Hex } from "viem";
+import { type Hex, zeroHash } from "viem";
 import type { Answer } from "../recording.ts";
-import { type Block, emptyBlock } from "./block.ts";
+import { type Block, buildBlock } from "./block.ts";
 
 /** A chain in memory whose head can move: forwards, backwards, and onto another branch. */
 export type Chain = ReturnType<typeof createChain>;
@@ -20,7 +20,7 @@ type PlacedTransaction = { block: Block; transaction: Answer; receipt: Answer | 
 
 /** A chain that starts with the given blocks. */
 export function createChain({ chainId, blocks, finality = 64, standIns }: ChainOptions) {
-  const store = createBlockStore(blocks, standIns);
+  const store = createBlockStore(chainId, blocks, standIns);
   const { lowest, withNumber } = store;
   let tip = store.highest;
   let head = tip;
@@ -78,7 +78,7 @@ export function createChain({ chainId, blocks, finality = 64, standIns }: ChainO
 }
 
 /** Blocks by number, hash and transaction. Dropped blocks keep their hash. */
-function createBlockStore(blocks: readonly Block[], standIns: number | undefined) {
+function createBlockStore(chainId: number, blocks: readonly Block[], standIns: number | undefined) {
   const [first, last] = [blocks[0], blocks.at(-1)];
   if (first === undefined || last === undefined) throw new Error("A chain needs at least one block.");
   const highest = last.number + (standIns ?? 0);
@@ -106,7 +106,12 @@ function createBlockStore(blocks: readonly Block[], standIns: number | undefined
     if (known !== undefined) return known;
     // Those after the recording are linked from its last block on.
     const parent = canonical.get(number - 1) ?? (number > to.number ? standIn(number - 1) : undefined);
-    const block = emptyBlock(number, parent?.hash, number < from.number ? from : to);
+    const near = number < from.number ? from : to;
+    const block = buildBlock({
+      parent: { number: number - 1, hash: parent?.hash ?? zeroHash },
+      timestamp: Math.max(0, near.timestamp + secondsPerBlock * (number - near.number)),
+      ...{ chainId, transactions: [], entropy: "" },
+    });
     empty.set(number, block);
     byHash.set(block.hash, block);
     return block;
@@ -136,3 +141,5 @@ function createBlockStore(blocks: readonly Block[], standIns: number | undefined
     },
   };
 }
+
+const secondsPerBlock = 12;

@@ -1,55 +1,20 @@
+import { zeroHash } from "viem";
 import { afterEach, expect, test } from "vitest";
+import { buildBlock } from "../../devnet/chain/block.ts";
+import { createChain } from "../../devnet/chain/chain.ts";
+import { createMethods } from "../../devnet/rpc/methods.ts";
 import { serveRpc } from "../../devnet/rpc/server.ts";
-import { emptyRoot, headerHash } from "../../src/rpc/block-proofs.ts";
 import { createIndexer } from "../support/world.ts";
 
 // Configuration, build and start with every plugin that a public network has, without the network.
 
-const lastTimestamp = 1_768_000_000;
-const zeros = (bytes: number) => `0x${"00".repeat(bytes)}`;
-const hex = (value: number) => `0x${value.toString(16)}`;
-const emptyBlock = {
-  ...{ logsBloom: zeros(256), miner: zeros(20), sha3Uncles: zeros(32), stateRoot: zeros(32) },
-  ...{ transactionsRoot: zeros(32), receiptsRoot: emptyRoot, mixHash: zeros(32), nonce: zeros(8) },
-  ...{
-    difficulty: "0x0",
-    totalDifficulty: "0x0",
-    gasLimit: "0x1",
-    gasUsed: "0x0",
-    extraData: "0x",
-    size: "0x1",
-  },
-  ...{ uncles: [], transactions: [] },
-};
-// More than an index follows before it takes blocks for final.
-const linked = 500;
-
-/** Serves a chain of a given height without transactions: a block a second, whose headers hash to their hashes; the newest are linked. */
+/** Serves a chain of a given height without transactions; its newest blocks, more than an index follows, are linked. */
 function serveEmptyChain(chainId: number, tip: number) {
-  type Block = typeof emptyBlock & { hash: string };
-  const known = new Map<number, Block>();
-  const byHash = new Map<unknown, Block>();
-  const block = (height: number): Block | null => {
-    if (height > tip) return null;
-    const found = known.get(height);
-    if (found !== undefined) return found;
-    const parentHash = (height > tip - linked && block(height - 1)?.hash) || zeros(32);
-    const timestamp = hex(lastTimestamp - (tip - height));
-    const header = { ...emptyBlock, number: hex(height), parentHash, timestamp };
-    const made = { ...header, hash: headerHash(header) ?? "" };
-    known.set(height, made);
-    byHash.set(made.hash, made);
-    return made;
-  };
-  return serveRpc({
-    methods: new Map<string, (params: unknown[]) => unknown>([
-      ["eth_chainId", () => hex(chainId)],
-      ["eth_blockNumber", () => hex(tip)],
-      ["eth_getLogs", () => []],
-      ["eth_getBlockByNumber", ([tag]) => block(String(tag).startsWith("0x") ? Number(tag) : tip)],
-      ["eth_getBlockByHash", ([hash]) => byHash.get(hash) ?? null],
-    ]),
-  });
+  const linked = 500;
+  const parent = { number: tip - linked - 1, hash: zeroHash };
+  const first = buildBlock({ parent, chainId, timestamp: 1_768_000_000, transactions: [], entropy: "" });
+  const chain = createChain({ chainId, blocks: [first], standIns: linked });
+  return serveRpc({ methods: createMethods(chain, { calls: [], traces: [] }) });
 }
 
 const opened: { close(): Promise<unknown> }[] = [];
