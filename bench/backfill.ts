@@ -2,9 +2,8 @@
 //
 //   node cli/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
-//   node cli/with-node.mjs bench/backfill.ts --archive [--pad 100] [--line 100] [--logs 200000] [--rounds 3]
-//
 //   node cli/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
+//   node cli/with-node.mjs bench/backfill.ts --archive [--logs 200000] [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run). The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
@@ -12,16 +11,11 @@
 // With --against, each mode runs beside the indexing functions of another checkout of this project (with its packages
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
 //
-// With --ensv2, the chain has nothing but names of the second generation.
-//
-// With --archive, an archive of the chain is recorded, then each round indexes with a cold cache, over RPC and through the archive. --pad adds
-// so many kilobytes of other transactions to each block, as mainnet's have. --line puts the node and the archive's host 40 ms away, on a
-// line of so many megabits a second; of the node's JSON a quarter is counted, as gzip leaves it,
-// and requests start at the rate that URLs elsewhere get.
+// With --ensv2, the chain has nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each
+// round indexes with a cold cache, over RPC and through the archive.
 
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { measureArchive } from "./backfill/archive.ts";
 import { measureOneChain } from "./backfill/one-chain.ts";
 import { inWorld } from "./world.ts";
 
@@ -29,25 +23,17 @@ const { values: options } = parseArgs({
   options: {
     archive: { type: "boolean", default: false },
     ensv2: { type: "boolean", default: false },
-    pad: { type: "string", default: "0" },
-    line: { type: "string", default: "0" },
     logs: { type: "string" },
     rounds: { type: "string", default: "3" },
     against: { type: "string" },
   },
 });
-const rounds = Number(options.rounds);
 
 await inWorld("backfill", (world) =>
-  options.archive
-    ? measureArchive({
-        ...{ world, rounds, logs: Number(options.logs ?? 200_000) },
-        paddedBytes: Number(options.pad) * 1_000,
-        megabits: Number(options.line),
-      })
-    : measureOneChain({
-        ...{ world, rounds, logs: Number(options.logs ?? 500_000) },
-        against: options.against && resolve(options.against),
-        isEnsv2: options.ensv2,
-      }),
+  measureOneChain({
+    ...{ world, rounds: Number(options.rounds), logs: Number(options.logs ?? 500_000) },
+    against: options.against && resolve(options.against),
+    isEnsv2: options.ensv2,
+    isArchived: options.archive,
+  }),
 );

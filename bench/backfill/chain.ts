@@ -15,8 +15,6 @@ type BlocksOptions = {
   firstBlock: number;
   /** Unix seconds of a block. */
   timestampOf: (height: number) => number;
-  /** Bytes of further transactions in each block, about, as most of mainnet's are. Default: none. */
-  paddedBytes?: number | undefined;
   /** Number of the first transaction and hash of the block before, if these are the next part of a longer chain. */
   firstTransaction?: number;
   parent?: Hex | undefined;
@@ -24,16 +22,12 @@ type BlocksOptions = {
 
 /** The blocks of a generated history, with about 25 logs each. */
 export function generateBlocks(transactions: Iterable<Transaction>, options: BlocksOptions): Block[] {
-  const { chainId, firstBlock, timestampOf, paddedBytes = 0, firstTransaction = 0 } = options;
+  const { chainId, firstBlock, timestampOf, firstTransaction = 0 } = options;
   const blocks: Block[] = [];
   const firstParent = options.parent ?? (`0x${"0".repeat(64)}` as const);
   let taken = firstTransaction;
   for (const own of packed(transactions, logsPerBlock)) {
     const height = firstBlock + blocks.length;
-    const padding = Array.from({ length: Math.round(paddedBytes / paddingBytes) }, (_, index) => ({
-      ...paddingTransaction,
-      hash: `0xc1${toHex(height * 4_096 + index, { size: 31 }).slice(2)}` as const,
-    }));
     const planned = own.map(({ from, logs }, index): PlannedTransaction => {
       // The chain id keeps the hashes of two chains apart.
       const hash = `0xa1${toHex(chainId * 2 ** 32 + taken + index, { size: 31 }).slice(2)}` as const;
@@ -44,7 +38,7 @@ export function generateBlocks(transactions: Iterable<Transaction>, options: Blo
       buildBlock({
         ...{ chainId, timestamp: timestampOf(height), entropy: "", bloom: saturatedBloom },
         parent: { number: height - 1, hash: blocks.at(-1)?.hash ?? firstParent },
-        transactions: [...planned, ...padding],
+        transactions: planned,
       }),
     );
   }
@@ -66,27 +60,18 @@ export function* packed(transactions: Iterable<Transaction>, least: number): Gen
 
 // Most of mainnet's blooms are.
 const saturatedBloom = `0x${"f".repeat(512)}`;
-// A transfer of a token or a swap, with its fields: about 1.4 kB of JSON.
-const paddingBytes = 1_400;
-const paddingTransaction: PlannedTransaction = {
-  ...{ from: zero20, to: zero20, value: 0n, logs: [] },
-  input: `0x${"a9059cbb".repeat(70)}`,
-};
-
-/** Resolves when so many bytes have come over a line. */
-export type Line = (bytes: number) => Promise<void>;
-
-/** Serves a generated chain over JSON-RPC. `line`: over which line at that time; of JSON, gzip leaves a quarter. */
-export async function serveChain(chain: Chain, line?: () => Line | undefined) {
+/** Serves a generated chain over JSON-RPC. */
+export async function serveChain(chain: Chain) {
   const methods = new Map(createMethods(chain, { calls: [], traces: [] }));
   // Nothing was traced: a node without the method is not asked again.
   methods.delete("debug_traceTransaction");
-  const { url, counts, close } = await serveRpc({ methods, line: (bytes) => line?.()?.(bytes / 4) });
+  const { url, counts, close } = await serveRpc({ methods });
   const requests = () => Object.values(counts()).reduce((sum, count) => sum + count, 0);
   return { url, requests, close };
 }
 
-const holesky = 17_000;
+/** The chain that generated histories are served as. */
+export const holesky = 17_000;
 
 /** A generated history, served. */
 export type ServedHistory = Awaited<ReturnType<typeof serveHistory>>;
@@ -96,27 +81,24 @@ type HistoryOptions = Special & {
   logs: number;
   folder: string;
   given?: { transactions: Iterable<Transaction>; labels: readonly string[] };
-  paddedBytes?: number;
-  line?: () => Line | undefined;
 };
 
 /**
  * Serves a generated history as Holesky, which every plugin can index without other chains, one block every 12 seconds, and writes every second label into a file, like an outdated label set.
  * `environment` points an index at both.
  */
-export async function serveHistory({ logs, folder, given, paddedBytes, line, ...special }: HistoryOptions) {
+export async function serveHistory({ logs, folder, given, ...special }: HistoryOptions) {
   const { transactions, labels } = given ?? namesHistory("holesky", logs, special);
   const firstBlock = 10_000_000;
   const blocks = generateBlocks(transactions, {
     chainId: holesky,
     firstBlock,
-    paddedBytes,
     timestampOf: (height) => 1_600_000_000 + (height - firstBlock) * 12,
   });
   // Empty blocks deeper than Ponder's finality: every log is final.
   const chain = createChain({ chainId: holesky, blocks, standIns: 100, finality: 0 });
   const lastBlock = firstBlock + blocks.length - 1;
-  const rpc = await serveChain(chain, line);
+  const rpc = await serveChain(chain);
   return {
     ...rpc,
     firstBlock,

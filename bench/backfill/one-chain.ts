@@ -2,14 +2,21 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../../devnet/ports.ts";
+import { recordArchives } from "../../test/support/archive/recorded.ts";
 import { startServer } from "../labels/turns.ts";
 import { quantile, whole } from "../measure.ts";
-import { runStatement, type World } from "../world.ts";
-import { type ServedHistory, serveHistory } from "./chain.ts";
+import { createDatabase, runStatement, type World } from "../world.ts";
+import { holesky, type ServedHistory, serveHistory } from "./chain.ts";
 import { ensv2Datasources, ensv2History } from "./ensv2-history.ts";
 import { emptyRoot, type Indexed, indexOnce, realRoot } from "./indexing-process.ts";
 
-type Mode = { appRoot?: string; settings: Readonly<Record<string, string>>; hasLabelsByHttp?: boolean };
+type Mode = {
+  appRoot?: string;
+  settings: Readonly<Record<string, string>>;
+  hasLabelsByHttp?: boolean;
+  /** Whether it has a database, and so a cache, of its own. */
+  isCold?: boolean;
+};
 type Run = Indexed<number> & { logsPerSecond: number };
 
 const all = "subgraph,protocol-acceleration,registrars,tokenscope";
@@ -39,6 +46,8 @@ export type OneChainOptions = {
   against: string | undefined;
   /** Whether the chain has nothing but names of the second generation. */
   isEnsv2: boolean;
+  /** Whether only a cold cache is measured, over RPC and through an archive. */
+  isArchived: boolean;
 };
 
 type Subject = {
@@ -61,12 +70,11 @@ export async function measureOneChain(options: OneChainOptions): Promise<void> {
   const modes = (isEnsv2 ? modesOfEnsv2 : modesOfNames)({ DATASOURCES_FILE: datasources });
   console.log(`${whole(served.logs)} logs in ${whole(lastBlock - firstBlock + 1)} blocks, ${world.version}`);
   try {
+    if (options.isArchived) return await compareArchive(subject, rounds);
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
     for (const name of ["empty functions", Object.keys(modes).at(-1) ?? ""]) {
-      const { logsPerSecond, seconds, result } = await backfill(subject, `cold_${name}`, modes[name] as Mode);
-      console.log(
-        `cold RPC cache, ${name}: ${whole(logsPerSecond)} logs/s (${seconds.toFixed(1)} s, ${whole(result)} requests)`,
-      );
+      const run = await backfill(subject, `cold_${name}`, modes[name] as Mode);
+      console.log(`cold RPC cache, ${name}: ${shownRun(run)}, ${whole(run.result)} requests`);
     }
     if (options.against !== undefined) return await compare(subject, modes, options.against, rounds);
     const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
@@ -112,6 +120,26 @@ async function compare(
   }
 }
 
+/** Indexes with a cold cache, over RPC and through an archive of the chain, in turn. */
+async function compareArchive(subject: Subject, rounds: number): Promise<void> {
+  const { environment, lastBlock } = subject.served;
+  const archive = join(subject.world.folder, "archive");
+  await recordArchives(archive, { ...environment, ...inSubgraphMode }, { [holesky]: lastBlock });
+  const modes = { rpc: inSubgraphMode, archive: { ...inSubgraphMode, ARCHIVE: archive } };
+  for (let round = 0; round < rounds; round++) {
+    const seconds: number[] = [];
+    for (const [name, settings] of Object.entries(modes)) {
+      const run = await backfill(subject, `${name}_${round}`, { settings, isCold: true });
+      seconds.push(run.seconds);
+      console.log(`  cold, ${name.padEnd(8)} ${shownRun(run)}, ${whole(run.result)} requests`);
+    }
+    console.log(`  archive against RPC: ${((seconds[0] ?? 0) / (seconds[1] ?? 0)).toFixed(2)} times`);
+  }
+}
+
+const shownRun = ({ logsPerSecond, seconds, peakMegabytes }: Run) =>
+  `${whole(logsPerSecond)} logs/s (${seconds.toFixed(1)} s), peak ${whole(peakMegabytes)} MB`;
+
 const meanRatio = (ratios: number[]) =>
   Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
 
@@ -119,9 +147,10 @@ const meanRatio = (ratios: number[]) =>
 async function backfill(
   { served, labelService, world }: Subject,
   name: string,
-  { appRoot = realRoot, settings, hasLabelsByHttp = false }: Mode,
+  { appRoot = realRoot, settings, hasLabelsByHttp = false, isCold = false }: Mode,
 ): Promise<Run> {
   const schema = name.replaceAll(" ", "_");
+  const url = isCold ? await createDatabase(world.url, schema) : world.url;
   const requestsBefore = served.requests();
   const run = await indexOnce({
     name: schema,
@@ -131,12 +160,12 @@ async function backfill(
       ...served.environment,
       ...settings,
       ...(hasLabelsByHttp ? { LABELS_URL: labelService } : {}),
-      DATABASE_URL: world.url,
+      DATABASE_URL: url,
     },
     whenComplete: () => served.requests() - requestsBefore,
   });
   // No run pays for cleaning up after the previous one.
-  await runStatement(world.url, `DROP SCHEMA "${schema}" CASCADE`);
+  await runStatement(url, `DROP SCHEMA "${schema}" CASCADE`);
   await runStatement(world.url, "CHECKPOINT");
   return { ...run, logsPerSecond: served.logs / run.seconds };
 }

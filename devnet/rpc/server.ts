@@ -86,8 +86,6 @@ type RpcService = {
   faults: ReturnType<typeof createFaults>;
   /** Applies a change; returns the chain's state, for the response. */
   control: (change: Control) => object;
-  /** Settles when a response of so many bytes may leave. */
-  line?: ((bytes: number) => Promise<void> | undefined) | undefined;
   counts: Map<string, number>;
 };
 
@@ -116,7 +114,7 @@ export async function serveRpc({
 async function handleCalls(
   request: IncomingMessage,
   response: ServerResponse,
-  { methods, faults, counts, line }: RpcService,
+  { methods, faults, counts }: RpcService,
 ) {
   if (faults.current().down) return void request.socket.destroy();
   if (request.method !== "POST") return send(response, 405, { error: "JSON-RPC is sent by POST" });
@@ -134,9 +132,7 @@ async function handleCalls(
   if (faults.current().down) return void request.socket.destroy();
   if (calls.length === 0) return send(response, 200, errorOf(null, -32600, "empty batch"));
   const answers = calls.map((call) => answer(methods, call));
-  const body = JSON.stringify(Array.isArray(parsed) ? answers : answers[0]);
-  await line?.(body.length);
-  return sendText(response, 200, body);
+  return send(response, 200, Array.isArray(parsed) ? answers : answers[0]);
 }
 
 async function handleControl(
@@ -197,7 +193,4 @@ function parseJson(body: string): unknown {
 }
 
 const send = (response: ServerResponse, status: number, body: unknown) =>
-  sendText(response, status, JSON.stringify(body));
-
-const sendText = (response: ServerResponse, status: number, body: string) =>
-  void response.writeHead(status, { "content-type": "application/json" }).end(body);
+  void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
