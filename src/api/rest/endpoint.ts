@@ -15,35 +15,33 @@ import {
 } from "./errors.ts";
 import { createSender } from "./send.ts";
 import { yieldToEventLoop } from "./turns.ts";
+import { jsonText } from "./values.ts";
 
 /** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */
 type Answer = { description: string; schema: z.ZodType; type?: string };
 
 /** The responses of an endpoint by HTTP status. */
-export type Answers = { [S in ContentfulStatusCode]?: Answer };
+type Answers = { [S in ContentfulStatusCode]?: Answer };
 
-/** What a handler responds with: a value for the declared schema, or `text` of one that is already written out, perhaps in parts. */
-export type Reply<A extends Answers> = {
-  [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? { status: S } & Body<A[S]> : never;
-}[keyof A & ContentfulStatusCode];
+type Text = { text: string | readonly string[] };
 
 // `isCached`: clients may keep it for a moment, and ask whether it is still the same.
-type Body<A extends Answer> = { headers?: Record<string, string>; isCached?: boolean } & (
-  | { text: string | readonly string[] }
-  | (A extends { type: string } ? never : { body: z.output<A["schema"]> })
-);
+type Sent<S> = { status: S; headers?: Record<string, string>; isCached?: boolean };
+
+/** What a handler responds with: a value for the declared schema, or `text` of one that is already written out, perhaps in parts. */
+type Reply<A extends Answers> = {
+  [S in keyof A & ContentfulStatusCode]: A[S] extends Answer
+    ? Sent<S> & (Text | (A[S] extends { type: string } ? never : { body: z.output<A[S]["schema"]> }))
+    : never;
+}[keyof A & ContentfulStatusCode];
 
 /** A reply of any endpoint. */
-type AnyReply = {
-  status: ContentfulStatusCode;
-  headers?: Record<string, string>;
-  isCached?: boolean;
-} & ({ text: string | readonly string[] } | { body: unknown });
+type AnyReply = Sent<ContentfulStatusCode> & (Text | { body: unknown });
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
 /** A request as its endpoint's schemas read it. `current` is the index's status where the endpoint needs one. */
-export type Call<P, Q, B, I> = {
+type Call<P, Q, B, I> = {
   params: Parsed<P>;
   query: Parsed<Q>;
   body: Parsed<B>;
@@ -117,14 +115,13 @@ export function endpoint<
   return { ...parts, method, envelope, needs, hasTags, answers };
 }
 
-function refused({ plugins, index }: Needs<never, string | undefined>): string {
+function refused({ plugins, index }: Needs<never, "known" | "complete" | undefined>): string {
   const reasons = [
-    plugins === undefined ? undefined : "A plugin it needs is not active",
-    index === "complete" ? "the index is not complete yet" : undefined,
-    index === "known" ? "the indexing status is not available" : undefined,
-  ];
-  const [first = "", ...more] = reasons.filter((reason) => reason !== undefined);
-  return [first.charAt(0).toUpperCase() + first.slice(1), ...more].join(", or ");
+    ...(plugins === undefined ? [] : ["a plugin it needs is not active"]),
+    ...(index === "complete" ? ["the index is not complete yet"] : []),
+    ...(index === "known" ? ["the indexing status is not available"] : []),
+  ].join(", or ");
+  return reasons.charAt(0).toUpperCase() + reasons.slice(1);
 }
 
 const mostBodyBytes = 1_000_000;
@@ -137,23 +134,27 @@ export const bodyOfRest = {
 
 /** Adds an endpoint to the app: asks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
 export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
-  const { needs, envelope, answers, body: bodySchema } = endpoint;
+  const { needs, envelope, answers, params, query } = endpoint;
   // A call has the types of the endpoint's own schemas, with which it is parsed.
   const handle = endpoint.handle as (call: object, context: C) => AnyReply | Promise<AnyReply>;
-  const refusalOf = createGate(needs, context);
+  const json = endpoint.body && jsonText("The body must be JSON").pipe(endpoint.body);
 
   const respond = async (c: Context): Promise<Response> => {
     try {
       const current = needs.index === undefined ? undefined : context.status.current();
-      const refusal = refusalOf(current);
+      const refusal = refusalOf(needs, context, current);
       if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
-      const input = parseUrl(c, endpoint);
+      // The path is parsed before the query, and each reports all that is wrong with it.
+      const input = {
+        params: params && parse(params, c.req.param(), envelope),
+        query: query && parse(query, queryOf(c), envelope),
+      };
       // Many that read the index may arrive together.
       if (needs.index === "complete") await yieldToEventLoop();
-      const given = bodySchema && parse(bodySchema, await readJson(c, envelope), envelope);
+      const body = json && parse(json, await c.req.text(), envelope);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const client = String(c.get("client") ?? "");
-      const reply = await handle({ ...input, body: given, current, request: c.req, client }, context);
+      const reply = await handle({ ...input, body, current, request: c.req, client }, context);
       return toResponse(c, reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
@@ -164,34 +165,11 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   app.on(endpoint.method.toUpperCase(), path, respond);
 }
 
-// The path is parsed before the query, and each reports all that is wrong with it.
-function parseUrl(
-  c: Context,
-  { params, query, envelope }: Pick<Endpoint<never>, "params" | "query" | "envelope">,
-) {
-  return {
-    params: params && parse(params, c.req.param(), envelope),
-    query: query && parse(query, queryOf(c), envelope),
-  };
-}
-
 // A parameter that is given several times is a list.
 function queryOf(c: Context): Record<string, string | string[] | undefined> {
   return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
   );
-}
-
-// What is no JSON.
-const notJson = z.custom(() => false, "The body must be JSON");
-
-async function readJson(c: Context, envelope: Envelope): Promise<unknown> {
-  const text = await c.req.text();
-  try {
-    return JSON.parse(text);
-  } catch {
-    return parse(notJson, text, envelope);
-  }
 }
 
 function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknown {
@@ -250,44 +228,33 @@ export type Needs<C, I> = {
 export type GateContext = { plugins: readonly string[]; status: Pick<StatusSource, "current"> };
 
 /** The gate before an endpoint: why it cannot respond under the current status, or undefined if it can. */
-function createGate<C>(
+function refusalOf<C>(
   { plugins = [], index }: Needs<C, string | undefined>,
   context: C & GateContext,
-): (current: CurrentStatus | undefined) => Refusal | undefined {
-  const needed = typeof plugins === "function" ? plugins(context) : plugins;
-  const inactive = refusalOfPlugins(needed, context.plugins);
-  return (current) => {
-    if (inactive !== undefined || index === undefined) return inactive;
-    if (current === undefined) return statusUnknown;
-    return index === "complete" ? refusalOfStatus(current) : undefined;
-  };
-}
-
-function refusalOfPlugins(needed: readonly PluginNeed[], active: readonly string[]): Refusal | undefined {
-  const alternatives = needed
-    .map((need) => (typeof need === "string" ? [need] : need))
-    .filter((plugins) => plugins.length > 0);
-  const missing = alternatives.filter((plugins) => !plugins.some((plugin) => active.includes(plugin)));
-  if (missing.length === 0) return undefined;
+  current: CurrentStatus | undefined,
+): Refusal | undefined {
+  const needed = (typeof plugins === "function" ? plugins(context) : plugins)
+    .map((need) => [need].flat())
+    .filter((alternatives) => alternatives.length > 0);
+  const missing = needed.filter((some) => !some.some((plugin) => context.plugins.includes(plugin)));
   const list = (needs: readonly (readonly string[])[]) => needs.map((need) => need.join(" or ")).join(", ");
-  return {
-    reason: "plugin",
-    message: "A plugin that this endpoint needs is not active.",
-    details: `Needed plugins: ${list(alternatives)}. Not active: ${list(missing)}.`,
-  };
-}
-
-const statusUnknown: Refusal = {
-  reason: "status",
-  message: "The indexing status is not available.",
-  details: "This endpoint responds once the indexing status is known.",
-};
-
-function refusalOfStatus({ snapshot }: CurrentStatus): Refusal | undefined {
-  if (isBackfilled(snapshot)) return undefined;
+  if (missing.length > 0)
+    return {
+      reason: "plugin",
+      message: "A plugin that this endpoint needs is not active.",
+      details: `Needed plugins: ${list(needed)}. Not active: ${list(missing)}.`,
+    };
+  if (index === undefined) return undefined;
+  if (current === undefined)
+    return {
+      reason: "status",
+      message: "The indexing status is not available.",
+      details: "This endpoint responds once the indexing status is known.",
+    };
+  if (index !== "complete" || isBackfilled(current.snapshot)) return undefined;
   return {
     reason: "backfill",
     message: "The index is not complete yet.",
-    details: `The omnichain status must be omnichain-following or omnichain-completed; it is ${snapshot.omnichainSnapshot.omnichainStatus}.`,
+    details: `The omnichain status must be omnichain-following or omnichain-completed; it is ${current.snapshot.omnichainSnapshot.omnichainStatus}.`,
   };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import { ApiError, invalidInputSchema, messageSchema } from "./errors.ts";
-import { countSchema } from "./values.ts";
+import { countSchema, jsonText } from "./values.ts";
 
 // Pages of lists: by number, and by a cursor, which is opaque to clients.
 
@@ -197,14 +197,8 @@ export function readCursor(
 const cursorSchema = z
   .string()
   .regex(/^[\w-]+$/)
-  .transform((text, context) => {
-    try {
-      return JSON.parse(Buffer.from(text, "base64url").toString()) as unknown;
-    } catch {
-      context.addIssue("no JSON");
-      return z.NEVER;
-    }
-  })
+  .transform((text) => Buffer.from(text, "base64url").toString())
+  .pipe(jsonText("no JSON"))
   .pipe(z.tuple([z.literal(cursorVersion), z.string(), z.array(z.string())]));
 
 /** The place of a page in a list whose pages follow cursors. */

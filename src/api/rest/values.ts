@@ -26,6 +26,17 @@ export const bytes32Parameter = (name: string) =>
     .regex(/^0x[0-9a-fA-F]{64}$/, { error: `${name} must be 0x and 64 hex digits` })
     .transform((value) => value.toLowerCase() as Hex);
 
+/** The value of a text in JSON. */
+export const jsonText = (error: string) =>
+  z.string().transform((text, context): unknown => {
+    try {
+      return JSON.parse(text);
+    } catch {
+      context.addIssue(error);
+      return z.NEVER;
+    }
+  });
+
 /** `true` or `false`. */
 export const booleanParameter = (name: string) =>
   z
