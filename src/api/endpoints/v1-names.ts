@@ -38,7 +38,6 @@ import {
   readNameOfPath,
   type SortKey,
   type StatementCall,
-  type TextAnywhere,
   textParameter,
   wordsParameter,
 } from "../names/lists.ts";
@@ -138,13 +137,11 @@ export const subnames = endpoint({
       isCommon: sort === "name" && order === "asc",
       isDescending: order === "desc",
       branches: (statement) => ({
-        ...named(lookup.places, {
+        ...withText(lookup.places, statement, {
           where: `d.parent_id = ${statement.bind(node)}`,
           order: sorted[sort],
-          text:
-            q === undefined
-              ? undefined
-              : textOf(statement, q.toLowerCase(), { match, isFirst: sort === "name", isOfAll: false }),
+          text: q?.toLowerCase(),
+          match,
         }),
         filters: include_expired === "true" ? [] : ["names.status = 'active'"],
       }),
@@ -175,41 +172,37 @@ export const search = endpoint({
   query: searchQuery,
   answers: { 200: listAnswer, 404: notFoundAnswer },
   handle: async (call, context: LookupContext) => {
-    if (call.query.sort === "relevance") return relevant(context, call);
     const { lookup } = context;
-    const { q, match = "prefix", namespace, status } = call.query;
+    const { q, match = "prefix", namespace, status, sort } = call.query;
+    if (sort === "relevance" && call.query.match !== undefined)
+      refuse("invalid_input", "match has no meaning with sort=relevance");
     const text = fragmentOf(q, match);
-    const ofNamespace = inNamespace(lookup, namespace);
+    const filters = [
+      ...inNamespace(lookup, namespace),
+      ...(status === undefined ? [] : ["names.status = 'active'"]),
+    ];
+    if (sort === "relevance") return relevant(context, call, { text, filters });
     return listPage(context, call, {
       list: ["search", text, match, namespace, status],
       isCommon: true,
       branches: (statement) => ({
-        ...named(lookup.places, {
-          where: "true",
-          order: byName,
-          text: textOf(statement, text, { match, isFirst: true, isOfAll: true }),
-        }),
+        ...withText(lookup.places, statement, { where: "true", order: byName, text, match, isOfAll: true }),
         rowFilters: ["octet_length(d.name) <= 2000"],
-        filters: [...ofNamespace, ...(status === undefined ? [] : ["names.status = 'active'"])],
+        filters,
       }),
       show: ({ row }) => searchRow(lookup.places, row),
     });
   },
 });
 
-async function relevant({ lookup }: LookupContext, call: SearchCall) {
-  const { q, match, namespace, status } = call.query;
-  if (match !== undefined) refuse("invalid_input", "match has no meaning with sort=relevance");
-  const text = fragmentOf(q, "prefix");
-  const { after, size, ...opened } = openPage(
-    call.query,
-    ["relevance", text, namespace, status],
-    relevanceTypes,
-  );
-  const filters = [
-    ...inNamespace(lookup, namespace),
-    ...(status === undefined ? [] : ["names.status = 'active'"]),
-  ];
+async function relevant(
+  { lookup }: LookupContext,
+  call: SearchCall,
+  { text, filters }: { text: string; filters: readonly string[] },
+) {
+  const { namespace, status } = call.query;
+  const list = ["relevance", text, namespace, status];
+  const { after, size, ...opened } = openPage(call.query, list, relevanceTypes);
   const { bind, rows } = openStatement(lookup, call, { isCommon: true });
   const sql = relevanceSql(lookup, { text, filters, after, limit: size + 1 }, bind);
   const { shown, page } = opened.of(await rows<Listed>(sql));
@@ -217,24 +210,24 @@ async function relevant({ lookup }: LookupContext, call: SearchCall) {
   return { status: 200 as const, body: { data, page, meta: asOf(call.current, lookup.hashOf) } };
 }
 
-// A condition on the text of names. `isFirst`: one that may be anywhere in the name is looked for in the order of names first.
-function textOf(
-  { bind }: Binder,
-  text: string,
-  { match, isFirst, isOfAll }: { match: "prefix" | "contains"; isFirst: boolean; isOfAll: boolean },
-): string | TextAnywhere {
-  if (match === "prefix") return beginsWith(bind, text)();
-  const anywhere = anywhereIn(bind, text, { isOfAll });
-  return isFirst ? anywhere : anywhere.text;
-}
+type TextOf = Pick<Branch, "where" | "order"> & {
+  text: string | undefined;
+  match: "prefix" | "contains";
+  /** Whether the names are all there are. */
+  isOfAll?: boolean;
+};
 
-/** Branches of names under a condition, and one on their text. */
-function named(
+/** Branches of names under a condition whose name has a text. One that may be anywhere in it is looked for in the order of names first. */
+function withText(
   places: readonly Place[],
-  { where, order, text }: { where: string; order: Branch["order"]; text?: string | TextAnywhere | undefined },
+  { bind }: Binder,
+  { where, order, text, match, isOfAll = false }: TextOf,
 ) {
-  if (typeof text === "string") return { branches: branchesFrom(places, `${where} AND ${text}`, order) };
-  return { branches: branchesFrom(places, where, order), ...(text ? { contains: text } : {}) };
+  const under = (condition: string) => ({ branches: branchesFrom(places, condition, order) });
+  if (text === undefined) return under(where);
+  if (match === "prefix") return under(`${where} AND ${beginsWith(bind, text)()}`);
+  const anywhere = anywhereIn(bind, text, { isOfAll });
+  return order === byName ? { ...under(where), contains: anywhere } : under(`${where} AND ${anywhere.text}`);
 }
 
 // The text between the dots that stand for borders of labels, normalised.
@@ -301,27 +294,26 @@ type Asked = z.output<typeof deadlinesQuery>;
 
 // Exactly one family: the expiry or the end of grace, as a range or as windows.
 function windowsOf(asked: Asked) {
-  const families = [
-    { isGrace: false, windows: rangeOf("expires", asked.expires_after, asked.expires_before) },
-    { isGrace: false, windows: asked.expires_window, member: "expires_window_index" as const },
-    { isGrace: true, windows: rangeOf("grace_ends", asked.grace_ends_after, asked.grace_ends_before) },
-    { isGrace: true, windows: asked.grace_ends_window, member: "grace_ends_window_index" as const },
-  ].filter(({ windows }) => windows !== undefined);
+  const families = (["expires", "grace_ends"] as const).flatMap((kind) => {
+    const { [`${kind}_after` as const]: from, [`${kind}_before` as const]: to } = asked;
+    if (from !== undefined && to !== undefined && from > to)
+      refuse("invalid_input", `${kind}_after must be less than or equal to ${kind}_before`);
+    const ranges: Window[] = from === undefined && to === undefined ? [] : [{ from, to }];
+    const windows = asked[`${kind}_window`];
+    return [
+      ...(ranges.length > 0 ? [{ kind, windows: ranges }] : []),
+      ...(windows ? [{ kind, windows, member: `${kind}_window_index` as const }] : []),
+    ];
+  });
   const [family] = families;
-  if (family?.windows === undefined || families.length > 1)
+  if (family === undefined || families.length > 1)
     return refuse(
       "invalid_input",
       "Give expires_after or expires_before, or expires_window, or the same of grace_ends",
     );
-  if (asked.sort !== undefined && (asked.sort === "grace_ends_at") !== family.isGrace)
+  if (asked.sort !== undefined && asked.sort !== `${family.kind}_at`)
     refuse("invalid_input", "sort must be the deadline that the window is of");
-  return { ...family, windows: family.windows };
-}
-
-function rangeOf(kind: string, from: number | undefined, to: number | undefined): Window[] | undefined {
-  if (from !== undefined && to !== undefined && from > to)
-    refuse("invalid_input", `${kind}_after must be less than or equal to ${kind}_before`);
-  return from === undefined && to === undefined ? undefined : [{ from, to }];
+  return { ...family, isGrace: family.kind === "grace_ends" };
 }
 
 const sorted = (plus: number, of = "d"): readonly SortKey[] => [
@@ -330,21 +322,20 @@ const sorted = (plus: number, of = "d"): readonly SortKey[] => [
   { sql: `${of}.id`, type: "text", isAscending: true },
 ];
 
+/** Whose deadlines are asked for: `isGrace`: the ends of grace periods; `parent`: the node whose subnames alone count. */
 type Deadlines = {
-  places: readonly Place[];
   namespace: string;
-  /** Of the end of the grace period, not of the expiry. */
   isGrace: boolean;
   window: Window;
   isDescending: boolean;
-  /** Node of the parent whose names are asked for. */
   parent: Hex | undefined;
 };
 
 /** Leases, wrapper entries and entries of ENSv2 whose deadline is in a window, each in the order of an index. */
 function branchesOf(
-  { places, namespace, isGrace, window: { from, to }, isDescending, parent }: Deadlines,
+  places: readonly Place[],
   { bind }: Binder,
+  { namespace, isGrace, window: { from, to }, isDescending, parent }: Deadlines,
 ): Branch[] {
   const place = places.find((one) => one.namespace === namespace);
   const v2 = place?.isRoot ? secondGeneration(places) : undefined;
@@ -428,25 +419,20 @@ export const deadlineNames = endpoint({
     const { namespace, parent, authority, order } = asked;
     const { isGrace, windows, member } = windowsOf(asked);
     const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
-    const opened = openPage(
-      asked,
-      list,
-      sorted(0).map(({ type }) => type),
-    );
+    const types = sorted(0).map(({ type }) => type);
+    const opened = openPage(asked, list, types);
     const ofNamespace = inNamespace(lookup, namespace);
     const places = lookup.places.filter((place) => place.namespace === namespace);
     const node = parent === undefined ? undefined : nameIn(parent).node;
     const isDescending = order === "desc";
+    const of = { namespace, isGrace, isDescending, parent: node };
     const found: (Listed & { place: number | undefined })[] = [];
     // Windows are apart, so that each one's names follow those of the one before.
     for (const window of isDescending ? [...windows].reverse() : windows) {
       if (found.length > opened.size) break;
       const statement = openStatement(lookup, call, { isCommon: !isDescending && authority === undefined });
       const sql = listSql(lookup.places, {
-        branches: branchesOf(
-          { places: lookup.places, namespace, isGrace, window, isDescending, parent: node },
-          statement,
-        ),
+        branches: branchesOf(lookup.places, statement, { ...of, window }),
         filters: [...ofNamespace, ...ofAuthority(authority, places)],
         rowFilters: node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`],
         after: opened.after?.map(statement.bind),
