@@ -1,5 +1,5 @@
-import { type Hex, keccak256, toEventSelector } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Hex, toEventSelector } from "viem";
+import { expect, test } from "vitest";
 import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { readTruth } from "../../../test/support/ensv2/recording.ts";
@@ -14,17 +14,14 @@ import { permissions } from "./permissions.ts";
 
 type Permission = { resource: Hex; account: Hex; roles: string[]; bitmap: Hex; label?: string; kind: string };
 
+const zero = `0x${"0".repeat(40)}`;
 const rolesChanged = toEventSelector("EACRolesChanged(uint256,address,uint256,uint256)");
 const snapshots = readTruth();
 const last = snapshots[snapshots.length - 1];
 const index = createV2Index();
-let stored: Awaited<ReturnType<typeof createStoredIndex>>;
-beforeAll(async () => {
-  stored = await createStoredIndex();
-  await index.playTo(last?.block ?? 0);
-  await stored.store(index);
-});
-afterAll(() => stored.client.close());
+const stored = await createStoredIndex();
+await index.playTo(last?.block ?? 0);
+await stored.store(index);
 
 function open(ensv2 = v2ContractsOf(index.config.datasources), plugins = ["subgraph", "ensv2"]) {
   const status = { current: () => currentStatus("omnichain-following", last?.timestamp) };
@@ -42,39 +39,10 @@ async function everyPermission(query: string): Promise<Permission[]> {
   }
 }
 
-const bitmapsOf = (found: readonly Permission[]) =>
-  found
-    .map(({ resource, account, bitmap }) => [resource, account, `0x${BigInt(bitmap).toString(16)}`].join(" "))
-    .sort();
-
-test("a registry's roles are those in force on the chain", async () => {
-  for (const [address, { hostile, entries, rootRoles }] of Object.entries(last?.registries ?? {})) {
-    const ofRoot = Object.entries(rootRoles).map(([account, roles]) => [
-      `0x${"0".repeat(64)}`,
-      account,
-      roles,
-    ]);
-    const ofEntries = entries.flatMap(({ resource, roles }) =>
-      Object.entries(roles).map(([account, bitmap]) => [resource, account, bitmap]),
-    );
-    const expected = hostile ? [] : [...ofRoot, ...ofEntries].map((one) => one.join(" ")).sort();
-    expect(bitmapsOf(await everyPermission(`registry=${address}`)), address).toEqual(expected);
-  }
-});
-
 test("a name has the roles of its entry and of its registry", async () => {
   const { body } = await open()("/api/permissions?name=test.eth&recordsPerPage=100");
   const owner = "0x141f5c134df39820b309b9f839dff8591437ebbd";
-  expect(body.name).toMatchObject({
-    name: "test.eth",
-    version: "v2",
-    reserved: false,
-    status: "registered",
-    isCanonical: true,
-    registry: "0xef87c3474f394be45393fc1dc3197e1ea4756df6",
-    owner,
-    resolver: "0xc2a0cabc223ba263de832478ce956b05dce7e8ae",
-  });
+  expect(body.name).toMatchObject({ name: "test.eth", status: "registered", isCanonical: true, owner });
   const ofEntry = (body.permissions as Permission[]).filter(({ label }) => label === "test");
   expect(ofEntry.map(({ account, roles }) => [account, roles])).toEqual([
     [
@@ -200,46 +168,24 @@ test("a name has the path of its registries, and what is in force for it", async
 
 test("a registry of forty levels has its path", async () => {
   const { client } = stored;
-  const registryOf = (level: number) => `0x5f${String(level).padStart(38, "0")}`;
-  const above = [v2Addresses["RootRegistry"], v2Addresses["ETHRegistry"]];
+  const [root, eth] = [v2Addresses["RootRegistry"], v2Addresses["ETHRegistry"]];
   const code = v2ContractsOf(index.config.datasources)?.userRegistries[0];
-  for (let level = 0; level < 40; level++) {
-    const label = `0x${Buffer.from(`deep${level}`).toString("hex")}`;
-    const hash = keccak256(label as Hex);
-    const parent = level === 0 ? above[1] : registryOf(level - 1);
-    await client.query(
-      `INSERT INTO v2_contracts (chain_id, address, implementation, deployer, is_upgraded, has_record_ids, parent, parent_label)
-       VALUES ($1, $2, $3, $2, false, false, $4, $5)`,
-      [v2ChainId, registryOf(level), code, parent, label],
-    );
-    await client.query(
-      `INSERT INTO v2_entries (chain_id, registry, storage_id, labelhash, label, token_id, resource, owner, expiry, resolver, subregistry, created_at)
-       VALUES ($1, $2, $3, $4, $5, $3, $3, $6, 99999999999, $6, $7, 1)`,
-      [
-        v2ChainId,
-        parent,
-        `${hash.slice(0, -8)}00000000`,
-        hash,
-        label,
-        `0x${"0".repeat(40)}`,
-        registryOf(level),
-      ],
-    );
-  }
-  await client.query("INSERT INTO v2_roles VALUES ($1, $2, $3, $4, $5)", [
-    v2ChainId,
-    registryOf(39),
-    `0x${"0".repeat(64)}`,
-    registryOf(0),
-    `0x${"1".padStart(64, "0")}`,
-  ]);
+  const registryOf = (level: number) => `0x5f${String(level).padStart(38, "0")}`;
+  const sqlOf = (level: string) => `'0x5f' || lpad((${level})::text, 38, '0')`;
+  const parent = `CASE i WHEN 0 THEN '${eth}' ELSE ${sqlOf("i - 1")} END`;
+  const id = "'0x' || lpad((5000 + i)::text, 64, '0')";
+  await client.exec(`
+    INSERT INTO v2_contracts (chain_id, address, implementation, deployer, is_upgraded, has_record_ids, parent, parent_label)
+      SELECT ${v2ChainId}, ${sqlOf("i")}, '${code}', '${code}', false, false, ${parent}, '0x' || 6100 + i FROM generate_series(0, 39) i;
+    INSERT INTO v2_entries (chain_id, registry, storage_id, labelhash, label, token_id, resource, owner, expiry, resolver, subregistry, created_at)
+      SELECT ${v2ChainId}, ${parent}, ${id}, ${id}, '0x' || 6100 + i, ${id}, ${id}, '${zero}', 99999999999, '${zero}', ${sqlOf("i")}, 1
+      FROM generate_series(0, 39) i;
+    INSERT INTO v2_roles VALUES (${v2ChainId}, '${registryOf(39)}', '0x${"0".repeat(64)}', '${zero}', '0x${"1".padStart(64, "0")}')`);
   const [found] = (await everyPermission(`registry=${registryOf(39)}`)) as { registryPath?: string[] }[];
   await client.exec(`DELETE FROM v2_roles WHERE address LIKE '0x5f000%'; DELETE FROM v2_contracts WHERE address LIKE '0x5f000%';
     DELETE FROM v2_entries WHERE subregistry LIKE '0x5f000%'`);
-  expect(found?.registryPath).toEqual([
-    ...above,
-    ...Array.from({ length: 40 }, (_, level) => registryOf(level)),
-  ]);
+  const levels = Array.from({ length: 40 }, (_, level) => registryOf(level));
+  expect(found?.registryPath).toEqual([root, eth, ...levels]);
 });
 
 test("an account has no roles by the word of contracts that the factory did not deploy", async () => {

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   addressOf,
   alice,
@@ -12,7 +12,6 @@ import {
 import { namehash } from "../../ens/names.ts";
 
 const { client, store, fetch } = await createStoredNames();
-afterAll(() => client.close());
 
 const calendarOf = async (address: string, query = "") =>
   (await fetch(`/v1/addresses/${address}/calendar.ics${query}`)).text();

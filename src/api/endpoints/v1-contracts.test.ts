@@ -1,5 +1,5 @@
 import { type Hex, toEventSelector } from "viem";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { createTally, listedTally } from "../../../test/support/tally.ts";
@@ -231,7 +231,7 @@ const differencesOf = (name: string, facts: Facts, expected: Facts) =>
 describe.each([
   { mode: "of several chains", plugins: "subgraph,protocol-acceleration", isCompatible: false },
   { mode: "as the original subgraph", plugins: "subgraph", isCompatible: true },
-])("an index $mode", ({ plugins, isCompatible }) => {
+])("an index $mode", async ({ plugins, isCompatible }) => {
   const index = createRecordedIndex(recordingOf(truth), {
     environment: {
       NAMESPACE: "ens-test-env",
@@ -248,11 +248,7 @@ describe.each([
     },
   });
   const seen = new Set<string>();
-  let stored: Awaited<ReturnType<typeof createStoredIndex>>;
-  beforeAll(async () => {
-    stored = await createStoredIndex({ withEvents: true });
-  });
-  afterAll(() => stored.client.close());
+  const stored = await createStoredIndex({ withEvents: true });
 
   const open = ({ time }: Moment) =>
     openLookups({

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { namesOf } from "../../../test/support/lookups/lookups.ts";
 import {
   createStoredNames,
@@ -9,8 +9,7 @@ import {
   past,
 } from "../../../test/support/lookups/stored-names.ts";
 
-const { client, get, all } = await createStoredNames();
-afterAll(() => client.close());
+const { get, all } = await createStoredNames();
 
 const expiringLater = ["anew.eth", "locked.wrapped.eth", "plain.eth", "records.eth", "wrapped.eth"];
 const ended = ["grace.eth", "wrappedgrace.eth"];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Entry } from "../../../test/support/lookups/lookups.ts";
 import {
   addressOf,
@@ -14,8 +14,7 @@ import {
 import { namehash } from "../../ens/names.ts";
 
 // Events of all names, and histories of names and addresses.
-const { client, insert, claim, get, all } = await createStoredNames();
-afterAll(() => client.close());
+const { insert, claim, get, all } = await createStoredNames();
 
 const transaction = `0x${"7".repeat(64)}`;
 const gone = namehash("gone.eth");

@@ -1,9 +1,8 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { namesOf } from "../../../test/support/lookups/lookups.ts";
 import { alice, bob, createStoredNames } from "../../../test/support/lookups/stored-names.ts";
 
-const { client, get, post } = await createStoredNames();
-afterAll(() => client.close());
+const { get, post } = await createStoredNames();
 
 test("answers each input in its place", async () => {
   const { data } = await post({

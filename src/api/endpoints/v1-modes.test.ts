@@ -1,5 +1,4 @@
-import type { PGlite } from "@electric-sql/pglite";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { lookups, openLookups } from "../../../test/support/lookups/lookups.ts";
@@ -10,6 +9,7 @@ import { namePlugins } from "../../deployments/deployments.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase, type QueuedDatabase } from "../database/client.ts";
 import { lookupEnvelope } from "../names/contract.ts";
+import { documentOf } from "../rest/docs.ts";
 import { endpoint } from "../rest/endpoint.ts";
 
 // Every route under /v1, with every parameter, in every mode and with every set of plugins that the README names: no error of our own
@@ -17,132 +17,90 @@ import { endpoint } from "../rest/endpoint.ts";
 
 const address = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
 const contract = "0xf29100983e058b709f3d539b0c765937b804ac15";
-const node = `0x${"ab".repeat(32)}`;
-const registration = `1-${node}-1700000000`;
-const histories = [
-  ...["type=registration,renewal", "exclude_type=record", "kind=NewOwner,TextChanged", "record_key=text:url"],
-  ...[
-    "record_key=addr:60",
-    "record_key=abi:1",
-    "order=asc",
-    "order=desc",
-    "from_timestamp=1",
-    "to_timestamp=9",
-  ],
-  ...["include=data,raw,total_count", "page_size=1"],
-];
-const orders = (sorts: readonly string[]) =>
-  sorts.map((sort, at) => `sort=${sort}&order=${at % 2 === 0 ? "desc" : "asc"}`);
+const registration = `1-0x${"ab".repeat(32)}`;
+const relations = ["any", "owner", "manager", "owner,manager"];
 
-/** Queries of each route; those of all routes begin without any. */
-const queries: Record<string, readonly string[]> = {
-  "/v1/names/{name}": ["namespace=ens", "include=counts", "source=indexed"],
-  "/v1/names/{name}/records": [
-    "keys=addr:60,text:url,avatar,contenthash,name",
-    "source=auto&keys=addr:0",
-    "source=verified&keys=addr:60",
-  ],
-  "/v1/names/{name}/subnames": [
-    ...orders(["name", "expires_at", "registered_at"]),
-    ...["q=a", "q=a&match=contains", "include_expired=false", "page_size=1"],
-  ],
-  "/v1/names/{name}/history": [...histories, "scope=both"],
-  "/v1/addresses/{address}/names": [
-    ...["any", "owner", "manager", "owner,manager", "resolves_to", "former_owner"].flatMap((relation) =>
-      ["", "&q=a", "&namespace=ens&q=a&match=contains&parent=eth&status=active&page_size=1"]
-        .concat(orders(["name", "expires_at", "registered_at", "created_at"]).map((order) => `&${order}`))
-        .map((more) => `relation=${relation}${more}`),
-    ),
-    ...["60", "0", "2147483648", "2147492101", "evm"].map((coin) => `relation=resolves_to&coin_type=${coin}`),
-    ...["dedupe=name", "include=total_count"],
-  ],
-  "/v1/addresses/{address}/primary-name": [
-    "namespace=basenames",
-    "coin_type=2147492101",
-    "coin_type=0",
-    "coin_type=60",
-    "namespace=ens",
-    "source=indexed",
-    "source=verified",
-  ],
-  "/v1/addresses/{address}/history": [...histories, "scope=both"],
-  "/v1/addresses/{address}/calendar.ics": [
-    "namespace=ens",
-    "relation=owner",
-    "relation=manager",
-    "alarms=7,1",
-  ],
-  "/v1/events": [
-    ...[
-      ...histories,
-      "namespace=ens",
-      "namespace=ens&from_block=1&to_block=2",
-      "name=eth",
-      `address=${address}`,
-    ],
-    ...[`resolver=1:${contract}`, `contract_address=${contract}`, `registration_id=${registration}`],
-    ...[`registration_id=1-${node}-wrapper`, `name=eth&address=${address}&resolver=1:${contract}`],
-    ...[`resolver=1:${contract}&address=${address}`, `address=${address}&contract_address=${contract}`],
-  ],
-  "/v1/names": [
-    ...["expires", "grace_ends"].flatMap((kind) => [
-      `namespace=ens&${kind}_after=1`,
-      `namespace=ens&${kind}_before=9999999999&order=desc`,
-      `namespace=ens&${kind}_window=1..5&${kind}_window=5..9999999999&sort=${kind}_at`,
-      `namespace=ens&${kind}_after=1&parent=eth&authority=ens_v0,ens_v1,ens_v2&page_size=1`,
-    ]),
-    ...["basenames", "lineanames", "threedns"].map((namespace) => `namespace=${namespace}&expires_after=1`),
-  ],
-  "/v1/search": [
-    ...[
-      "q=e",
-      "q=e&match=contains",
-      "q=eth.",
-      "q=.eth&match=contains",
-      "q=e&namespace=ens",
-      "q=e&status=active",
-    ],
-    ...["q=e&sort=relevance", "q=e&sort=relevance&namespace=ens&status=active", "q=e&sort=name&page_size=1"],
-  ],
-  "/v1/status": [],
-  "/v1/namespaces/{namespace}": [],
+/** Values of the parameters whose schema lists none. */
+const values: Readonly<Record<string, readonly string[]>> = {
+  ...{ q: ["e", "eth.", ".eth"], name: ["eth"], parent: ["eth"], address: [address] },
+  ...{ namespace: ["ens", "basenames"], page_size: ["1"], alarms: ["7,1"] },
+  relation: [...relations, "resolves_to", "former_owner"],
+  coin_type: ["60", "0", "2147483648", "2147492101", "evm"],
+  include: ["counts", "data,raw,total_count", "total_count"],
+  keys: ["addr:60,text:url,avatar,contenthash,name", "addr:0"],
+  record_key: ["text:url", "addr:60", "abi:1"],
+  ...{ type: ["registration,renewal"], exclude_type: ["record"], kind: ["NewOwner,TextChanged"] },
+  ...{ from_timestamp: ["1"], to_timestamp: ["9"], from_block: ["1"], to_block: ["2"] },
+  ...{ resolver: [`1:${contract}`], contract_address: [contract] },
+  registration_id: [`${registration}-1700000000`, `${registration}-wrapper`],
+  ...{ expires_after: ["1"], expires_before: ["9999999999"], expires_window: ["1..5"] },
+  ...{ grace_ends_after: ["1"], grace_ends_before: ["9999999999"], grace_ends_window: ["1..5"] },
+  authority: ["ens_v0,ens_v1,ens_v2"],
 };
+
+/** What requests of a route have in any case. */
+const always: Readonly<Record<string, readonly string[]>> = {
+  "/v1/names": ["expires", "grace_ends"].flatMap((kind) =>
+    ["after=1", "window=1..9999999999"].map((window) => `namespace=ens&${kind}_${window}`),
+  ),
+  "/v1/search": ["q=e", "q=e&sort=relevance"],
+  "/v1/events": ["", `name=eth&address=${address}`],
+};
+
+type Parameter = { name: string; in: string; schema: { enum?: string[] } };
+const { paths } = documentOf({ version: "", endpoints: lookups });
+const choicesOf = (path: string) =>
+  ((paths[path]?.["get"]?.["parameters"] ?? []) as Parameter[])
+    .filter((one) => one.in === "query" && one.name !== "cursor")
+    .map(({ name, schema }) => ({ name, choices: schema.enum ?? values[name] ?? [] }));
+
+/** Queries with each value of each parameter, and with each two of those that have several. */
+function queriesOf(path: string): Set<string> {
+  const parameters = choicesOf(path).map(({ name, choices }) =>
+    choices.map((value) => [name, value] as const),
+  );
+  const several = parameters.filter((choices) => choices.length > 1);
+  const pairs = several.flatMap((choices, at) =>
+    several.slice(at + 1).flatMap((others) => choices.flatMap((one) => others.map((other) => [one, other]))),
+  );
+  const queries = (always[path] ?? [""]).flatMap((start) =>
+    [[], ...parameters.flat().map((one) => [one]), ...pairs].map((given) => {
+      const query = new URLSearchParams(start);
+      for (const [name, value] of given) query.set(name, value);
+      return query.toString();
+    }),
+  );
+  return new Set(queries);
+}
+
 const bodies = ["feed", "detail"].flatMap((profile) =>
   [{}, { namespace: "ens" }].map((more) => ({
     inputs: [
       { name: "eth" },
       { name: "missing.eth" },
-      ...["any", "owner", "manager", "owner,manager"].map((relation) => ({
-        address,
-        relation,
-        page_size: 1,
-      })),
+      ...relations.map((relation) => ({ address, relation, page_size: 1 })),
     ],
     profile,
     ...more,
   })),
 );
 
-let client: PGlite;
-let database: QueuedDatabase;
-beforeAll(async () => {
-  client = await createLoadedDatabase(recordedEntities() as never);
-  for (const kind of ["domain", "registration", "resolver"])
-    await client.exec(`UPDATE ${kind}_event SET timestamp = block_number`);
-  // Modes have statements in common, which run once.
-  const inner = createDatabase(client);
-  const answers = new Map<string, Promise<(string | null)[]>>();
-  database = {
-    ...inner,
-    row(sql, values, signal) {
-      const key = JSON.stringify([sql, values]);
-      const answer = answers.get(key) ?? inner.row(sql, values, signal);
-      answers.set(key, answer);
-      return answer;
-    },
-  };
-});
+const client = await createLoadedDatabase(recordedEntities() as never);
 afterAll(() => client.close());
+for (const kind of ["domain", "registration", "resolver"])
+  await client.exec(`UPDATE ${kind}_event SET timestamp = block_number`);
+// Modes have statements in common, which run once.
+const inner = createDatabase(client);
+const answered = new Map<string, Promise<(string | null)[]>>();
+const database: QueuedDatabase = {
+  ...inner,
+  row(sql, values, signal) {
+    const key = JSON.stringify([sql, values]);
+    const answer = answered.get(key) ?? inner.row(sql, values, signal);
+    answered.set(key, answer);
+    return answer;
+  },
+};
 
 const open = (datasources: Namespace, plugins: readonly string[]) =>
   openLookups({
@@ -153,14 +111,11 @@ const open = (datasources: Namespace, plugins: readonly string[]) =>
     hasRecords: plugins.includes("protocol-acceleration"),
   });
 
-test("every parameter of every route is among the queries", () => {
-  for (const { path, method, query } of lookups) {
-    if (method === "post") continue;
-    expect(queries[path], path).toBeDefined();
-    const given = new Set(queries[path]?.flatMap((text) => [...new URLSearchParams(text).keys()]));
-    const known = Object.keys(query?.shape ?? {}).filter((name) => name !== "cursor");
-    expect([path, known.filter((name) => !given.has(name))]).toEqual([path, []]);
-  }
+test("every parameter of every route has values", () => {
+  const without = lookups.flatMap(({ path, method }) =>
+    method === "post" ? [] : choicesOf(path).filter(({ choices }) => choices.length === 0),
+  );
+  expect(without).toEqual([]);
 });
 
 // The modes and sets that the README names, as far as they differ in what /v1 reads: `registrars` and `tokenscope` add nothing to it.
@@ -202,7 +157,7 @@ test.each(cases)("$mode", { timeout: 120_000 }, async ({ name, plugins }) => {
       .replace("{name}", "eth")
       .replace("{address}", address)
       .replace("{namespace}", "ens");
-    for (const query of ["", ...(queries[path] ?? [])]) {
+    for (const query of queriesOf(path)) {
       const url = `${concrete}?${query}`;
       if (path.endsWith(".ics")) {
         const response = await fetch(url);

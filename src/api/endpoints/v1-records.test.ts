@@ -1,8 +1,7 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { alice, createStoredNames } from "../../../test/support/lookups/stored-names.ts";
 
-const { client, get } = await createStoredNames();
-afterAll(() => client.close());
+const { get } = await createStoredNames();
 
 const recordsOf = async (query: string) => {
   const { data, ...rest } = await get<{ records: Record<string, { status: string }> }>(

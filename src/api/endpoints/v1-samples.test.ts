@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { v2ChainId, v2Environment, v2Folder } from "../../../devnet/recorded-chains.ts";
 import { readRecording } from "../../../devnet/recording.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
@@ -20,35 +20,27 @@ const index = createV2Index();
 const last = readRecording(v2Folder).blocks.at(-1);
 const block = { number: Number(last?.number), timestamp: Number(last?.timestamp) };
 
-let stored: Awaited<ReturnType<typeof createStoredIndex>>;
-let fetch: ReturnType<typeof openEndpoints>["fetch"];
-beforeAll(async () => {
-  stored = await createStoredIndex({ withEvents: true });
-  await index.playTo(block.number);
-  await stored.store(index);
-  const plugins = v2Environment.PLUGINS.split(",");
-  const known = knownContracts(index.config.datasources);
-  const following = { chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block };
-  const status = currentStatus("omnichain-following", block.timestamp);
-  Object.assign(status.snapshot.omnichainSnapshot, { chains: { [v2ChainId]: following } });
-  const context = {
-    ...chainOf(),
-    plugins,
-    status: { current: () => status },
-    clock: () => block.timestamp * 1_000,
-    lookup: {
-      ...createNamesSource({
-        database: stored.database,
-        places: placesOf(index.config.datasources, plugins),
-        hasRecords: true,
-      }),
-      hashOf: () => String(last?.hash),
-      known,
-    },
-  };
-  ({ fetch } = openEndpoints(lookups as typeof endpoints, context as unknown as ApiContext));
-}, 120_000);
-afterAll(() => stored.client.close());
+const stored = await createStoredIndex({ withEvents: true });
+await index.playTo(block.number);
+await stored.store(index);
+const plugins = v2Environment.PLUGINS.split(",");
+const following = { chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block };
+const status = currentStatus("omnichain-following", block.timestamp);
+Object.assign(status.snapshot.omnichainSnapshot, { chains: { [v2ChainId]: following } });
+const { datasources } = index.config;
+const source = { database: stored.database, places: placesOf(datasources, plugins), hasRecords: true };
+const context = {
+  ...chainOf(),
+  plugins,
+  status: { current: () => status },
+  clock: () => block.timestamp * 1_000,
+  lookup: {
+    ...createNamesSource(source),
+    hashOf: () => String(last?.hash),
+    known: knownContracts(datasources),
+  },
+};
+const { fetch } = openEndpoints(lookups as typeof endpoints, context as unknown as ApiContext);
 
 const width = 150;
 

@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   alice,
   bob,
@@ -10,8 +10,7 @@ import {
 import { namehash } from "../../ens/names.ts";
 
 // What the routes under /v1 have in common: members of rows, faults of requests, and what is sent again.
-const { client, fetch, get, post } = await createStoredNames();
-afterAll(() => client.close());
+const { fetch, get, post } = await createStoredNames();
 
 describe("the members of rows, by the tables of the format", () => {
   const identity = ["name", "display_name", "namespace", "namehash"];

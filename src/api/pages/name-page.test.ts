@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { alice, bob, createStoredNames, day, now } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
 import { valuesOf } from "./layout.ts";
 import { nameRoutes } from "./name-page.ts";
 
-const { client, insert, store, setRecords, fetch } = await createStoredNames();
-afterAll(() => client.close());
+const { insert, store, setRecords, fetch } = await createStoredNames();
 
 const script = "<script>alert(1)</script>";
 const node = namehash("records.eth");

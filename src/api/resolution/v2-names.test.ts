@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import {
   answerDifferences,
   authorityDifferences,
@@ -11,11 +11,7 @@ import { createV2Index } from "../../../test/support/recorded-index.ts";
 
 // What the index reads from logs against what calls said of each name: on the recorded chain at twenty blocks, and in random histories.
 
-let stored: Awaited<ReturnType<typeof createStoredIndex>>;
-beforeAll(async () => {
-  stored = await createStoredIndex();
-});
-afterAll(() => stored.client.close());
+const stored = await createStoredIndex();
 
 const index = createV2Index();
 

@@ -1,13 +1,9 @@
-import type { PGlite } from "@electric-sql/pglite";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { field, readingOf } from "./values.ts";
 
-let client: PGlite;
-beforeAll(async () => {
-  client = await createEmbedded();
-});
+const client = await createEmbedded();
 afterAll(() => client.close());
 
 const reading = readingOf({

@@ -1,5 +1,5 @@
 import { type Hex, hexToBytes } from "viem";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
@@ -42,11 +42,7 @@ const walked =
 const fields = `${stated} ${walked}`;
 
 const index = createV2Index();
-let stored: Awaited<ReturnType<typeof createStoredIndex>>;
-beforeAll(async () => {
-  stored = await createStoredIndex();
-});
-afterAll(() => stored.client.close());
+const stored = await createStoredIndex();
 
 const contracts = v2ContractsOf(index.config.datasources);
 const { RootRegistry = "0x", ETHRegistry = "0x" } = v2Addresses as Record<string, Hex>;

@@ -1,5 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { getTableColumns } from "drizzle-orm";
+import { afterAll } from "vitest";
 import { createDatabase, type QueuedDatabase } from "../../../src/api/database/client.ts";
 import { tables } from "../create-tables.ts";
 import { createTables } from "../database.ts";
@@ -9,7 +10,7 @@ type Index = Pick<ReturnType<typeof createRecordedIndex>, "store">;
 
 /**
  * A database with the tables of the schema, and `store`, which replaces the rows that names are read from by those in memory,
- * table by table where they differ. Events only if `withEvents`.
+ * table by table where they differ. Events only if `withEvents`. It is closed after the tests of the file or suite that calls this.
  */
 export async function createStoredIndex({ withEvents = false } = {}): Promise<{
   database: QueuedDatabase;
@@ -17,6 +18,7 @@ export async function createStoredIndex({ withEvents = false } = {}): Promise<{
   store: (index: Index) => Promise<void>;
 }> {
   const client = await createTables();
+  afterAll(() => client.close());
   const texts = new Map<string, string>();
   return {
     client,

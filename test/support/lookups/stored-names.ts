@@ -1,3 +1,4 @@
+import { afterAll } from "vitest";
 import { namespaces } from "../../../src/deployments/namespaces.ts";
 import { labelhash } from "../../../src/ens/labels.ts";
 import { namehash } from "../../../src/ens/names.ts";
@@ -110,9 +111,10 @@ type Records = {
   name?: string;
 };
 
-/** A database with these names, bob's primary name and its records; `store` and the like add rows, `open` its routes under /v1. */
+/** A database with these names, bob's primary name and its records; `store` and the like add rows, `open` its routes under /v1. It is closed after the tests of the file. */
 export async function createStoredNames() {
   const client = await createTables();
+  afterAll(() => client.close());
 
   async function insert(table: string, ...rows: readonly Record<string, unknown>[]) {
     const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
