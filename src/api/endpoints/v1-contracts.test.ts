@@ -2,7 +2,6 @@ import { type Hex, toEventSelector } from "viem";
 import { describe, expect, test } from "vitest";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
-import { createTally, listedTally } from "../../../test/support/tally.ts";
 import {
   chainId,
   type Moment,
@@ -12,6 +11,7 @@ import {
   recordingOf,
 } from "../../../test/support/name-truth.ts";
 import { createRecordedIndex } from "../../../test/support/recorded-index.ts";
+import { createTally, listedTally } from "../../../test/support/tally.ts";
 import { ens } from "../../deployments/ens.ts";
 import { registerNames } from "../../handlers/names.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";

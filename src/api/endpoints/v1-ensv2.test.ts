@@ -6,8 +6,8 @@ import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
-import { createTally, listedTally } from "../../../test/support/tally.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
+import { createTally, listedTally } from "../../../test/support/tally.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";

@@ -45,6 +45,9 @@ import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
+const time = (name: string) =>
+  timeParameter(name).optional().meta({ description: "Unix seconds or RFC 3339, included" });
+
 /** The query parameters that all histories have. */
 const historyParameters = {
   type: wordsParameter("type", historyTypes).optional(),
@@ -56,12 +59,8 @@ const historyParameters = {
     .optional()
     .meta({ description: "Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`" }),
   order: choice("order", ["desc", "asc"]).default("desc"),
-  from_timestamp: timeParameter("from_timestamp")
-    .optional()
-    .meta({ description: "Unix seconds or RFC 3339, included" }),
-  to_timestamp: timeParameter("to_timestamp")
-    .optional()
-    .meta({ description: "Unix seconds or RFC 3339, included" }),
+  from_timestamp: time("from_timestamp"),
+  to_timestamp: time("to_timestamp"),
   include: includeParameter(["data", "raw", "total_count"]).meta({
     description: "`data`: what each entry changed; `raw`: its event; `total_count`",
   }),
@@ -88,7 +87,7 @@ type HistoryCall = StatementCall & { query: z.output<typeof query> };
 type Subject = {
   list: readonly unknown[];
   /** The parts, which give the kinds of events asked for, and conditions, with values bound. */
-  find: (statement: Binder, kinds: readonly string[]) => Omit<HistoryQuery, "kinds">;
+  find: (statement: Binder, kinds: readonly string[]) => Pick<HistoryQuery, "parts"> & Partial<HistoryQuery>;
   /** Whether entries are counted although `include` does not say so. */
   isCounted?: boolean;
 };
@@ -102,17 +101,15 @@ async function historyPage(
   { list: subject, find, isCounted = false }: Subject,
 ) {
   const { query: asked, current } = call;
-  const { order, include = [] } = asked;
-  const { type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
-  if (from_timestamp !== undefined && to_timestamp !== undefined && from_timestamp > to_timestamp)
-    refuse("invalid_input", "from_timestamp must be less than or equal to to_timestamp");
+  const { order, include = [], type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
+  checkOrder({ from_timestamp, to_timestamp });
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
   const opened = openPage(asked, ["history", ...subject, ...filters], historyOrderTypes);
   // Kinds of events are many; most requests ask for all.
   const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
   const statement = openStatement(lookup, call, { isCommon });
   const kinds = kindsOf(asked);
-  const { parts, conditions } = find(statement, kinds);
+  const { parts, conditions = [] } = find(statement, kinds);
   const history = { parts, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
   // The times of the places serve only histories of names.
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
@@ -127,6 +124,13 @@ async function historyPage(
   const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
   const data = shown.map((entry) => entryOf(entry, lookup.places, members));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+}
+
+// The first of two bounds is not beyond the second.
+function checkOrder(bounds: Readonly<Record<string, number | string | undefined>>) {
+  const [[start, from] = [], [end, to] = []] = Object.entries(bounds);
+  if (from !== undefined && to !== undefined && Number(from) > Number(to))
+    refuse("invalid_input", `${start} must be less than or equal to ${end}`);
 }
 
 function kindsOf({ type, exclude_type = [], kind = eventKinds }: HistoryCall["query"]) {
@@ -168,7 +172,7 @@ export const nameHistory = endpoint({
     const { node } = await readNameOfPath(lookup, call.params.name, call);
     return historyPage(context, call, {
       list: [node],
-      find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.places), conditions: [] }),
+      find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.places) }),
       isCounted: true,
     });
   },
@@ -189,7 +193,6 @@ export const addressHistory = endpoint({
       list: [call.params.address],
       find: ({ bind }) => ({
         parts: partsOfAddress(inByteOrder(bind(call.params.address)), context.lookup.places),
-        conditions: [],
       }),
     }),
 });
@@ -248,32 +251,20 @@ export const events = endpoint({
     const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
     const { places } = context.lookup;
     const within = placesIn(context.lookup, namespace);
-    const chains = new Set(
-      [resolver?.chainId, registration_id?.chainId, ...within.map(({ chainId }) => chainId)].filter(
-        (chain) => chain !== undefined,
-      ),
-    );
-    const isOneChain = resolver !== undefined || registration_id !== undefined || chains.size === 1;
+    const named = [resolver, registration_id, ...within].flatMap((one) => one?.chainId ?? []);
+    const [chain, ...others] = new Set(named);
+    const isOneChain = resolver || registration_id || (chain !== undefined && others.length === 0);
     if ((from_block ?? to_block) !== undefined && !isOneChain)
       refuse("invalid_input", "from_block and to_block need a namespace on one chain, or resolver");
-    if (from_block !== undefined && to_block !== undefined && Number(from_block) > Number(to_block))
-      refuse("invalid_input", "from_block must be less than or equal to to_block");
+    checkOrder({ from_block, to_block });
     const node = name === undefined ? undefined : nameIn(name).node;
     const isOfName = node !== undefined || registration_id !== undefined;
     if (!isOfName && type?.every((one) => one === "release"))
       refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
-    const subject: Subject = {
-      list: [
-        "events",
-        namespace,
-        node,
-        address,
-        resolver,
-        registration_id,
-        call.query.contract_address,
-        from_block,
-        to_block,
-      ],
+    const { contract_address } = call.query;
+    const filters = [namespace, node, address, resolver, registration_id, contract_address];
+    return historyPage(context, call, {
+      list: ["events", ...filters, from_block, to_block],
       isCounted: isOfName,
       find: (statement, kinds) => {
         const parts = partsOf({ ...call.query, node }, { statement, kinds, places });
@@ -283,15 +274,14 @@ export const events = endpoint({
             ...parts.conditions,
             ...given(namespace, () => inPlaces(within, places)),
             ...given(from_block ?? to_block, () =>
-              chains.size === 1 ? [...chains].map((chain) => onChain(chain, places)) : [],
+              chain === undefined || others.length > 0 ? [] : onChain(chain, places),
             ),
             ...given(from_block, (block) => `block_number >= ${statement.bind(block)}::int`),
             ...given(to_block, (block) => `block_number <= ${statement.bind(block)}::int`),
           ],
         };
       },
-    };
-    return historyPage(context, call, subject);
+    });
   },
 });
 

@@ -26,7 +26,7 @@ import {
   textKeyOf,
 } from "../names/records.ts";
 import { detailRow, type Row } from "../names/rows.ts";
-import { primaryName, resolveRecords } from "../resolution/resolve.ts";
+import { primaryName, type Resolution, resolveRecords } from "../resolution/resolve.ts";
 import type { Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
@@ -112,7 +112,7 @@ type LiveCall = { request: { raw: Request }; client: string };
 /** What the chain responds for keys of a name. Keys that it cannot be asked for are `unsupported` or `failed`. */
 async function liveRecordsOf(
   context: ResolveContext,
-  { request, client }: LiveCall,
+  call: LiveCall,
   { name, keys }: { name: string; keys: readonly string[] },
 ): Promise<Map<string, RecordAnswer>> {
   if (keys.length === 0) return new Map();
@@ -132,15 +132,23 @@ async function liveRecordsOf(
     contenthash: keys.includes("contenthash"),
     name: keys.includes("name"),
   };
+  const found = await askChain(context, call, async (resolution) => ({
+    records: await resolveRecords(resolution, { name, selection }),
+  }));
+  if ("failure_reason" in found) return all({ status: "failed", ...found });
+  return new Map(keys.map((key) => [key, answerOf(found.records, key)]));
+}
+
+/** What the chain responds, or why it does not: a failure of its own, or too many resolutions at a time. */
+async function askChain<T extends object>(
+  context: ResolveContext,
+  { request, client }: LiveCall,
+  ask: (resolution: Resolution) => Promise<T>,
+): Promise<T | { failure_reason: string }> {
   try {
-    const asked = { query: { accelerate: false, trace: false }, request, client };
-    const { records } = await resolve(context, asked, async (resolution) => ({
-      records: await resolveRecords(resolution, { name, selection }),
-    }));
-    return new Map(keys.map((key) => [key, answerOf(records, key)]));
+    return await resolve(context, { query: { accelerate: false, trace: false }, request, client }, ask);
   } catch (error) {
-    // Of the chain, or of too many resolutions at a time.
-    if (error instanceof ApiError) return all({ status: "failed", failure_reason: error.message });
+    if (error instanceof ApiError) return { failure_reason: error.message };
     throw error;
   }
 }
@@ -212,15 +220,14 @@ export const addressPrimaryName = endpoint({
     404: notFoundAnswer,
   },
   handle: async (
-    { params: { address }, query: { source, namespace = "ens", ...given }, current, request, client },
+    { params: { address }, query: { source, namespace = "ens", ...given }, current, ...call },
     context: LookupContext & ResolveContext,
   ) => {
     const { lookup } = context;
     const [place] = placesIn(lookup, namespace);
     const coin = given.coin_type ?? (place && !place.isRoot ? Number(coinTypeOfChain(place.chainId)) : eth);
-    const asked = { query: { accelerate: false, trace: false }, request, client };
     const answers = await Promise.all([
-      ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, request.raw.signal)]),
+      ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, call.request.raw.signal)]),
       ...(source === "indexed" ? [] : [verified()]),
     ]);
     const data = { address, coin_type: coin, namespace, answers };
@@ -231,19 +238,14 @@ export const addressPrimaryName = endpoint({
       if (!isEvmCoinType(BigInt(coin))) return { source: "verified", ...noSuchNames };
       // The root chain's names are for coin type 60 on test networks too.
       const chainId = coin === eth ? 1 : coin - defaultCoin;
-      try {
-        const { name } = await resolve(context, asked, async (resolution) => ({
-          name: await primaryName(resolution, { address, chainId }),
-        }));
-        return name === null
-          ? { source: "verified", status: "not_found" }
-          : { source: "verified", status: "ok", name };
-      } catch (error) {
-        // Of the chain, or of too many resolutions at a time; the claim is worth sending without it.
-        if (error instanceof ApiError)
-          return { source: "verified", status: "failed", failure_reason: error.message };
-        throw error;
-      }
+      const found = await askChain(context, call, async (resolution) => ({
+        name: await primaryName(resolution, { address, chainId }),
+      }));
+      // The claim is worth sending without it.
+      if ("failure_reason" in found) return { source: "verified", status: "failed", ...found };
+      return found.name === null
+        ? { source: "verified", status: "not_found" }
+        : { source: "verified", status: "ok", name: found.name };
     }
   },
 });
