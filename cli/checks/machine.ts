@@ -10,7 +10,7 @@ import { about, type Finding } from "./finding.ts";
 import { onDatabase } from "./index-state.ts";
 
 /** A number of bytes for people. */
-export const inGigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
+const inGigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
 
 /** Node's version, and the memory of the machine or container. */
 export async function examineMachine(): Promise<Finding[]> {
