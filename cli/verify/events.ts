@@ -1,55 +1,30 @@
-import { concat, type Hex, keccak256, toEventSelector, zeroHash } from "viem";
+import { toEventSelector, zeroHash } from "viem";
 import { chainName } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import type { Role } from "../../src/deployments/deployment.ts";
-import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
-import { multichainNaming, subgraphNaming } from "../../src/indexing/naming.ts";
+import { deployedContracts } from "../../src/deployments/namespaces.ts";
 import { hasTable, type Statement } from "../../src/ponder/sql-client.ts";
 import { randomOf } from "../samples.ts";
 import type { Asked, Heads } from "./questions.ts";
 
 // Rows that are missing cannot be sampled: the events of the RPC cache say which there have to be.
 
-type Topics = readonly (Hex | null)[];
+const registrarTransfer = "Transfer(address,address,uint256)";
 
-const under = (parent: Hex | null | undefined, labelhash: Hex | null | undefined) =>
-  parent && labelhash ? keccak256(concat([parent, labelhash])) : undefined;
-const firstTopic = ([node]: Topics) => node ?? undefined;
-
-/**
- * Events of which each leaves a row of what it is about, and one of its history; and the node, by the topics behind the event's and the
- * name whose subnames the contract issues. Undefined for events that leave no rows.
- */
-type EventKind = {
-  event: string;
-  row: "domain" | "registration" | "resolver";
-  nodeOf: (topics: Topics, managed: Hex) => Hex | undefined;
-};
-
-const newOwner = "NewOwner(bytes32,bytes32,address)";
-const registered = "NameRegistered(uint256,address,uint256)";
-const kinds = {
-  registry: [
-    { event: newOwner, row: "domain", nodeOf: ([parent, label]) => under(parent, label) },
-    { event: "Transfer(bytes32,address)", row: "domain", nodeOf: firstTopic },
-  ],
-  baseRegistrar: [
-    { event: registered, row: "registration", nodeOf: ([label], managed) => under(managed, label) },
-    {
-      ...{ event: "Transfer(address,address,uint256)", row: "registration" },
-      // A first mint comes before the registration.
-      nodeOf: ([from, , label], managed) => (Number(from) === 0 ? undefined : under(managed, label)),
-    },
-  ],
-  nameWrapper: [
-    { event: "NameWrapped(bytes32,bytes,address,uint32,uint64)", row: "domain", nodeOf: firstTopic },
-  ],
-  staticResolver: [{ event: "AddrChanged(bytes32,address)", row: "resolver", nodeOf: firstTopic }],
-} as const satisfies { [R in Role]?: readonly EventKind[] };
-const roles = Object.keys(kinds) as (keyof typeof kinds)[];
+/** Events by the role of their contract. Each leaves a row of a history, such as `domain_event`, and what that is about has a row. */
+const events = {
+  registry: { "NewOwner(bytes32,bytes32,address)": "domain", "Transfer(bytes32,address)": "domain" },
+  baseRegistrar: {
+    "NameRegistered(uint256,address,uint256)": "registration",
+    [registrarTransfer]: "registration",
+  },
+  nameWrapper: { "NameWrapped(bytes32,bytes,address,uint32,uint64)": "domain" },
+  staticResolver: { "AddrChanged(bytes32,address)": "resolver" },
+} as const satisfies { [R in Role]?: Record<string, string> };
+const roles = Object.keys(events) as (keyof typeof events)[];
 
 /** Events of one kind of a contract. */
-type Kind = EventKind & { chainId: number; emitter: Hex; startBlock: number; managed: Hex };
+type Kind = { chainId: number; emitter: string; startBlock: number; event: string; row: string };
 
 /** The kinds of the contracts that the index follows; not of the old registry, whose later events it ignores. */
 function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] {
@@ -63,10 +38,28 @@ function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] 
         : role === "baseRegistrar" || chainId === rootChainId;
     if (!emitter || !isFollowed || !isRead || !chains.some(({ id }) => id === chainId)) return [];
     const startBlock = datasources[datasourceId]?.contracts[name]?.startBlock ?? 0;
-    const managed = role === "baseRegistrar" ? managedNameOf(datasources, datasourceId).node : zeroHash;
-    return kinds[role].map((kind) => ({ ...kind, chainId, emitter, startBlock, managed }));
+    return Object.entries(events[role]).map(([event, row]) => ({ chainId, emitter, startBlock, event, row }));
   });
 }
+
+// The next logs behind each point, of all contracts: those of one may be far away. A first mint comes before the registration.
+const cachedEvents = `WITH picked AS (
+  SELECT DISTINCT log.* FROM unnest($1::bigint[]) point CROSS JOIN LATERAL (
+    SELECT block_number, log_index, address, topic0, topic1 FROM ponder_sync.logs
+    WHERE chain_id = $2 AND block_number BETWEEN point AND $3 ORDER BY block_number, log_index LIMIT 50) log
+), event AS (
+  SELECT kind.*, block_number AS block, log_index AS index, concat_ws('-', $4::text, block_number, log_index) AS id
+  FROM picked JOIN unnest($5::text[], $6::text[], $7::text[], $8::text[]) kind (emitter, topic, name, "row")
+    ON address = emitter AND topic0 = topic
+  WHERE topic0 <> '${toEventSelector(registrarTransfer)}' OR topic1 <> '${zeroHash}'
+)`;
+
+const lookUp = (row: string) =>
+  `SELECT event.*, history.id IS NULL AS lacks_history, history.id IS NOT NULL AND subject.id IS NULL AS lacks_row
+    FROM event LEFT JOIN ${row}_event history ON history.id = event.id LEFT JOIN ${row} subject ON subject.id = history.${row}_id
+    WHERE "row" = '${row}'`;
+
+const statement = `${cachedEvents} ${["domain", "registration", "resolver"].map(lookUp).join(" UNION ALL ")} ORDER BY block, index`;
 
 type Tools = { config: Config; heads: Heads; asked: Asked };
 
@@ -79,73 +72,25 @@ export async function missingRows(run: Statement, { config, heads, asked }: Tool
   const isWhole = config.blockRange.startBlock === undefined && asked.block === undefined;
   if (!isWhole || asked.samples === 0 || !(await hasTable(run, "ponder_sync.logs"))) return found;
   const random = randomOf(asked.seed);
-  const kinds = Map.groupBy(kindsOf(config), ({ chainId }) => chainId);
-  for (const [chainId, ofChain] of kinds) {
+  for (const [chainId, kinds] of Map.groupBy(kindsOf(config), ({ chainId }) => chainId)) {
     const head = heads.get(chainId)?.number ?? -1;
-    const first = Math.min(...ofChain.map(({ startBlock }) => startBlock));
+    const first = Math.min(...kinds.map(({ startBlock }) => startBlock));
     const points = Array.from({ length: asked.samples }, () =>
       Math.floor(first + random() * Math.max(0, head + 1 - first)),
     );
-    const logs = await logsBehind(run, chainId, points, head);
-    for (const kind of ofChain) {
-      const events = eventsIn(logs, kind);
-      found.looked += events.length;
-      found.missing.push(...(await lackingOf(run, kind, { events, config })));
-    }
+    const { rows } = await run(statement, [
+      ...[points, chainId, head, config.isSubgraphCompatible ? null : chainId],
+      kinds.map(({ emitter }) => emitter),
+      kinds.map(({ event }) => toEventSelector(`event ${event}`)),
+      kinds.map(({ event }) => event.split("(")[0]),
+      kinds.map(({ row }) => row),
+    ]);
+    found.looked += rows.length;
+    for (const { row, name, block, index, emitter, lacks_history, lacks_row } of rows)
+      if (lacks_history || lacks_row)
+        found.missing.push(
+          `${row}${lacks_history ? "_event" : ""}: no row of ${name} in block ${block}, log ${index} of ${emitter} on ${chainName(chainId)}`,
+        );
   }
   return found;
-}
-
-type CachedLog = { block: number; index: number; address: string; topics: Topics };
-
-const logsBehindPoint = 50;
-
-// The next logs behind each block, of all contracts: those of one may be far away.
-async function logsBehind(run: Statement, chainId: number, points: readonly number[], head: number) {
-  const { rows } = await run(
-    `SELECT DISTINCT picked.* FROM unnest($1::bigint[]) point CROSS JOIN LATERAL
-      (SELECT block_number::text AS block, log_index AS index, address, topic0, topic1, topic2, topic3 FROM ponder_sync.logs
-        WHERE chain_id = $2 AND block_number BETWEEN point AND $3 ORDER BY block_number, log_index LIMIT ${logsBehindPoint}) picked`,
-    [points, chainId, head],
-  );
-  return rows.map(({ block, index, address, topic0, topic1, topic2, topic3 }): CachedLog => {
-    const topics = [topic0, topic1, topic2, topic3] as Topics;
-    return { block: Number(block), index: Number(index), address: String(address), topics };
-  });
-}
-
-type Found = { block: number; index: number; node: Hex };
-
-function eventsIn(logs: readonly CachedLog[], { emitter, event, nodeOf, managed }: Kind): Found[] {
-  const selector = toEventSelector(`event ${event}`);
-  return logs.flatMap(({ block, index, address, topics: [topic, ...topics] }) => {
-    const node = address === emitter && topic === selector ? nodeOf(topics, managed) : undefined;
-    return node === undefined ? [] : [{ block, index, node }];
-  });
-}
-
-async function lackingOf(
-  run: Statement,
-  { chainId, emitter, event, row }: Kind,
-  { events, config }: { events: readonly Found[]; config: Config },
-): Promise<string[]> {
-  const naming = config.isSubgraphCompatible ? subgraphNaming : multichainNaming;
-  const idOf = ({ block, index }: Found) => naming.eventId(chainId, block, index);
-  const idsIn = async (table: string, column: string, ids: readonly string[]) => {
-    const ofResolver = table === "resolver" ? ` AND address = '${emitter}'` : "";
-    const statement = `SELECT ${column} AS id FROM ${table} WHERE ${column} = ANY($1::text[])${ofResolver}`;
-    return new Set((await run(statement, [ids])).rows.map(({ id }) => id));
-  };
-  const history = `${row}_event`;
-  const stored = await idsIn(history, "id", events.map(idOf));
-  const column = row === "domain" ? "id" : "domain_id";
-  const nodes = events.map(({ node }) => node);
-  const known = await idsIn(row, column, nodes);
-  const name = event.split("(")[0];
-  return events.flatMap((one) =>
-    [...(stored.has(idOf(one)) ? [] : [history]), ...(known.has(one.node) ? [] : [row])].map(
-      (table) =>
-        `${table}: no row of ${name} in block ${one.block}, log ${one.index} of ${emitter} on ${chainName(chainId)} (node ${one.node})`,
-    ),
-  );
 }
