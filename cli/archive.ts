@@ -1,5 +1,3 @@
-// A portable archive of what an index reads of its chains: `npm run archive -- record | export | extend | info | fetch | check`.
-
 import { openNodes } from "../src/archive/ask.ts";
 import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
@@ -11,49 +9,63 @@ import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { counted } from "../src/log/json-log.ts";
 import { unionOf } from "../src/operations/cache.ts";
-import { command, flag, isUrl, loadConfig, number, type Program, runProgram, text, url } from "./command.ts";
+import { isUrl, loadConfig, print, program, requireUrl, runProgram, whole } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
-const place = { folder: text("folder"), chain: number("id") };
-const record = { ...place, to: number("block"), receipts: flag };
-
 /** `npm run archive`. */
-export const archive: Program = {
-  name: "archive",
-  about: `The archive is in --folder <folder>, else in ARCHIVE if that is a folder, else in ./archive; the chains are those of the
-configuration.
+export const archive = program("archive", "A portable archive of what an index reads of its chains.");
 
-record fetches what the archive lacks from the RPC URLs: logs of the contracts that any plugin reads, their blocks' headers, the
-senders of their transactions. It stops at the finalized block, or earlier at --to, and resumes. --receipts records whole blocks, so
-that no log can be missing unseen; many times as large. export writes what the RPC cache of the configured database has and the archive
-lacks, with the results of what handlers asked of nodes beyond logs: calls of contracts at old blocks, receipts and traces. extend is
-record for the chains that the archive has. fetch downloads an archive, and resumes. check recomputes all that an archive says of
-itself; with --rpc it also compares the last block of each segment with a node, and random blocks (300 unless --samples is given). It
-exits with code 1 if anything is wrong.`,
-  commands: {
-    record: command({ options: record, run: (asked) => recordAll(asked, { isExtension: false }) }),
-    export: command({ options: place, run: exportAll }),
-    extend: command({ options: record, run: (asked) => recordAll(asked, { isExtension: true }) }),
-    info: command({
-      options: place,
-      run: (asked) => byChain(asked, ({ source }, { id }) => summaryAt(source, id)),
-    }),
-    fetch: command({
-      takes: { what: "URL", most: 1 },
-      options: place,
-      faultsOf: ({ given: [from = ""] }) => (isUrl(from) ? [] : ["fetch takes an http(s):// URL."]),
-      run: ({ given: [from = ""], ...asked }) =>
-        byChain(asked, ({ folder }, chain) => fetchOne(from, folder, chain)),
-    }),
-    check: command({
-      options: { ...place, rpc: url, samples: number("n"), seed: number("n") },
-      faultsOf: ({ rpc, chain }) =>
-        rpc !== undefined && chain === undefined ? ["--rpc needs --chain."] : [],
-      run: (asked) => byChain(asked, ({ source }, chain) => checkOne(source, chain, asked)),
-    }),
-  },
-};
+const command = (name: string, about: string) =>
+  archive
+    .command(name)
+    .description(about)
+    .option("--folder <folder>", "where the archive is; else ARCHIVE if that is a folder, else ./archive")
+    .option("--chain <id>", "one of the chains of the configuration; else all", whole);
+
+const recording = (name: string, about: string) =>
+  command(name, about)
+    .option("--to <block>", "the last block, if it is final", whole)
+    .option("--receipts", "whole blocks, so that no log can be missing unseen; many times as large");
+
+recording(
+  "record",
+  `Fetches what the archive lacks from the RPC URLs up to the finalized block: logs of the contracts that any plugin reads, their blocks' headers, the senders of their transactions. It resumes.`,
+).action((asked) => print(recordAll(asked, { isExtension: false })));
+
+command(
+  "export",
+  `Writes what the RPC cache of the configured database has and the archive lacks, with the results of what handlers asked of nodes beyond logs: calls of contracts at old blocks, receipts and traces.`,
+).action((asked) => print(exportAll(asked)));
+
+recording("extend", "Is record for the chains that the archive has.").action((asked) =>
+  print(recordAll(asked, { isExtension: true })),
+);
+
+command("info", "Says what the archive has.").action((asked) =>
+  print(byChain(asked, ({ source }, { id }) => summaryAt(source, id))),
+);
+
+command("fetch", "Downloads an archive, and resumes.")
+  .argument("<url>")
+  .action((from, asked) => {
+    requireUrl("What fetch takes", from);
+    return print(byChain(asked, ({ folder }, chain) => fetchOne(from, folder, chain)));
+  });
+
+command("check", "Recomputes all that an archive says of itself. Exit code 1 if anything is wrong.")
+  .option(
+    "--rpc <url>",
+    "a node to compare the last block of each segment with, and random blocks; needs --chain",
+  )
+  .option("--samples <n>", "how many random blocks", whole, 300)
+  .option("--seed <n>", "repeats a choice of blocks", whole)
+  .action((asked) => {
+    if (asked.rpc !== undefined) requireUrl("--rpc", asked.rpc);
+    if (asked.rpc !== undefined && asked.chain === undefined)
+      throw new PreflightError("--rpc needs --chain.");
+    return print(byChain(asked, ({ source }, chain) => checkOne(source, chain, asked)));
+  });
 
 const say = (line: string) => console.error(line);
 const format = (value: number) => Math.round(value).toLocaleString("en");
@@ -68,7 +80,7 @@ type Where = { folder: string; source: string; config: Config };
 
 /** What `work` says of each chain that is asked for. */
 async function byChain(
-  asked: { folder?: string | undefined; chain?: number | undefined },
+  asked: { folder?: string; chain?: number },
   work: (where: Where, chain: IndexedChain) => Promise<string>,
 ): Promise<string> {
   const config = loadConfig();
@@ -108,7 +120,7 @@ function summary({ segments, children, results = [] }: Manifest): string {
   ].join("; ");
 }
 
-function exportAll(asked: { folder?: string | undefined; chain?: number | undefined }): Promise<string> {
+function exportAll(asked: { folder?: string; chain?: number }): Promise<string> {
   process.exitCode = 1;
   return withDatabase(loadConfig(), (run) =>
     byChain(asked, async ({ folder }, { id, name }) => {
@@ -128,10 +140,10 @@ async function fetchOne(from: string, folder: string, { id, name }: IndexedChain
   return summary(manifest);
 }
 
-type Compared = { rpc?: string | undefined; samples?: number | undefined; seed?: number | undefined };
+type Compared = { rpc?: string; samples: number; seed?: number };
 
 async function checkOne(source: string, chain: IndexedChain, asked: Compared): Promise<string> {
-  const { rpc, samples = 300, seed = newSeed() } = asked;
+  const { rpc, samples, seed = newSeed() } = asked;
   const manifest = await readManifest(source, chain.id);
   if (manifest === undefined) return `nothing in ${nameOfPlace(source)}`;
   const progress = (done: number, of: number) => {
@@ -189,7 +201,7 @@ function verdictOf(found: Omit<ArchiveCheck, "proof">, isCompared: boolean): str
   return open > 0 ? `${shown} ${openText}: raise --samples.` : shown;
 }
 
-type Recorded = { folder?: string | undefined; to?: number | undefined; receipts?: true | undefined };
+type Recorded = { folder?: string; to?: number; receipts?: true };
 
 const recordAll = (asked: Recorded, { isExtension }: { isExtension: boolean }) =>
   byChain(asked, async ({ folder, config }, chain) => {

@@ -1,5 +1,3 @@
-// Checks and repairs Ponder's cache of blocks: `npm run cache -- check …`, `npm run cache -- purge …`.
-
 import { openNodes } from "../src/archive/ask.ts";
 import { type CacheCheck, checkCache } from "../src/archive/cache-check.ts";
 import {
@@ -10,52 +8,52 @@ import {
   purgeCommands,
   unverifiedSection,
 } from "../src/operations/cache.ts";
-import { command, loadConfig, number, type Program, required, runProgram } from "./command.ts";
+import { loadConfig, print, program, runProgram, whole } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
-type Range = { from?: number | undefined; to?: number | undefined };
-const faultsOf = ({ from = 0, to = from }: Range) => (to < from ? ["--to is before --from."] : []);
-
 /** `npm run cache`. */
-export const cache: Program = {
-  name: "cache",
-  about: `The cache is that of the configured database (DATABASE_URL, else PGLITE_DIRECTORY).
+export const cache = program(
+  "cache",
+  "Ponder's cache of blocks, in the configured database (DATABASE_URL, else PGLITE_DIRECTORY).",
+);
 
-purge removes a chain's blocks, so that they are fetched again: blocks, transactions, receipts, logs, traces and results of
-requests. Without --to it removes all blocks from --from on. Stop the chain's indexers first. Indexes that rest on removed
-blocks are listed; they do not start again and need a new DATABASE_SCHEMA.
+cache
+  .command("purge")
+  .description(
+    "Removes a chain's blocks, so that they are fetched again: blocks, transactions, receipts, logs, traces and results of requests. Stop the chain's indexers first. Indexes that rest on removed blocks are listed; they do not start again and need a new DATABASE_SCHEMA.",
+  )
+  .requiredOption("--chain <id>", "of which chain", whole)
+  .requiredOption("--from <block>", "the first block", whole)
+  .option("--to <block>", "the last block; else all", whole)
+  .action(async ({ chain: chainId, from, to }) => {
+    const range = { chainId, from, to };
+    requireOrder(range);
+    console.log(
+      reportPurge(range, await withDatabase(loadConfig(), (run) => purgeCache(run, range, Date.now()))),
+    );
+  });
 
-check asks the chain's RPC URLs again for a random sample of the cached ranges (100 unless --samples is given), compares the
-logs, prints each difference and what to purge, and exits with code 1 if there is one. Indexers may run meanwhile.`,
-  commands: {
-    purge: command({
-      options: { chain: required(number("id")), from: required(number("block")), to: number("block") },
-      faultsOf,
-      async run({ chain: chainId, from, to }) {
-        const range = { chainId, from, to };
-        const purged = await withDatabase(loadConfig(), (run) => purgeCache(run, range, Date.now()));
-        return reportPurge(range, purged);
-      },
-    }),
-    check: command({
-      options: {
-        ...{ chain: required(number("id")), from: number("block"), to: number("block") },
-        ...{ samples: number("n"), seed: number("n") },
-      },
-      faultsOf,
-      async run({ chain, from = 0, to = Number.MAX_SAFE_INTEGER, samples = 100, seed = newSeed() }) {
-        const { text, isSound } = await check({ chainId: chain, from, to, samples, seed });
-        if (!isSound) process.exitCode = 1;
-        return text;
-      },
-    }),
-  },
-};
+cache
+  .command("check")
+  .description(
+    "Asks the chain's RPC URLs again for a random sample of the cached ranges, compares the logs, prints each difference and what to purge, and exits with code 1 if there is one. Indexers may run meanwhile.",
+  )
+  .requiredOption("--chain <id>", "of which chain", whole)
+  .option("--from <block>", "the first block", whole, 0)
+  .option("--to <block>", "the last block", whole, Number.MAX_SAFE_INTEGER)
+  .option("--samples <n>", "how many ranges", whole, 100)
+  .option("--seed <n>", "repeats a choice of ranges", whole)
+  .action(({ chain, seed = newSeed(), ...asked }) => print(check({ ...asked, chainId: chain, seed })));
+
+function requireOrder({ from, to = from }: { from: number; to?: number | undefined }): void {
+  if (to < from) throw new PreflightError("--to is before --from.");
+}
 
 type Asked = { chainId: number; from: number; to: number; samples: number; seed: number };
 
-async function check(asked: Asked) {
+async function check(asked: Asked): Promise<string> {
+  requireOrder(asked);
   const config = loadConfig();
   const chain = config.chains.find(({ id }) => id === asked.chainId);
   if (chain === undefined)
@@ -65,9 +63,10 @@ async function check(asked: Asked) {
   const { ask } = openNodes(chain, { ...nodes, log: (line) => console.error(line) });
   const step = Math.max(1, Math.round(asked.samples / 10));
   const progress = (done: number) => done % step === 0 && console.error(`${done} of ${asked.samples}`);
-  return withDatabase(config, async (run) =>
-    reportCheck(await checkCache(run, ask, { ...asked, random, progress }), asked),
-  );
+  const found = await withDatabase(config, (run) => checkCache(run, ask, { ...asked, random, progress }));
+  const { text, isSound } = reportCheck(found, asked);
+  if (!isSound) process.exitCode = 1;
+  return text;
 }
 
 function reportPurge({ chainId, from, to }: CachedRange, { removed, orphaned }: Purge): string {

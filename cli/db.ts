@@ -1,6 +1,5 @@
-// Shows the indexes in a Postgres database, switches readers to another and drops old ones: `npm run db -- list | switch | prune`.
-
 import { ConfigurationError, type Environment, parseEnvironment } from "../src/config/environment.ts";
+import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, spanOf } from "../src/log/json-log.ts";
 import {
@@ -11,45 +10,44 @@ import {
   ViewsSchemaError,
 } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { command, flag, loadConfig, type Program, runProgram, text, unknown } from "./command.ts";
+import { loadConfig, print, program, runProgram } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 
 /** `npm run db`. */
-export const db: Program = {
-  name: "db",
-  about: `For the Postgres database of DATABASE_URL, in which each index has a schema of its own.
+const db = program(
+  "db",
+  "The Postgres database of DATABASE_URL, in which each index has a schema of its own.",
+);
 
-list shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected.
+db.command("list")
+  .description(
+    "Shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected.",
+  )
+  .action(() => print(onIndexes([], async (_, indexes) => describeIndexes(indexes, Date.now()))));
 
-switch has readers (npm run serve with DATABASE_STABLE_SCHEMA, which --name replaces) served from the index in this schema, from
-one statement to the next. To take it back, switch to the former schema. --force: also if the index lacks tables or columns that
-readers of the index served now may ask for.
+db.command("switch <schema>")
+  .description(
+    "Has readers (npm run serve with DATABASE_STABLE_SCHEMA) served from the index in this schema, from one statement to the next. To take it back, switch to the former schema.",
+  )
+  .option("--name <views schema>", "in the place of DATABASE_STABLE_SCHEMA")
+  .option(
+    "--force",
+    "also if the index lacks tables or columns that readers of the index served now may ask for",
+  )
+  .action((schema, { name, force: isForced = false }) =>
+    print(onIndexes([schema], (run, indexes) => switchReaders(run, indexes, { schema, name, isForced }))),
+  );
 
-prune drops indexes with all their data. Those in use are refused.`,
-  commands: {
-    list: command({
-      options: {},
-      run: () => onIndexes([], async (_, indexes) => describeIndexes(indexes, Date.now())),
-    }),
-    switch: command({
-      takes: { what: "schema", most: 1 },
-      options: { name: text("views schema"), force: flag },
-      run: ({ given: [schema = ""], name, force }) =>
-        onIndexes([schema], (run, indexes) =>
-          switchReaders(run, indexes, { schema, name, isForced: force === true }),
-        ),
-    }),
-    prune: command({
-      takes: { what: "schema", most: Number.POSITIVE_INFINITY },
-      options: {},
-      run: ({ given }) =>
-        onIndexes(given, async (run) => {
-          for (const schema of given) await dropIndex(run, schema, Date.now());
-          return `Dropped ${given.join(", ")}.`;
-        }),
-    }),
-  },
-};
+db.command("prune <schema...>")
+  .description("Drops indexes with all their data. Those in use are refused.")
+  .action((schemas) =>
+    print(
+      onIndexes(schemas, async (run) => {
+        for (const schema of schemas) await dropIndex(run, schema, Date.now());
+        return `Dropped ${schemas.join(", ")}.`;
+      }),
+    ),
+  );
 
 /** What `work` says of the indexes of the database. Throws a PreflightError if it lacks one of these schemas. */
 function onIndexes(
@@ -62,10 +60,13 @@ function onIndexes(
   return withDatabase(config, async (run) => {
     const indexes = await listIndexes(run, Date.now());
     const known = indexes.map(({ schema }) => schema);
-    for (const schema of schemas.filter((one) => !known.includes(one)))
+    for (const schema of schemas.filter((one) => !known.includes(one))) {
+      const near = nearestOf(schema, known, 3);
+      const hint = near === undefined ? "" : ` The nearest is ${JSON.stringify(near)}.`;
       throw new PreflightError(
-        `${unknown("schema", schema, known)} There are: ${known.join(", ") || "none"}.`,
+        `Unknown schema ${JSON.stringify(schema)}.${hint} There are: ${known.join(", ") || "none"}.`,
       );
+    }
     return work(run, indexes);
   });
 }

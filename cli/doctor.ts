@@ -1,28 +1,21 @@
-// Tries everything that a start needs and says what to do: `npm run doctor`, `npm run doctor -- --json`.
-
 import { ConfigurationError, misspeltVariables } from "../src/config/environment.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { about, type Finding } from "./checks/finding.ts";
 import { examineMachine } from "./checks/machine.ts";
 import { examine } from "./checks.ts";
-import { command, flag, loadConfig, type Program, runProgram } from "./command.ts";
+import { loadConfig, program, runProgram } from "./command.ts";
 import { redact, secretsOf } from "./log-lines.ts";
 
-const doctor: Program = {
-  name: "doctor",
-  about: `Reads the configuration as a start does, tries RPC URLs, database, label source, port and clock, and prints what it found and
-what to do. Nothing is changed. Exit code 1 if something has to be corrected. --json prints the same as JSON.`,
-  commands: {
-    "": command({
-      options: { json: flag },
-      async run({ json }) {
-        const all = await findings();
-        if (all.some(({ state }) => state === "fail")) process.exitCode = 1;
-        return json ? JSON.stringify(all, null, 2) : tableOf(all);
-      },
-    }),
-  },
-};
+const doctor = program(
+  "doctor",
+  "Reads the configuration as a start does, tries RPC URLs, database, label source, port and clock, and prints what it found and what to do. Nothing is changed. Exit code 1 if something has to be corrected.",
+)
+  .option("--json", "the same as JSON")
+  .action(async ({ json }) => {
+    const all = await findings();
+    if (all.some(({ state }) => state === "fail")) process.exitCode = 1;
+    console.log(json ? JSON.stringify(all, null, 2) : tableOf(all));
+  });
 
 // What a start would wait for has to be corrected; what it would repair is looked at.
 const shown = { ok: "ok", warning: "warning", repair: "warning", away: "fail", fail: "fail" } as const;

@@ -14,7 +14,6 @@ import { namespaces } from "../src/deployments/namespaces.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
 import { createLoadedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
 import { readDump } from "../test/support/subgraph/entities.ts";
-import { parseCommand } from "./command.ts";
 import { type Format, writeFile } from "./export/files.ts";
 import type { Subject } from "./export/rows.ts";
 import { exportProgram, openExport, writeExport } from "./export.ts";
@@ -208,12 +207,13 @@ test("an index that is not complete, or not there, is no file", async () => {
   expect(existsSync(join(folder, "names.csv"))).toBe(false);
 });
 
-test("a file that is there is kept", () => {
+test("a file that is there is kept", async () => {
   const output = join(folder, "there.csv");
   writeFileSync(`${output}.meta.json`, "{}");
   const args = ["--what", "names", "--format", "csv", "--output", output];
-  expect(() => parseCommand(exportProgram, args)).toThrow("there.csv.meta.json exists already");
-  expect(() => parseCommand(exportProgram, [...args, "--force"])).not.toThrow();
+  await expect(exportProgram.parseAsync(args, { from: "user" })).rejects.toThrow(
+    "there.csv.meta.json exists already",
+  );
 });
 
 // OWASP, "CSV Injection": what a spreadsheet takes for a formula.

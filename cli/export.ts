@@ -1,42 +1,37 @@
-// Writes the index to a file: `npm run export -- --what names|registrations|events --format parquet|csv|ndjson`.
-
 import { existsSync } from "node:fs";
 import { rename, rm, writeFile as writeText } from "node:fs/promises";
+import { Option } from "@commander-js/extra-typings";
 import { placesOf } from "../src/api/names/places.ts";
 import type { Config } from "../src/config/environment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { escapeControls } from "../src/log/json-log.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { type Asked, command, flag, loadConfig, oneOf, type Program, runProgram, text } from "./command.ts";
+import { loadConfig, print, program, runProgram } from "./command.ts";
 import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
-import { formats, writeFile } from "./export/files.ts";
+import { type Format, formats, writeFile } from "./export/files.ts";
 import { type FileRow, type Subject, sourceOf, subjects } from "./export/rows.ts";
 
-const options = { what: oneOf(subjects), format: oneOf(formats), output: text("file"), force: flag };
-
 /** `npm run export`. */
-export const exportProgram: Program = {
-  name: "export",
-  about: `Writes all names, all leases with their dates, or all events to a file (<what>.<format> unless --output is given), as they were at one
-block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. Columns are the
-members of the rows under /v1. The file appears when it is complete; an existing one is replaced only with --force. On Postgres the
-indexer may run meanwhile; the embedded database belongs to one process: stop it first.`,
-  commands: { "": command({ options, faultsOf: takenFaults, run: writeIndex }) },
-};
+export const exportProgram = program(
+  "export",
+  `Writes all names, all leases with their dates, or all events to a file, as they were at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. Columns are the members of the rows under /v1. The file appears when it is complete. On Postgres the indexer may run meanwhile; the embedded database belongs to one process: stop it first.`,
+)
+  .addOption(new Option("--what <what>", "which rows").choices(subjects).makeOptionMandatory())
+  .addOption(new Option("--format <format>", "of the file").choices(formats).makeOptionMandatory())
+  .option("--output <file>", "else <what>.<format>")
+  .option("--force", "replaces an existing file")
+  .action((asked) => print(writeIndex(asked)));
 
-type Target = Omit<Asked<typeof options>, "given">;
+type Target = { what: Subject; format: Format; output?: string; force?: true };
 
 const outputOf = ({ what, format, output = `${what}.${format}` }: Omit<Target, "force">) => output;
 
-/** Names a file that is there already. */
-function takenFaults({ force, ...target }: Target): string[] {
-  const output = outputOf(target);
-  const files = [output, ...(target.format === "parquet" ? [] : [`${output}.meta.json`])];
+async function writeIndex({ force, ...asked }: Target): Promise<string> {
+  const output = outputOf(asked);
+  const files = [output, ...(asked.format === "parquet" ? [] : [`${output}.meta.json`])];
   const taken = force ? undefined : files.find((file) => existsSync(file));
-  return taken === undefined ? [] : [`${taken} exists already. Choose another --output, or add --force.`];
-}
-
-function writeIndex(asked: Target): Promise<string> {
+  if (taken !== undefined)
+    throw new PreflightError(`${taken} exists already. Choose another --output, or add --force.`);
   const config = loadConfig();
   return withDatabase(config, async (run) => {
     const opened = await openExport(run, config, asked.what);
@@ -44,7 +39,7 @@ function writeIndex(asked: Target): Promise<string> {
     const blocks = Object.entries(opened.blocks).map(
       ([id, { block_number }]) => `${block_number} of chain ${id}`,
     );
-    return `Wrote ${count} ${asked.what} to ${escapeControls(outputOf(asked))}, as of block ${blocks.join(", ")}.`;
+    return `Wrote ${count} ${asked.what} to ${escapeControls(output)}, as of block ${blocks.join(", ")}.`;
   });
 }
 

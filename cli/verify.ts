@@ -1,49 +1,38 @@
-// Compares the index with the chain: `npm run verify -- [--samples N] [--block N] [--name NAME] [--seed N]`.
-
 import { createPublicClient, fallback, http, toEventSelector, toHex } from "viem";
 import { chainName } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { counted, escapeControls, seeOperations } from "../src/log/json-log.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
-import { command, loadConfig, number, type Program, runProgram, texts } from "./command.ts";
+import { loadConfig, program, runProgram, whole } from "./command.ts";
 import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
 import { mostWrong, newSeed } from "./samples.ts";
 import { missingRows } from "./verify/events.ts";
 import { type Asked, events, type Heads, type Question, questionsOf, reads } from "./verify/questions.ts";
 
-const options = {
-  ...{ samples: number("n"), name: texts("name"), block: number("n"), seed: number("n") },
-};
-
-/** `npm run verify`. */
-export const verify: Program = {
-  name: "verify",
-  about: `Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the
-registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the
-public resolvers. It takes up to <n> random rows of each kind (200 unless --samples is given; 0 for the names alone), and all of
-the names given; and events of the RPC cache behind as many random blocks, whose rows have to be there. --block compares the rows that have not changed since that block of the only chain; the node needs its state.
-Five requests run at a time. Exit code 1 if a row differs, or if nothing could be compared.`,
-  commands: {
-    "": command({
-      options,
-      async run({ samples = 200, seed = newSeed(), name: names = [], block }) {
-        const config = loadConfig();
-        const asked = { samples, seed, names, block };
-        const { questions, heads, missing } = await withDatabase(config, (run) =>
-          readIndex(run, config, asked),
-        );
-        console.error(`Comparing ${questions.length} values (seed ${seed}).`);
-        const step = Math.max(1, Math.ceil(questions.length / 10));
-        const progress = (done: number) =>
-          done % step === 0 && console.error(`${done} of ${questions.length}`);
-        const found = await compare(questions, { config, heads, progress });
-        const { text, isSound } = await report(questions, { found, missing }, { config, heads });
-        if (!isSound) process.exitCode = 1;
-        return text;
-      },
-    }),
-  },
-};
+const verify = program(
+  "verify",
+  `Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the public resolvers; and events of the RPC cache behind random blocks, whose rows have to be there. Five requests run at a time. Exit code 1 if a row differs, or if nothing could be compared.`,
+)
+  .option("--samples <n>", "random rows of each kind, and random blocks", whole, 200)
+  .option("--name <name...>", "names to compare besides")
+  .option(
+    "--block <n>",
+    "compares the rows that have not changed since that block of the only chain; the node needs its state",
+    whole,
+  )
+  .option("--seed <n>", "repeats a choice of rows", whole)
+  .action(async ({ samples, seed = newSeed(), name: names = [], block }) => {
+    const config = loadConfig();
+    const asked = { samples, seed, names, block };
+    const { questions, heads, missing } = await withDatabase(config, (run) => readIndex(run, config, asked));
+    console.error(`Comparing ${questions.length} values (seed ${seed}).`);
+    const step = Math.max(1, Math.ceil(questions.length / 10));
+    const progress = (done: number) => done % step === 0 && console.error(`${done} of ${questions.length}`);
+    const found = await compare(questions, { config, heads, progress });
+    const { text, isSound } = await report(questions, { found, missing }, { config, heads });
+    if (!isSound) process.exitCode = 1;
+    console.log(text);
+  });
 
 // --- From questions to answers ---
 

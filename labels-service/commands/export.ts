@@ -1,35 +1,35 @@
 import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Command } from "@commander-js/extra-typings";
 import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { encodeHeader, encodeRecord, labelSetVersions } from "../formats/ensrainbow.ts";
 import { createProgress, type Output } from "../ingest/progress.ts";
 import { createFile, type DatabaseReader, flush, openDatabaseReader } from "../store/database.ts";
-import { command, databaseOption, UsageError, wholeNumber } from "./command-line.ts";
+import { type CommandContext, databaseCommand, path, wholeNumber } from "./command-line.ts";
 
 /** `export`: the labels that one version added, as an `.ensrainbow` file. */
-export const exportCommand = command({
-  options: { "label-set-version": "N", output: "FILE", ...databaseOption },
-  purpose: "write one version (by default the highest) to an .ensrainbow file",
-  run: ({ values, database }, { stdout, stderr }) => {
-    const reader = openDatabaseReader(database);
-    try {
-      const { labelSetId, highestLabelSetVersion: highest } = reader.facts;
-      const text = values["label-set-version"];
-      const version = wholeNumber("label-set-version", text, labelSetVersions) ?? highest;
-      if (version > highest) {
-        throw new UsageError(`The database holds versions 0 to ${highest}, not ${version}.`);
+export const addExport = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "export", context)
+    .description("write one version (by default the highest) to an .ensrainbow file")
+    .option("--label-set-version <n>", "the version", wholeNumber(labelSetVersions))
+    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", path)
+    .action(({ database, labelSetVersion, output }) => {
+      const reader = openDatabaseReader(database);
+      try {
+        const { labelSetId, highestLabelSetVersion: highest } = reader.facts;
+        const version = labelSetVersion ?? highest;
+        if (version > highest)
+          throw new Error(`The database holds versions 0 to ${highest}, not ${version}.`);
+        const target = output ?? `${labelSetId}_${version}.ensrainbow`;
+        mkdirSync(dirname(target), { recursive: true });
+        const records = exportVersion(reader, version, target, context.stderr);
+        context.stdout.write(
+          `Wrote ${counted(records, "label")} of version ${version} of "${labelSetId}" to ${escapeControls(target)}.\n`,
+        );
+      } finally {
+        reader.close();
       }
-      const path = values.output ?? `${labelSetId}_${version}.ensrainbow`;
-      mkdirSync(dirname(path), { recursive: true });
-      const records = exportVersion(reader, version, path, stderr);
-      stdout.write(
-        `Wrote ${counted(records, "label")} of version ${version} of "${labelSetId}" to ${escapeControls(path)}.\n`,
-      );
-    } finally {
-      reader.close();
-    }
-  },
-});
+    });
 
 /**
  * Writes the labels of one version as an `.ensrainbow` file, in the order of their labelhashes. The file appears at `path`

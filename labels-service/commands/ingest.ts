@@ -1,34 +1,32 @@
+import type { Command } from "@commander-js/extra-typings";
 import { counted, escapeControls } from "../../src/log/json-log.ts";
 import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { formats } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
 import { duration } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
-import { command, databaseOption, formatOption, parseFormat, wholeNumber } from "./command-line.ts";
+import { type CommandContext, databaseCommand, formatOption, wholeNumber } from "./command-line.ts";
 
 /** `ingest`: one label set version into the label database. */
-export const ingestCommand = command({
-  operand: "file to ingest",
-  needs: { "label-set-id": "ID", "label-set-version": "N" },
-  options: { ...databaseOption, ...formatOption, "skip-invalid": "", "checkpoint-mb": "N" },
-  purpose: "add a label set version to the database",
-  run: async ({ values, operand, database }, { stdin, stdout, stderr }) => {
-    const checkpointMb = wholeNumber("checkpoint-mb", values["checkpoint-mb"], { min: 1, max: 1_000_000 });
-    const started = performance.now();
-    const report = await ingest({
-      input: openInput(operand, stdin),
-      databasePath: database,
-      labelSetId: values["label-set-id"],
-      labelSetVersion: wholeNumber("label-set-version", values["label-set-version"], labelSetVersions),
-      format: parseFormat(values.format),
-      skipInvalid: values["skip-invalid"] ?? false,
-      checkpointBytes: (checkpointMb ?? 256) * 1_000_000,
-      now: () => new Date(),
-      stderr,
+export const addIngest = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "ingest", context)
+    .argument("<file|->", "the file, or standard input")
+    .description("add a label set version to the database")
+    .option("--label-set-id <id>", "the label set; .ensrainbow files name it")
+    .option("--label-set-version <n>", "its version, likewise", wholeNumber(labelSetVersions))
+    .addOption(formatOption())
+    .option("--skip-invalid", "leaves invalid rows out, and lists them", false)
+    .option("--checkpoint-mb <n>", "how often it can resume", wholeNumber({ min: 1, max: 1_000_000 }), 256)
+    .action(async (file, { database: databasePath, checkpointMb, ...asked }) => {
+      const started = performance.now();
+      const report = await ingest({
+        ...{ ...asked, databasePath, stderr: context.stderr },
+        input: openInput(file, context.stdin),
+        checkpointBytes: checkpointMb * 1_000_000,
+        now: () => new Date(),
+      });
+      context.stdout.write(summary(report, databasePath, (performance.now() - started) / 1000));
     });
-    stdout.write(summary(report, database, (performance.now() - started) / 1000));
-  },
-});
 
 function summary({ format, facts, counts, added, rejectsPath }: IngestReport, path: string, seconds: number) {
   const rows = counts.accepted + counts.invalid + counts.ignored;

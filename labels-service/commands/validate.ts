@@ -1,29 +1,30 @@
+import type { Command } from "@commander-js/extra-typings";
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
 import { counted } from "../../src/log/json-log.ts";
 import { createProgress, type Output } from "../ingest/progress.ts";
 import { type DatabaseReader, openDatabaseReader } from "../store/database.ts";
-import { command, databaseOption } from "./command-line.ts";
+import { type CommandContext, databaseCommand } from "./command-line.ts";
 
 /** `validate`: a full check of the label database; fails when it finds an error. */
-export const validateCommand = command({
-  options: databaseOption,
-  purpose: "check every label and every count of the database",
-  run: ({ database }, { stdout, stderr }) => {
-    const reader = openDatabaseReader(database);
-    try {
-      const { labels, faults, descriptions } = validate(reader, stderr);
-      const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
-      if (faults > 0) {
-        for (const description of descriptions) stderr.write(`${description}\n`);
-        throw new Error(`${counted(faults, "fault")} in ${checked}.`);
+export const addValidate = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "validate", context)
+    .description("check every label and every count of the database")
+    .action(({ database }) => {
+      const { stdout, stderr } = context;
+      const reader = openDatabaseReader(database);
+      try {
+        const { labels, faults, descriptions } = validate(reader, stderr);
+        const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
+        if (faults > 0) {
+          for (const description of descriptions) stderr.write(`${description}\n`);
+          throw new Error(`${counted(faults, "fault")} in ${checked}.`);
+        }
+        stdout.write(`${checked}, versions 0 to ${reader.facts.highestLabelSetVersion}: no faults.\n`);
+      } finally {
+        reader.close();
       }
-      stdout.write(`${checked}, versions 0 to ${reader.facts.highestLabelSetVersion}: no faults.\n`);
-    } finally {
-      reader.close();
-    }
-  },
-});
+    });
 
 /** What a full check found: all faults are counted, the first ones described. */
 export type Validation = { labels: number; faults: number; descriptions: string[] };
