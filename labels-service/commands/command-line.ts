@@ -10,7 +10,7 @@ export type CommandContext = {
   port: string;
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: { write(text: string | Uint8Array): unknown };
-  stderr: { write(text: string): unknown; isTTY?: boolean | undefined };
+  stderr: { write(text: string): unknown };
   /** Emits SIGTERM, SIGINT and SIGHUP: the process itself. */
   signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
 };

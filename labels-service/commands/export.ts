@@ -47,7 +47,7 @@ export function exportVersion(reader: DatabaseReader, version: number, path: str
     const add = (rows: readonly (readonly [unknown, string])[]) => {
       writeFileSync(file, Buffer.concat(rows.map(([, label]) => encodeRecord(label))));
       records += rows.length;
-      progress.report("exporting", records, total && records / total);
+      progress("exporting", records, total && records / total);
     };
     for (const rows of reader.labels(version)) add(rows);
     add(reader.collisions(version));
@@ -58,7 +58,6 @@ export function exportVersion(reader: DatabaseReader, version: number, path: str
     rmSync(partPath, { force: true });
     throw error;
   } finally {
-    progress.finish();
     closeSync(file);
   }
 }

@@ -1,9 +1,8 @@
 import type { Command } from "@commander-js/extra-typings";
-import { counted, escapeControls } from "../../src/log/json-log.ts";
+import { counted, escapeControls, spanOf } from "../../src/log/json-log.ts";
 import { labelSetVersions } from "../formats/ensrainbow.ts";
 import { formats } from "../formats/formats.ts";
 import { type IngestReport, ingest } from "../ingest/ingest.ts";
-import { duration } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
 import { type CommandContext, databaseCommand, formatOption, wholeNumber } from "./command-line.ts";
 
@@ -32,7 +31,7 @@ function summary({ format, facts, counts, added, rejectsPath }: IngestReport, pa
   const rows = counts.accepted + counts.invalid + counts.ignored;
   const lines = [
     `Ingested version ${facts.highestLabelSetVersion} of "${facts.labelSetId}" from ${format}: ` +
-      `${counted(rows, "row")} in ${duration(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
+      `${counted(rows, "row")} in ${spanOf(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
     `${counted(added, "new label")}, ${number(counts.accepted - added)} known before` +
       `${counts.invalid > 0 ? `, ${counted(counts.invalid, "invalid row")}` : ""}` +
       `${counts.ignored > 0 ? `, ${counted(counts.ignored, "ignored row")}` : ""}.`,

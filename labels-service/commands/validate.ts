@@ -55,7 +55,7 @@ function checkLabels(reader: DatabaseReader, stderr: Output, report: (fault: str
       if (labelKey(digestOfText(label)) !== key) report(`The label under key ${key} has another labelhash.`);
     }
     labels += rows.length;
-    progress.report("validating", labels, recordsCount && labels / recordsCount);
+    progress("validating", labels, recordsCount && labels / recordsCount);
   }
   for (const [labelhash, label] of reader.collisions()) {
     if (!digestOfText(label).equals(labelhash)) {
@@ -63,7 +63,6 @@ function checkLabels(reader: DatabaseReader, stderr: Output, report: (fault: str
     }
     labels++;
   }
-  progress.finish();
   return labels;
 }
 

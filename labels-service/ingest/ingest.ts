@@ -52,20 +52,15 @@ export type IngestReport = {
  */
 export async function ingest(options: IngestOptions): Promise<IngestReport> {
   const chunks = options.input.chunks();
-  const progress = createProgress(options.stderr);
   try {
-    return await ingestChunks(options, chunks, progress);
+    return await ingestChunks(options, chunks);
   } finally {
-    progress.finish();
     await chunks.return(undefined);
   }
 }
 
-async function ingestChunks(
-  options: IngestOptions,
-  chunks: AsyncGenerator<Buffer>,
-  progress: Progress,
-): Promise<IngestReport> {
+async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffer>): Promise<IngestReport> {
+  const progress = createProgress(options.stderr);
   const { head, all } = await peek(chunks, detectionLength);
   const format = options.format ?? detectFormat(head, options.input.name);
   const labelSet = wantedLabelSet(options, format, head);
@@ -164,7 +159,7 @@ function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progre
     for (const batch of sorter.batches()) {
       writer.add(batch);
       written += batch.labels.length;
-      progress.report("writing", written, written / counts.accepted);
+      progress("writing", written, written / counts.accepted);
     }
     if (written !== counts.accepted) {
       throw new Error(

@@ -113,7 +113,7 @@ async function parseAll(
       unread -= skipped;
       if (skipped === chunk.length) continue;
       parser.push(chunk.subarray(skipped));
-      progress.report("reading", counts.accepted, input.size && input.bytesRead() / input.size);
+      progress("reading", counts.accepted, input.size && input.bytesRead() / input.size);
       sinceCheckpoint += chunk.length;
       if (sinceCheckpoint < checkpointBytes) continue;
       save();
