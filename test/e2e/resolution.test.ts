@@ -1,5 +1,3 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import {
   encodeAbiParameters,
   encodeErrorResult,
@@ -14,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { registryReadAbi, resolverReadAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
 import { type EmittedLog, emits, logsOf } from "../../devnet/events.ts";
 import { type DevNode, startNode } from "../../devnet/node.ts";
+import { listen } from "../../devnet/rpc/server.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { namehash, parentName } from "../../src/ens/names.ts";
 import { startRpcProxy } from "../hostile/support/rpc-proxy.ts";
@@ -39,7 +38,7 @@ const defaultType = 2147483648n;
 let node: DevNode;
 let proxy: Awaited<ReturnType<typeof startRpcProxy>>;
 let world: World;
-let gateway: Server;
+let gateway: Awaited<ReturnType<typeof listen>>;
 let gatewayCalls = 0;
 
 // What contracts return, by address and call; anything else reverts.
@@ -82,13 +81,12 @@ const response = encodeAbiParameters([{ type: "string" }], ["from afar"]);
 
 /** A resolver refers the read of a name to a gateway, and trusts it (ENSIP-10, EIP-3668). */
 function asksGateway(resolver: Hex, name: string, inner: Hex) {
-  const { port } = gateway.address() as AddressInfo;
   const call = resolveCall(name, inner);
   const callback = encodeFunctionData({
     ...{ abi: gatewayAbi, functionName: "resolveCallback" },
     args: [response, call],
   });
-  const urls = [`http://127.0.0.1:${port}/{sender}/{data}.json`];
+  const urls = [`${gateway.url}/{sender}/{data}.json`];
   const args = [resolver, urls, inner, callback.slice(0, 10) as Hex, call] as const;
   const data = encodeErrorResult({ abi: gatewayAbi, errorName: "OffchainLookup", args });
   results.set(keyOf(resolver, call), { error: { code: 3, message: "execution reverted", data } });
@@ -96,11 +94,10 @@ function asksGateway(resolver: Hex, name: string, inner: Hex) {
 }
 
 beforeAll(async () => {
-  gateway = createServer((_, answer) => {
+  gateway = await listen((_, answer) => {
     gatewayCalls += 1;
     answer.end(JSON.stringify({ data: response }));
   });
-  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
   node = await startNode({ recording: recordingOf("root") });
   proxy = await startRpcProxy(node.url, ({ id, method, params }, answer) => {
     if (method !== "eth_call") return false;
@@ -133,9 +130,9 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world?.close();
-  proxy?.close();
+  await proxy?.close();
   await node?.close();
-  gateway?.close();
+  await gateway?.close();
 });
 
 /** Mines the chain of the last minutes, an event in each block, and goes on mining; returns the last block's number. */
@@ -269,7 +266,7 @@ describe("the index returns what the contracts return", () => {
 });
 
 test("without the chain, the index still returns what it knows, and 503 for the rest", async () => {
-  proxy.close();
+  await proxy.close();
   expect((await ask("records/alice.eth?texts=avatar", true)).body.records).toEqual({
     texts: { avatar: "ipfs://x" },
   });

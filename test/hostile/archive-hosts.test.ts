@@ -1,25 +1,19 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
 import { download, readManifest } from "../../src/archive/folder.ts";
 import { newManifest } from "../../src/archive/manifest.ts";
 
 // Hosts of archives that mean harm, or stand still.
 
-const servers: ReturnType<typeof createServer>[] = [];
-afterAll(() => {
-  for (const server of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
+const servers: { close(): Promise<void> }[] = [];
+afterAll(() => Promise.all(servers.map((server) => server.close())));
 
 async function hostOf(answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
+  const server = await listen(answer);
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return server.url;
 }
 
 const limits = { most: 1_000, idleMs: 200, wholeMs: 1_000 };

@@ -1,20 +1,16 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { afterEach, expect, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
 import { createHttpClient, openHttpSource } from "../../src/labels/http-source.ts";
 
 // Responses of a label service, or of what took its place, that would fill the indexer's memory, hold it up or write its log.
 
-let server: Server;
-afterEach(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+let server: Awaited<ReturnType<typeof listen>>;
+afterEach(() => server.close());
 
 async function serve(respond: RequestListener) {
-  server = createServer(respond);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  server = await listen(respond);
+  return new URL(server.url);
 }
 
 async function ask(respond: RequestListener, timeoutMs: number) {

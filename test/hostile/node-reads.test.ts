@@ -1,11 +1,11 @@
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { encodeAbiParameters, type Hex, keccak256, padHex, stringToHex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EmittedLog } from "../../devnet/events.ts";
 import { deploymentOf, register as registration } from "../../devnet/life.ts";
 import { recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
+import { listen } from "../../devnet/rpc/server.ts";
 import { addrReverseNode, subnode } from "../../src/ens/ids.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
@@ -98,10 +98,7 @@ describe.runIf(hasAnvil())("handlers that ask nodes", () => {
   const contracts = Object.values(readAddresses(recordingFolder("root")));
   const environment = { PLUGINS: "subgraph,protocol-acceleration", SUBGRAPH_COMPAT: "false" };
   const received: string[] = [];
-  const internal = createServer((incoming, response) => {
-    received.push(`${incoming.method} ${incoming.url}`);
-    response.end(JSON.stringify({ data: encodeAbiParameters([{ type: "string" }], ["SECRET"]) }));
-  });
+  let internal: Awaited<ReturnType<typeof listen>>;
   let anvil: EmittingChain;
   let proxy: Awaited<ReturnType<typeof startRpcProxy>>;
   let world: World;
@@ -111,11 +108,13 @@ describe.runIf(hasAnvil())("handlers that ask nodes", () => {
   const traced = new Map<unknown, Trace | undefined>();
 
   beforeAll(async () => {
-    await new Promise<void>((resolve) => internal.listen(0, "127.0.0.1", resolve));
-    const internalUrl = `http://127.0.0.1:${(internal.address() as AddressInfo).port}`;
+    internal = await listen((incoming, response) => {
+      received.push(`${incoming.method} ${incoming.url}`);
+      response.end(JSON.stringify({ data: encodeAbiParameters([{ type: "string" }], ["SECRET"]) }));
+    });
     anvil = await startEmittingChain(15658733, [...contracts, registrar]);
     for (const [name, address] of hostile)
-      await anvil.request("anvil_setCode", address, hostileCode[name]?.(address, internalUrl));
+      await anvil.request("anvil_setCode", address, hostileCode[name]?.(address, internal.url));
     for (const address of [honest, ...ofNodes.keys(), serverFails, neverResponds])
       await anvil.request("anvil_setCode", address, honestCode("a value"));
     proxy = await startRpcProxy(anvil.url, (request, response) => {
@@ -140,9 +139,9 @@ describe.runIf(hasAnvil())("handlers that ask nodes", () => {
   });
   afterAll(async () => {
     await world?.close();
-    proxy?.close();
+    await proxy?.close();
     await anvil?.close();
-    internal.close();
+    await internal?.close();
   });
 
   const register = (label: string) =>

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Agent, type OutgoingHttpHeaders, request, type Server } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { Hono } from "hono";
@@ -10,6 +10,7 @@ import { labelhash } from "../../src/ens/labels.ts";
 import type { Surface } from "../../src/ponder/http-server.ts";
 import { startServer } from "../support/labels/running-server.ts";
 import { serveGuarded } from "./support/guarded.ts";
+import { openRaw } from "./support/raw.ts";
 
 // Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that Ponder
 // serves with, and that of the label service.
@@ -70,20 +71,6 @@ function send(port: number, { method = "POST", path = "/", headers = {}, body = 
   });
 }
 
-/** Sends bytes as they are; `ended` is all that came back until the server closed the connection. */
-async function open(port: number, bytes: string) {
-  const socket: Socket = connect({ port, host: "127.0.0.1" });
-  let received = "";
-  socket.setEncoding("latin1").on("data", (data: string) => {
-    received += data;
-  });
-  socket.on("error", () => undefined); // A reset is an end like any other.
-  const ended = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
-  await once(socket, "connect");
-  socket.write(bytes);
-  return { socket, ended };
-}
-
 const head = (length: number) => `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`;
 
 describe("a body over the limit", () => {
@@ -109,7 +96,7 @@ describe("a body over the limit", () => {
 
   test("is refused by its length, before it arrives", async () => {
     const { port, seen } = await serve();
-    const { ended } = await open(port, head(100_001));
+    const { ended } = await openRaw(port, head(100_001));
     expect(await ended).toMatch(/^HTTP\/1\.1 413 Payload Too Large\r\n.*\{"message":"too long for \/"\}$/s);
     expect(seen).toEqual([]);
   });
@@ -168,7 +155,7 @@ describe.each([
     ["stays idle after a response", `${get}\r\n`, { idleMs: 300 }, /^HTTP\/1\.1 200 /],
   ])("a client that %s is ended", async (_, bytes, limits, expected) => {
     const port = await start(limits);
-    expect(await (await open(port, bytes)).ended).toMatch(expected);
+    expect(await (await openRaw(port, bytes)).ended).toMatch(expected);
     await expectHealth(port);
   });
 
@@ -176,7 +163,7 @@ describe.each([
     ["headers", `${get}x: `, { headersMs: 300 }],
     ["a body", `${post}content-length: 1000\r\n\r\n{`, { requestMs: 300, headersMs: 300 }],
   ])("a client that sends %s a byte at a time gets 408", async (_, bytes, limits) => {
-    const { socket, ended } = await open(await start(limits), bytes);
+    const { socket, ended } = await openRaw(await start(limits), bytes);
     const dripping = setInterval(() => socket.write("x"), 20);
     expect(await ended).toMatch(/^HTTP\/1\.1 408 /);
     clearInterval(dripping);
@@ -191,7 +178,7 @@ describe.each([
     ["of a length that is too large", "content-length: 9000000000", (text: string) => text],
   ])("a body without end %s is cut off", async (_, header, framed) => {
     const port = await start({});
-    const { socket, ended } = await open(port, `${post}${header}\r\n\r\n`);
+    const { socket, ended } = await openRaw(port, `${post}${header}\r\n\r\n`);
     const piece = framed(" ".repeat(60_000));
     let sent = 0;
     while (!socket.destroyed && sent < 200_000_000) {
@@ -209,12 +196,12 @@ describe.each([
     const port = await start({ arrivingBytes: 250_000, stalledMs: 60_000 });
     const ofLength = (length: number) => `${post}content-length: ${length}\r\n\r\n`;
     const slow = [];
-    for (let i = 0; i < 3; i++) slow.push(await open(port, ofLength(100_000) + kilobyte.repeat(90)));
+    for (let i = 0; i < 3; i++) slow.push(await openRaw(port, ofLength(100_000) + kilobyte.repeat(90)));
     const refused = /^HTTP\/1\.1 503 .*\r\nretry-after: \d\r\n/is;
     expect(await Promise.race(slow.map(({ ended }) => ended))).toMatch(refused);
     const sent = async (kilobytes: number) => {
       const closing = ofLength(kilobytes * 1_000).replace("host: x", "host: x\r\nconnection: close");
-      const { ended } = await open(port, closing + kilobyte.repeat(kilobytes));
+      const { ended } = await openRaw(port, closing + kilobyte.repeat(kilobytes));
       return Number(/^HTTP\/1\.1 (\d+)/.exec(await ended)?.[1] ?? 599);
     };
     // The label service finds no JSON in them.
@@ -226,8 +213,8 @@ describe.each([
 
   test("connections beyond the most are closed at once, and accepted again when others have gone", async () => {
     const port = await start({ connections: 5 });
-    const held = await Promise.all(Array.from({ length: 5 }, () => open(port, "")));
-    expect(await (await open(port, `${get}\r\n`)).ended).toBe("");
+    const held = await Promise.all(Array.from({ length: 5 }, () => openRaw(port, "")));
+    expect(await (await openRaw(port, `${get}\r\n`)).ended).toBe("");
     for (const { socket } of held) socket.destroy();
     const ask = () =>
       fetch(`http://127.0.0.1:${port}/health`).then(
@@ -241,14 +228,14 @@ describe.each([
 test("a body that is a little too large for the label service is refused, and the connection closed", async () => {
   const { port } = await serveLabels();
   const body = " ".repeat(1_200_000);
-  const { ended } = await open(port, `${post}content-length: ${body.length}\r\n\r\n${body}${get}\r\n`);
+  const { ended } = await openRaw(port, `${post}content-length: ${body.length}\r\n\r\n${body}${get}\r\n`);
   expect((await ended).match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 413"]);
 });
 
 test("a client that takes labels drop by drop is dropped", async () => {
   const { port, connections } = await serveLabels({ responseMs: 500 });
   const body = JSON.stringify({ labelhashes: new Array(270).fill(labelhash("x".repeat(120_000))) });
-  const { socket, ended } = await open(port, `${post}content-length: ${body.length}\r\n\r\n${body}`);
+  const { socket, ended } = await openRaw(port, `${post}content-length: ${body.length}\r\n\r\n${body}`);
   socket.pause();
   await expect.poll(connections).toBe(1);
   const sipping = setInterval(() => socket.read(1000), 50);
@@ -260,9 +247,9 @@ test("a client that takes labels drop by drop is dropped", async () => {
 
 test("a body that stalls is ended, and one that goes on is not", async () => {
   const { port } = await serve({ limits: { stalledMs: 1_000 } });
-  const stalled = await open(port, head(1000) + "x".repeat(999));
+  const stalled = await openRaw(port, head(1000) + "x".repeat(999));
   expect(await stalled.ended).toMatch(/^HTTP\/1\.1 408 .*\{"message":"The body does not arrive."\}$/s);
-  const going = await open(port, head(15));
+  const going = await openRaw(port, head(15));
   const pieces = setInterval(() => going.socket.writable && going.socket.write("x"), 100);
   await once(going.socket, "data");
   clearInterval(pieces);
@@ -273,7 +260,7 @@ test("a body that stalls is ended, and one that goes on is not", async () => {
 test("a POST that is broken off never reaches the application", async () => {
   const { port, url, seen } = await serve();
   for (let i = 0; i < 20; i++) {
-    const { socket, ended } = await open(port, `${head(1000)}{"query":`);
+    const { socket, ended } = await openRaw(port, `${head(1000)}{"query":`);
     socket.destroy();
     await ended;
   }
@@ -285,7 +272,7 @@ test("responses that nobody reads may hold so much together; the oldest ends fir
   const { port, url } = await serve({ limits: { unreadBytes: 20_000_000 } });
   const unread = [];
   for (let i = 0; i < 6; i++) {
-    const { socket } = await open(port, "GET /large HTTP/1.1\r\nhost: x\r\n\r\n");
+    const { socket } = await openRaw(port, "GET /large HTTP/1.1\r\nhost: x\r\n\r\n");
     socket.pause();
     unread.push(socket);
   }

@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type Exchange, serveOneAtATime } from "../../src/http/one-at-a-time.ts";
+import { openRaw } from "./support/raw.ts";
 
 // Clients that send requests without waiting for responses (RFC 9112, section 9.3.2), against the server of both services.
 
@@ -46,14 +47,8 @@ async function serve(onRequest: (count: number) => unknown = () => undefined) {
 
 /** Opens a connection; `answers` are the bodies of the responses so far, in order. */
 async function open(port: number) {
-  const socket = connect(port, "127.0.0.1");
-  let received = "";
-  socket.setEncoding("latin1").on("data", (text: string) => {
-    received += text;
-  });
-  socket.on("error", () => undefined); // A reset is an end like any other.
-  await once(socket, "connect");
-  return { socket, answers: () => received.match(/\/[\w/]* \d+;/g) ?? [] };
+  const { socket, received } = await openRaw(port);
+  return { socket, answers: () => received().match(/\/[\w/]* \d+;/g) ?? [] };
 }
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`;

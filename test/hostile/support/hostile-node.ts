@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { encodeAbiParameters, encodeErrorResult, encodeFunctionData, type Hex, parseAbi, toHex } from "viem";
 import { namehash } from "viem/ens";
+import { listen } from "../../../devnet/rpc/server.ts";
 import { startRpcProxy } from "./rpc-proxy.ts";
 
 const lookupAbi = parseAbi([
@@ -63,17 +61,10 @@ function behavioursOf(gateway: string): Record<string, Behaviour> {
  * the attack, and none for other names. Counts `eth_call`.
  */
 export async function startHostileNode(registry: Hex) {
-  const gateway = createServer();
-  gateway.on("connection", (socket) => {
-    socket.on("error", () => undefined);
-    socket.once("data", () =>
-      socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
-    );
-  });
-  gateway.listen(0, "127.0.0.1");
-  await once(gateway, "listening");
-  const { port } = gateway.address() as AddressInfo;
-  const behaviours = Object.entries(behavioursOf(`http://127.0.0.1:${port}/{data}`));
+  const gateway = await listen(({ socket }) =>
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
+  );
+  const behaviours = Object.entries(behavioursOf(`${gateway.url}/{data}`));
   const resolverOf = new Map(behaviours.map(([name], i) => [namehash(name), addressOf(i)]));
   const behaviourOf = new Map(behaviours.map(([, behaviour], i) => [addressOf(i), behaviour]));
 
@@ -97,11 +88,7 @@ export async function startHostileNode(registry: Hex) {
     url: proxy.url,
     /** `eth_call` requests since the start. */
     calls: () => proxy.countOf("eth_call"),
-    close() {
-      proxy.close();
-      gateway.closeAllConnections();
-      gateway.close();
-    },
+    close: () => Promise.all([proxy.close(), gateway.close()]),
   };
 }
 

@@ -1,6 +1,6 @@
-import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { listen } from "../../../devnet/rpc/server.ts";
 
 /** A JSON-RPC request that came to the proxy. */
 export type ProxiedRequest = { id: unknown; method: string; params: unknown[] };
@@ -11,35 +11,17 @@ export type Interception = (request: ProxiedRequest, response: ServerResponse) =
 /** A proxy in front of a node that responds to some requests itself, and counts requests by method. */
 export async function startRpcProxy(nodeUrl: string, intercept: Interception) {
   const counts = new Map<string, number>();
-  const server = createServer(async (incoming, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
-    const request = JSON.parse(body.toString()) as ProxiedRequest;
+  const headers = { "content-type": "application/json" };
+  const { url, close } = await listen(async (incoming, response) => {
+    const body = await text(incoming);
+    const request = JSON.parse(body) as ProxiedRequest;
     counts.set(request.method, (counts.get(request.method) ?? 0) + 1);
     if (intercept(request, response)) return;
-    try {
-      const answer = await fetch(nodeUrl, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body,
-      });
-      response.writeHead(answer.status, { "content-type": "application/json" });
-      response.end(Buffer.from(await answer.arrayBuffer()));
-    } catch {
-      response.destroy();
-    }
+    const answer = await fetch(nodeUrl, { method: "POST", headers, body }).catch(() => undefined);
+    if (answer === undefined) response.destroy();
+    else response.writeHead(answer.status, headers).end(await answer.text());
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    countOf: (method: string) => counts.get(method) ?? 0,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { url, close, countOf: (method: string) => counts.get(method) ?? 0 };
 }
 
 /** Responds with this JSON-RPC error. */
