@@ -3,12 +3,12 @@ import type { Config } from "../../src/config/environment.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import {
   type CachedRange,
-  orphanedBy,
   purgeCache,
   readUnverified,
   unverifiedSection,
 } from "../../src/operations/cache.ts";
 import { type Contradiction, findContradiction } from "../../src/operations/finalized-blocks.ts";
+import { statusOf } from "../../src/operations/stored-indexes.ts";
 import { requestHash } from "../../src/ponder/rpc-request.ts";
 import { PreflightError } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
@@ -51,7 +51,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     }
     const ids = config.chains.map(({ id }) => id);
     const unverified = await readUnverified(run, ids);
-    const orphan = await orphanedBy(run, config.databaseSchema);
+    const { purged: orphan } = await statusOf(run, config.databaseSchema);
     const fault = faultOf({ found, unverified, orphan }, config.databaseSchema);
     if (fault === undefined) return findings;
     return [config.databaseUrl === undefined ? startingOver(config, fault) : fail(fault.found, fault.remedy)];

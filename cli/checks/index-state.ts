@@ -1,7 +1,7 @@
 import type { Config } from "../../src/config/environment.ts";
 import { changesOf, rowSettings } from "../../src/config/row-settings.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
-import { descriptionOf, heartbeatTimeout } from "../../src/operations/stored-indexes.ts";
+import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
 import { openDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
@@ -34,7 +34,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
         ),
       ];
     if (config.databaseUrl === undefined && !app.isReady) return [dropped(config)];
-    const stored = await descriptionOf(run, schema);
+    const { description: stored } = await statusOf(run, schema);
     const changes = stored?.settings === undefined ? [] : changesOf(stored.settings, rowSettings(config));
     const verb = changes.length === 1 ? "changes" : "change";
     if (changes.length > 0)

@@ -103,15 +103,6 @@ export function unpackLines<Line>(
   return lines;
 }
 
-/** What a text of JSON says; undefined if it is none. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 async function readBytes(path: string, most: number): Promise<Buffer | undefined> {
   if (isUrl(path)) return download(path, { most });
   try {

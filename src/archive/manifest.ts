@@ -148,16 +148,21 @@ export const newManifest = (chainId: number): Manifest => ({
   segments: [],
 });
 
+/** What a text of JSON says; undefined if it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const longestProblem = 500;
 
 /** Reads a manifest; throws an ArchiveError that names what is wrong, also if it is of another chain. */
 export function parseManifest(text: string, chainId: number): Manifest {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw new ArchiveError("manifest.json is not JSON", { cause: error });
-  }
+  const json = parsedJson(text);
+  if (json === undefined) throw new ArchiveError("manifest.json is not JSON");
   const parsed = manifestSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;

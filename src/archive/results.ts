@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { OtherResults } from "../ponder/shared.ts";
-import { type ArchivePlace, addFile, packLines, parsedJson, readLines, readManifest } from "./folder.ts";
-import { ArchiveError, type Manifest, type ResultsFile } from "./manifest.ts";
+import { type ArchivePlace, addFile, packLines, readLines, readManifest } from "./folder.ts";
+import { ArchiveError, type Manifest, parsedJson, type ResultsFile } from "./manifest.ts";
 
 /** What a handler asked of a node beyond logs: the key that an index keeps it by, the block, the result. */
 export type ArchivedResult = [key: string, block: number, result: string];

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod/v4";
 import { headerFields, headerHash, provenLogs } from "../rpc/block-proofs.ts";
 import { type Header, isInBloom, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
-import { type ArchivePlace, parsedJson, readLines } from "./folder.ts";
-import { ArchiveError, type Proof, rootShare, type Segment } from "./manifest.ts";
+import { type ArchivePlace, readLines } from "./folder.ts";
+import { ArchiveError, type Proof, parsedJson, rootShare, type Segment } from "./manifest.ts";
 
 const hexPattern = /^0x[0-9a-f]*$/i;
 const hex = z.string().regex(hexPattern);

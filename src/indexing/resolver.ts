@@ -15,10 +15,14 @@ export async function applyAddrChanged(
   scope: Scope,
   { node, address }: { node: Hex; address: Hex },
 ): Promise<void> {
-  const id = await saveResolver(scope, node, { addrId: address });
-  const linked = await updateResolvedAddress(scope, { node, resolverId: id, address });
+  const resolverId = await applyRecordEvent(
+    scope,
+    node,
+    { type: "AddrChanged", addrId: address },
+    { addrId: address },
+  );
+  const linked = await updateResolvedAddress(scope, { node, resolverId, address });
   if (!isOwnedBy(linked, address)) await ensureAccount(scope, address);
-  await addResolverEvent(scope, { type: "AddrChanged", resolverId: id, addrId: address });
 }
 
 /** AddressChanged: the address record of any coin type, as raw bytes. */
@@ -26,11 +30,10 @@ export async function applyAddressChanged(
   scope: Scope,
   { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
 ): Promise<void> {
-  const id = await saveResolver(scope, node, (before) => {
+  await applyRecordEvent(scope, node, { type: "MulticoinAddrChanged", coinType, addr: address }, (before) => {
     const coinTypes = before?.coinTypes ?? [];
     return coinTypes.includes(coinType) ? {} : { coinTypes: [...coinTypes, coinType] };
   });
-  await addResolverEvent(scope, { type: "MulticoinAddrChanged", resolverId: id, coinType, addr: address });
 }
 
 /** TextChanged: `value` is undefined in the older form of the event, which does not carry it. */
@@ -38,10 +41,10 @@ export async function applyTextChanged(
   scope: Scope,
   { node, key, value }: { node: Hex; key: string; value: string | undefined },
 ): Promise<void> {
-  const id = await saveResolver(scope, node, (before) => addedKey(scope, before, key));
   // subgraph: the empty value is null, but one of NULs only is empty, since NULs go later.
   const stored = scope.naming.isSubgraphCompatible ? value : value?.replaceAll("\0", "");
-  await addResolverEvent(scope, { type: "TextChanged", resolverId: id, key, value: stored || null });
+  const event = { type: "TextChanged", key, value: stored || null };
+  await applyRecordEvent(scope, node, event, (before) => addedKey(scope, before, key));
 }
 
 // subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key is added repeatedly.
@@ -56,8 +59,7 @@ export async function applyContenthashChanged(
   scope: Scope,
   { node, hash }: { node: Hex; hash: Hex },
 ): Promise<void> {
-  const id = await saveResolver(scope, node, { contentHash: hash });
-  await addResolverEvent(scope, { type: "ContenthashChanged", resolverId: id, hash });
+  await applyRecordEvent(scope, node, { type: "ContenthashChanged", hash }, { contentHash: hash });
 }
 
 /** NameChanged: the record `name`, of reverse names the primary name. subgraph: a name with a NUL is ignored. */
@@ -66,30 +68,42 @@ export async function applyNameChanged(
   { node, name }: { node: Hex; name: string },
 ): Promise<void> {
   if (name.includes("\0")) return;
-  const id = await saveResolver(scope, node, {});
-  const account = await accountOf(scope, { node, resolverId: id });
+  const account = await accountOf(scope, node);
   const primary = account === undefined ? {} : { primaryNameOf: account };
-  await addResolverEvent(scope, { type: "NameChanged", resolverId: id, name, ...primary });
+  await applyRecordEvent(scope, node, { type: "NameChanged", name, ...primary });
 }
 
 // The account of a reverse name (ENSIP-3) whose resolver it is; undefined also where nobody knows the label.
-async function accountOf(
-  scope: Scope,
-  { node, resolverId }: { node: Hex; resolverId: string },
-): Promise<Hex | undefined> {
-  if (scope.chainId !== scope.rootChainId) return undefined;
+async function accountOf(scope: Scope, node: Hex): Promise<Hex | undefined> {
+  const { naming, chainId, emitter } = scope;
+  if (chainId !== scope.rootChainId) return undefined;
   const reverse = await findDomain(scope, node);
-  if (reverse?.parentId !== addrReverseNode || reverse.resolverId !== resolverId) return undefined;
+  if (
+    reverse?.parentId !== addrReverseNode ||
+    reverse.resolverId !== naming.resolverId(chainId, emitter, node)
+  )
+    return undefined;
   return /^[0-9a-f]{40}$/.test(reverse.labelName ?? "") ? `0x${reverse.labelName}` : undefined;
 }
 
-/** An event that changes nothing of the resolver entity that it creates. */
+/** An event about a node: creates or changes the resolver entity of its emitter, and returns that entity's id. */
 export async function applyRecordEvent(
   scope: Scope,
   node: Hex,
   event: Omit<Parameters<typeof addResolverEvent>[1], "resolverId">,
-): Promise<void> {
-  await addResolverEvent(scope, { resolverId: await saveResolver(scope, node, {}), ...event });
+  changes: Changes | ((before: ResolverRow | null) => Changes) = {},
+): Promise<string> {
+  const { db, chainId, emitter: address } = scope;
+  const resolverId = scope.naming.resolverId(chainId, address, node);
+  const withBlock = (set: Changes) => ({ ...set, changeBlock: scope.blockNumber });
+  const isFixed = typeof changes === "object";
+  const first = withBlock(isFixed ? changes : changes(null));
+  await db
+    .insert(resolver)
+    .values({ id: resolverId, domainId: node, address, ...first })
+    .onConflictDoUpdate(isFixed ? first : (before) => withBlock(changes(before)));
+  await addResolverEvent(scope, { resolverId, ...event });
+  return resolverId;
 }
 
 /** VersionChanged: all records of the node were cleared at once. */
@@ -98,29 +112,11 @@ export async function applyVersionChanged(
   { node, version }: { node: Hex; version: bigint },
 ): Promise<void> {
   const cleared = { addrId: null, contentHash: null, texts: null, coinTypes: null };
-  const id = await saveResolver(scope, node, cleared);
-  await updateResolvedAddress(scope, { node, resolverId: id, address: null });
-  await addResolverEvent(scope, { type: "VersionChanged", resolverId: id, version });
+  const resolverId = await applyRecordEvent(scope, node, { type: "VersionChanged", version }, cleared);
+  await updateResolvedAddress(scope, { node, resolverId, address: null });
 }
 
 type Changes = Partial<Omit<ResolverRow, "id" | "domainId" | "address">>;
-
-/** Creates or changes the resolver entity of the emitting contract and the node; returns its id. */
-async function saveResolver(
-  { db, naming, chainId, emitter, blockNumber }: Scope,
-  node: Hex,
-  changes: Changes | ((before: ResolverRow | null) => Changes),
-): Promise<string> {
-  const id = naming.resolverId(chainId, emitter, node);
-  const withBlock = (set: Changes) => ({ ...set, changeBlock: blockNumber });
-  const isFixed = typeof changes === "object";
-  const first = withBlock(isFixed ? changes : changes(null));
-  await db
-    .insert(resolver)
-    .values({ id, domainId: node, address: emitter, ...first })
-    .onConflictDoUpdate(isFixed ? first : (before) => withBlock(changes(before)));
-  return id;
-}
 
 async function updateResolvedAddress(
   scope: Scope,

@@ -83,14 +83,13 @@ export type Market = {
 };
 
 type Token = {
-  contract: Hex;
+  contractAddress: Hex;
   tokenId: bigint;
   assetNamespace: TokenIssuer["assetNamespace"];
   /** Node of the name that it stands for. */
-  node: Hex;
+  domainId: Hex;
 };
 type Payment = { currency: Currency; amount: bigint };
-type Sale = { token: Token; payment: Payment; seller: Hex; buyer: Hex };
 
 const native = 0;
 const erc20 = 1;
@@ -98,50 +97,38 @@ const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc
 
 /** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders are ignored. */
 export async function applyOrderFulfilled(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
-  const { chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
   const sale = await saleOf(scope, market, order);
   if (sale === undefined) return;
-  const { contract, tokenId, assetNamespace, node: domainId } = sale.token;
-  await ensureAccount(scope, sale.buyer);
-  await ensureAccount(scope, sale.seller);
+  const { token, payment, buyer, seller } = sale;
+  const { contractAddress: contract, assetNamespace, tokenId } = token;
+  await ensureAccount(scope, buyer);
+  await ensureAccount(scope, seller);
+  const { chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
   await scope.db
     .insert(nameSale)
     .values({
       id: `${chainId}-${blockNumber}-${logIndex}`,
-      chainId,
-      blockNumber: BigInt(blockNumber),
-      logIndex,
-      transactionHash,
+      ...{ chainId, blockNumber: BigInt(blockNumber), logIndex, transactionHash, timestamp },
       orderHash: order.orderHash,
-      contractAddress: contract,
-      tokenId,
-      assetNamespace,
       assetId: assetId({ chainId, assetNamespace, contract, tokenId }),
-      domainId,
-      buyer: sale.buyer,
-      seller: sale.seller,
-      currency: sale.payment.currency,
-      amount: sale.payment.amount,
-      timestamp,
+      ...{ ...token, ...payment, buyer, seller },
     })
     .onConflictDoNothing();
 }
 
 // The sale that a filled order is: a listing that was bought, or a bid that was accepted; undefined for anything else.
-async function saleOf(scope: Scope, market: Market, order: FilledOrder): Promise<Sale | undefined> {
+async function saleOf(scope: Scope, market: Market, order: FilledOrder) {
   const offer = await sideOf(scope, market, order.offer);
   const consideration = await sideOf(scope, market, order.consideration);
   const { offerer, recipient } = order;
-  if (offer.token && consideration.payment && !offer.payment && !consideration.token) {
-    return { token: offer.token, payment: consideration.payment, seller: offerer, buyer: recipient };
-  }
-  if (consideration.token && offer.payment && !consideration.payment && !offer.token) {
-    return { token: consideration.token, payment: offer.payment, seller: recipient, buyer: offerer };
-  }
-  return undefined;
+  const [given, paid, seller, buyer] = offer.token
+    ? [offer, consideration, offerer, recipient]
+    : [consideration, offer, recipient, offerer];
+  const [{ token }, { payment }] = [given, paid];
+  return token && payment && !given.payment && !paid.token ? { token, payment, seller, buyer } : undefined;
 }
 
-// The one token of a name among items, and the sum of the payments.
+// The one token of a name among items, and the sum of the payments; those in several currencies have no single price.
 async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[]) {
   const tokens: Token[] = [];
   for (const item of items) {
@@ -149,7 +136,13 @@ async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[])
     if (found !== undefined) tokens.push(found);
   }
   const payments = items.flatMap((item) => paymentOf(scope.chainId, market, item) ?? []);
-  return { token: tokens.length === 1 ? tokens[0] : undefined, payment: sumOf(payments) };
+  const [first, ...others] = payments;
+  const isOne = first !== undefined && others.every(({ currency }) => currency === first.currency);
+  const amount = payments.reduce((sum, payment) => sum + payment.amount, 0n);
+  return {
+    token: tokens.length === 1 ? tokens[0] : undefined,
+    payment: isOne ? { currency: first.currency, amount } : undefined,
+  };
 }
 
 async function tokenOf(
@@ -161,26 +154,20 @@ async function tokenOf(
   if (assetNamespace === undefined || amount !== 1n) return undefined;
   const issuer = issuerOf(scope.chainId, token);
   if (issuer?.assetNamespace === assetNamespace)
-    return { contract: issuer.address, tokenId, assetNamespace, node: nodeOfToken(issuer, tokenId) };
+    return {
+      ...{ contractAddress: issuer.address, tokenId, assetNamespace },
+      domainId: nodeOfToken(issuer, tokenId),
+    };
   // Registries of ENSv2 issue single ERC-1155 tokens.
   if (!scope.isV2Indexed || scope.chainId !== scope.rootChainId) return undefined;
-  const contract = token.toLowerCase() as Hex;
-  const node = assetNamespace === "erc1155" && (await nodeOfV2Token(scope, { registry: contract, tokenId }));
-  return node ? { contract, tokenId, assetNamespace, node } : undefined;
+  const contractAddress = token.toLowerCase() as Hex;
+  const domainId =
+    assetNamespace === "erc1155" && (await nodeOfV2Token(scope, { registry: contractAddress, tokenId }));
+  return domainId ? { contractAddress, tokenId, assetNamespace, domainId } : undefined;
 }
 
 function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): Payment | undefined {
   const currency = currencyOf(chainId, item.token);
   const isPayment = currency === "ETH" ? item.itemType === native : item.itemType === erc20;
   return currency !== undefined && isPayment ? { currency, amount: item.amount } : undefined;
-}
-
-// Payments in several currencies have no single price.
-function sumOf(payments: readonly Payment[]): Payment | undefined {
-  const [first] = payments;
-  if (first === undefined || payments.some(({ currency }) => currency !== first.currency)) return undefined;
-  return {
-    currency: first.currency,
-    amount: payments.reduce((sum, { amount }) => sum + amount, 0n),
-  };
 }

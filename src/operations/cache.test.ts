@@ -8,11 +8,11 @@ import {
   CacheInUseError,
   createUnverifiedWatch,
   mergeRanges,
-  orphanedBy,
   purgeCache,
   readUnverified,
   saveUnverified,
 } from "./cache.ts";
+import { statusOf } from "./stored-indexes.ts";
 
 let database: PGlite;
 const run: Statement = (text, values) => database.query(text, values);
@@ -117,9 +117,8 @@ test("an index above the first removed block is marked as orphaned, one below an
   await addIndex(database, "below", { chainId: 1, block: 19 });
   await addIndex(database, "other", { chainId: 2, block: 25 });
   expect((await purgeCache(run, { chainId: 1, from: 20 }, now)).orphaned).toEqual(["above"]);
-  expect(await orphanedBy(run, "above")).toEqual({ chainId: 1, from: 20 });
-  expect(await orphanedBy(run, "below")).toBeUndefined();
-  expect(await orphanedBy(run, "other")).toBeUndefined();
+  const indexes = await Promise.all(["above", "below", "other"].map((schema) => statusOf(run, schema)));
+  expect(indexes).toEqual([{ purged: { chainId: 1, from: 20 } }, {}, {}]);
 });
 
 test("nothing is removed while an indexer of the chain runs", async () => {

@@ -3,7 +3,7 @@ import { parseCheckpoint } from "../ponder/checkpoints.ts";
 import type { Shared } from "../ponder/shared.ts";
 import { createTable, hasTable, inTransaction, quoted, type Statement } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
-import { createStatusTable, listPonderIndexes, saveStatus, statusOf } from "./stored-indexes.ts";
+import { createStatusTable, listPonderIndexes, saveStatus } from "./stored-indexes.ts";
 
 /** Blocks of a chain: from `from` to `to`, both included; without `to` all later ones. */
 export type CachedRange = { chainId: number; from: number; to?: number | undefined };
@@ -84,14 +84,6 @@ function restsOn(index: IndexedChain, { chainId, from }: CachedRange): boolean {
   return ofBlock !== chainId || block.number >= from;
 }
 
-/** The purge that orphaned the index in a schema: its chain and first block. Undefined for a sound index. */
-export async function orphanedBy(
-  run: Statement,
-  schema: string,
-): Promise<{ chainId: number; from: number } | undefined> {
-  return (await statusOf(run, schema)).get("purged") as { chainId: number; from: number } | undefined;
-}
-
 // --- Ranges that a node returned before it was proven wrong ---
 
 /** The union of ranges, ascending: those that overlap or touch are one. */
@@ -137,16 +129,13 @@ export async function readUnverified(
   chainIds: readonly number[],
 ): Promise<Required<CachedRange>[]> {
   if (!(await hasTable(run, "ponder_sync.doubtful_ranges"))) return [];
+  // As numbers: drivers return a bigint as a text.
   const { rows } = await run(
-    `SELECT DISTINCT chain_id, from_block, to_block FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2`,
+    `SELECT DISTINCT chain_id::float8 AS "chainId", from_block::float8 AS "from", to_block::float8 AS "to"
+    FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2`,
     [chainIds],
   );
-  return rows.map((row) => {
-    const [chainId = 0, from = 0, to = 0] = ["chain_id", "from_block", "to_block"].map((name) =>
-      Number(row[name]),
-    );
-    return { chainId, from, to };
-  });
+  return rows as Required<CachedRange>[];
 }
 
 /** The commands that remove ranges from the cache, separated by `separator`. */

@@ -23,15 +23,15 @@ export type Description = {
 
 /** ponder: the table of an index by which it is found, also in a schema of views. */
 const metaTable = "_ponder_meta";
-// The statuses of an index, a row for each subject: `indexing` is its status, `description` a Description, `servable` and `took over`
-// the time since when that is so, `purged` the blocks that it rests on and the cache no longer has.
+// The statuses of an index, a row for each subject: `servable` and `took over` are the time since when that is so, `purged` the blocks that
+// it rests on and the cache no longer has.
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is by the clock of the database; `json` keeps the order of members. */
 export async function saveStatus(
   run: Statement,
   schema: string,
-  subject: string,
+  subject: keyof Statuses,
   status: object,
 ): Promise<void> {
   await run(
@@ -54,16 +54,20 @@ export async function describeIndex(run: Statement, schema: string, description:
   await saveStatus(run, schema, "description", description);
 }
 
-/** The statuses of the index of a schema, or of a views schema, by subject. */
-export async function statusOf(run: Statement, schema: string): Promise<Map<string, unknown>> {
-  if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return new Map();
-  const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`);
-  return new Map(rows.map(({ id, snapshot }) => [String(id), snapshot]));
-}
+/** The statuses of an index, by subject. */
+type Statuses = {
+  indexing?: { omnichainSnapshot?: { omnichainStatus?: unknown } };
+  description?: Description;
+  servable?: object;
+  "took over"?: object;
+  purged?: { chainId: number; from: number };
+};
 
-/** What the index of a schema, or of a views schema, says of itself; undefined if it says nothing. */
-export async function descriptionOf(run: Statement, schema: string): Promise<Description | undefined> {
-  return (await statusOf(run, schema)).get("description") as Description | undefined;
+/** What the index of a schema, or of a views schema, says of itself. */
+export async function statusOf(run: Statement, schema: string): Promise<Statuses> {
+  if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return {};
+  const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`);
+  return Object.fromEntries(rows.map(({ id, snapshot }) => [id, snapshot]));
 }
 
 /** The settings of the index that the current schema shows; undefined if it kept none. */
@@ -155,11 +159,11 @@ export async function listIndexes(run: Statement, now: number) {
       isAlive,
       names: views,
       /** Undefined of an index that has just begun. */
-      description: status.get("description") as Description | undefined,
+      description: status.description,
       buildId: app.build_id,
       state: stateOf(status, isAlive, app.is_ready === 1),
       /** Whether its first backfill is over and its indexes for queries are built. */
-      isServable: status.has("servable"),
+      isServable: status.servable !== undefined,
       /** When its indexer was alive last, in Unix milliseconds. */
       aliveAt: isAlive ? now : app.heartbeat_at,
       /** Machines with readers of this schema, or of its views schemas, by the number of their connections. */
@@ -170,10 +174,7 @@ export async function listIndexes(run: Statement, now: number) {
 }
 
 // `backfill` also while a restarted index catches up.
-function stateOf(status: ReadonlyMap<string, unknown>, isAlive: boolean, isReady: boolean) {
-  const indexing = status.get("indexing") as
-    | { omnichainSnapshot?: { omnichainStatus?: unknown } }
-    | undefined;
+function stateOf({ indexing }: Statuses, isAlive: boolean, isReady: boolean) {
   if (indexing?.omnichainSnapshot?.omnichainStatus === "omnichain-completed") return "completed";
   if (!isAlive) return "stopped";
   return isReady ? "live" : "backfill";
@@ -356,13 +357,14 @@ export function takeOverWhenReady(
   { schema, name }: { schema: string; name: string | undefined },
   { run, isReady, log, everyMs = 1_000 }: TakeOver,
 ): () => void {
-  const note = (subject: string) => saveStatus(run, schema, subject, { at: new Date().toISOString() });
+  const note = (subject: "servable" | "took over") =>
+    saveStatus(run, schema, subject, { at: new Date().toISOString() });
   let isNoted = false;
   const work = async () => {
     if (!isNoted && !(await isReady())) return undefined;
     if (!isNoted) await note("servable");
     isNoted = true;
-    if (name === undefined || (await statusOf(run, schema)).has("took over")) return "done";
+    if (name === undefined || (await statusOf(run, schema))["took over"] !== undefined) return "done";
     if (!(await hasCaughtUp(run, { schema, name }, Date.now()))) return undefined;
     const former = await switchName(run, { schema, name });
     await note("took over");

@@ -71,7 +71,7 @@ export function createProgress(
     isDatabaseAway: () =>
       within(read(), probeMs).then(
         () => false,
-        (error) => error instanceof LateError || isDatabaseAway(error),
+        (error) => error === undefined || isDatabaseAway(error),
       ),
   };
 }
@@ -103,16 +103,9 @@ function writeText(
     .end(text);
 }
 
+// Rejects with undefined where the work takes longer.
 async function settleWithin<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  const end = async () => {
-    await pause(milliseconds, undefined, { ref: false });
-    // A response that came while the event loop was held is read before.
-    await yielding();
-    throw new LateError();
-  };
-  return Promise.race([work, end()]);
-}
-
-class LateError extends Error {
-  override name = "LateError";
+  // A response that came while the event loop was held is read before.
+  const end = pause(milliseconds, undefined, { ref: false }).then(() => yielding());
+  return Promise.race([work, end.then(() => Promise.reject())]);
 }
