@@ -1,16 +1,10 @@
 import { type Hex, namehash } from "viem";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { zeroAddress } from "../ens/ids.ts";
 import { domain, domainEvent, wrappedDomain } from "../schema/subgraph.ts";
 import { bareDomain, insertDomain, updateDomain } from "./domains.ts";
-import {
-  applyExpiryExtended,
-  applyFusesSet,
-  applyNameWrapped,
-  applyWrappedTransfer,
-  applyWrapperRenewal,
-} from "./name-wrapper.ts";
+import { applyNameWrapped, applyWrappedTransfer, applyWrapperRenewal } from "./name-wrapper.ts";
 import { subgraphNaming } from "./naming.ts";
 
 // The rules of section B.7 in the reference of the original subgraph.
@@ -19,7 +13,6 @@ const owner: Hex = `0x${"a1".repeat(20)}`;
 const other: Hex = `0x${"b2".repeat(20)}`;
 const eth = namehash("eth");
 const alice = namehash("alice.eth");
-const pay = namehash("pay.alice.eth");
 // alice.eth in DNS wire format.
 const name: Hex = "0x05616c6963650365746800";
 const parentCannotControl = 65_536;
@@ -28,9 +21,8 @@ async function createWrapper() {
   const { next, store } = createScopes();
   const scope = () => next({ naming: subgraphNaming });
   await insertDomain(scope(), { ...bareDomain(scope(), alice, true), parentId: eth });
-  await insertDomain(scope(), { ...bareDomain(scope(), pay, true), parentId: alice });
-  const wrap = (more: { node?: Hex; name?: Hex; fuses?: number; expiry?: bigint } = {}) =>
-    applyNameWrapped(scope(), { node: alice, name, owner, fuses: parentCannotControl, expiry: 50n, ...more });
+  const wrap = () =>
+    applyNameWrapped(scope(), { node: alice, name, owner, fuses: parentCannotControl, expiry: 50n });
   const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
   return { scope, wrap, domainOf, rows: store.rows };
 }
@@ -47,27 +39,6 @@ test("a renewal through the wrapper moves the entry of a name that the wrapper h
   expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, renewedExpiryDate: 7_776_100n }]);
   await wrap();
   expect(rows(wrappedDomain)).toMatchObject([{ renewedExpiryDate: null }]);
-});
-
-describe("fuses and expiry", () => {
-  test("FusesSet raises the domain's expiry once the parent's control is given up", async () => {
-    const { scope, wrap, domainOf, rows } = await createWrapper();
-    await wrap({ fuses: 1 });
-    await applyFusesSet(scope(), { node: alice, fuses: parentCannotControl | 1 });
-    expect(rows(wrappedDomain)).toMatchObject([{ fuses: 65_537 }]);
-    expect(domainOf(alice)?.["expiryDate"]).toBe(50n);
-  });
-
-  test("ExpiryExtended moves the wrapped domain's, and the domain's with that fuse only", async () => {
-    const { scope, wrap, domainOf, rows } = await createWrapper();
-    await wrap({ fuses: 1 });
-    await applyExpiryExtended(scope(), { node: alice, expiry: 90n });
-    expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 90n }]);
-    expect(domainOf(alice)?.["expiryDate"]).toBeNull();
-    await wrap();
-    await applyExpiryExtended(scope(), { node: alice, expiry: 95n });
-    expect(domainOf(alice)?.["expiryDate"]).toBe(95n);
-  });
 });
 
 test("a transfer creates a placeholder before NameWrapped, and moves the owner afterwards", async () => {

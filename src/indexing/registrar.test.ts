@@ -3,15 +3,10 @@ import { describe, expect, test } from "vitest";
 import { createScopes } from "../../test/support/scope.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import { account, domain, registration, registrationEvent, wrappedDomain } from "../schema/subgraph.ts";
+import { domain, wrappedDomain } from "../schema/subgraph.ts";
 import { applyWrappedTransfer } from "./name-wrapper.ts";
 import { multichainNaming, type Naming, subgraphNaming } from "./naming.ts";
-import {
-  applyControllerLabel,
-  applyNameRegistered,
-  applyNameTransferred,
-  applyProvenLabel,
-} from "./registrar.ts";
+import { applyNameRegistered, applyProvenLabel } from "./registrar.ts";
 import { applyNewOwner } from "./registry.ts";
 
 // The rules of section B.6 in the reference of the original subgraph.
@@ -23,7 +18,7 @@ const alice = namehash("alice.eth");
 const hash = labelhash("alice");
 
 async function createRegistrar(labels: string[] = ["eth"]) {
-  const { next, store, anomalies } = createScopes();
+  const { next, store } = createScopes();
   const known = new Map(labels.map((label) => [labelhash(label), label]));
   const scope = ({ naming = subgraphNaming } = {}) => next({ naming, heal: (hash) => known.get(hash) });
   const own = (parentNode: Hex, label: string) =>
@@ -33,7 +28,7 @@ async function createRegistrar(labels: string[] = ["eth"]) {
   const register = (expires: bigint, to = owner) =>
     applyNameRegistered(scope(), { managed, labelhash: hash, owner: to, expires });
   const domainOf = (node: Hex) => store.rows(domain).find(({ id }) => id === node);
-  return { scope, register, domainOf, rows: store.rows, anomalies };
+  return { scope, register, domainOf, rows: store.rows };
 }
 
 describe("NameRegistered of a name that lapsed while it was wrapped", () => {
@@ -64,34 +59,6 @@ describe("NameRegistered of a name that lapsed while it was wrapped", () => {
     const { wrappedOwnerId, wrapped } = await wrapAndRegisterAnew(multichainNaming);
     expect(wrappedOwnerId).toBe(owner);
     expect(wrapped).toMatchObject([{ id: alice, ownerId: owner }]);
-  });
-});
-
-describe("Transfer", () => {
-  test("before the registration only creates the account", async () => {
-    const { scope, domainOf, rows } = await createRegistrar();
-    await applyNameTransferred(scope(), { managed, labelhash: hash, from: owner, to: other });
-    expect(rows(account).map(({ id }) => id)).toContain(other);
-    expect(domainOf(alice)?.["registrantId"]).toBeNull();
-    expect(rows(registrationEvent)).toEqual([]);
-  });
-
-  test("moves the registrant of registration and domain", async () => {
-    const { scope, register, domainOf, rows } = await createRegistrar();
-    await register(1_800_000_000n);
-    await applyNameTransferred(scope(), { managed, labelhash: hash, from: owner, to: other });
-    expect(rows(registration)).toMatchObject([{ registrantId: other }]);
-    expect(domainOf(alice)).toMatchObject({ registrantId: other, ownerId: owner });
-    expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameTransferred", newOwnerId: other });
-  });
-});
-
-describe("a controller's event", () => {
-  test("without a price costs nothing", async () => {
-    const { scope, register, rows } = await createRegistrar();
-    await register(1_800_000_000n);
-    await applyControllerLabel(scope(), managed, { label: "alice", labelhash: hash });
-    expect(rows(registration)).toMatchObject([{ cost: 0n }]);
   });
 });
 
