@@ -4,6 +4,7 @@ import { startNode } from "../../devnet/node.ts";
 import { createRandom } from "../../devnet/random.ts";
 import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
+import { openSyncStore } from "../../test/support/ponder/sync-store.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { openNodes } from "./ask.ts";
@@ -12,7 +13,7 @@ import { exportCache } from "./cache-export.ts";
 import { checkArchive } from "./check.ts";
 import { readResults } from "./results.ts";
 
-// The recording as Ponder 0.17 caches it: its tables, with the columns that an export reads.
+// The recording as Ponder caches it.
 const recording = recordingOf("linea");
 const { chainId } = recording;
 const logs = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]);
@@ -21,57 +22,16 @@ const last = 100;
 let database: PGlite;
 const folder = temporaryFolders()();
 
-const quantities = new Set([
-  ...["number", "timestamp", "gasUsed", "gasLimit", "baseFeePerGas", "size", "difficulty", "totalDifficulty"],
-  ...["blockNumber", "logIndex", "transactionIndex"],
-]);
-
-/** A table with what JSON-RPC says, under names in snake case. */
-async function fill(table: string, columns: string, answers: readonly object[]) {
-  await database.exec(`CREATE TABLE ponder_sync.${table} (chain_id bigint, ${columns})`);
-  const rows = answers.map((answer) =>
-    Object.fromEntries(
-      Object.entries({ chainId, ...answer }).map(([field, value]) => [
-        field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-        quantities.has(field) ? Number(value) : value,
-      ]),
-    ),
-  );
-  await database.query(
-    `INSERT INTO ponder_sync.${table} SELECT * FROM jsonb_populate_recordset(NULL::ponder_sync.${table}, $1)`,
-    [JSON.stringify(rows)],
-  );
-}
-
 beforeAll(async () => {
   database = await createEmbedded();
-  await database.exec("CREATE SCHEMA ponder_sync");
-  await fill(
-    "blocks",
-    `number bigint, hash text, parent_hash text, logs_bloom text, miner text, nonce text, mix_hash text, state_root text, receipts_root text,
-    transactions_root text, sha3_uncles text, extra_data text, timestamp numeric, gas_used numeric, gas_limit numeric, base_fee_per_gas numeric,
-    size numeric, difficulty numeric, total_difficulty numeric`,
-    recording.blocks,
-  );
-  await fill(
-    "transactions",
-    'block_number bigint, transaction_index int, hash text, "from" text, "to" text',
-    recording.transactions,
-  );
-  await fill(
-    "logs",
-    `block_number bigint, log_index int, block_hash text, transaction_hash text, transaction_index int, address text, data text,
-    topic0 text, topic1 text, topic2 text, topic3 text`,
-    logs.map((log) => ({
-      ...log,
-      ...Object.fromEntries(log.topics.map((topic, i) => [`topic${i}`, topic])),
-    })),
-  );
-  await fill("rpc_request_results", "request_hash text, block_number numeric, result text", []);
-  await fill("intervals", "fragment_id text, blocks nummultirange", [
-    { fragmentId: `log_${chainId}_${address}_${topics[0]}_null_null_null_0`, blocks: `{[0,${last + 1}]}` },
-    { fragmentId: `log_${chainId}_null_null_null_null_null_0`, blocks: "{[20,41],[60,71]}" },
-  ]);
+  const { ofPonder } = await openSyncStore(database);
+  await ofPonder.insertBlocks({ blocks: recording.blocks, chainId });
+  await ofPonder.insertTransactions({ transactions: recording.transactions, chainId });
+  await ofPonder.insertLogs({ logs, chainId });
+  const insert = "INSERT INTO ponder_sync.intervals (chain_id, fragment_id, blocks) VALUES ($1, $2, $3)";
+  const ofOne = `log_${chainId}_${address}_${topics[0]}_null_null_null_0`;
+  await run(insert, [chainId, ofOne, `{[0,${last + 1}]}`]);
+  await run(insert, [chainId, `log_${chainId}_null_null_null_null_null_0`, "{[20,41],[60,71]}"]);
 });
 afterAll(() => database.close());
 
@@ -110,9 +70,10 @@ test("what the cache has is exported once, by what it has all logs of", async ()
 
 test("results of calls of archived blocks are exported once", async () => {
   const add = (key: string, chain: number, block: number | null) =>
-    run("INSERT INTO ponder_sync.rpc_request_results VALUES ($1, $2, $3, $4)", [
-      ...[chain, key, block, `0x${key}`],
-    ]);
+    run(
+      "INSERT INTO ponder_sync.rpc_request_results (chain_id, request_hash, block_number, result) VALUES ($1, $2, $3, $4)",
+      [chain, key, block, `0x${key}`],
+    );
   await add("b2", chainId, last);
   await add("a1", chainId, last);
   await add("a0", chainId, last + 1);

@@ -1,29 +1,14 @@
 import type { PGlite } from "@electric-sql/pglite";
-import type { PgTable } from "drizzle-orm/pg-core";
-import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
-import { moduleOfPonder } from "./expected.ts";
-import { shapeOf } from "./rows/table-shape.ts";
+import { openSyncStore, type SyncStore } from "../../test/support/ponder/sync-store.ts";
 import { keyOfRequest, openSavedResults, withOtherResults } from "./saved-results.ts";
-import type { ResultStore } from "./shared.ts";
-
-type Given = { common: unknown; qb: { wrap: (label: unknown, query: (db: unknown) => unknown) => unknown } };
-const { rpcRequestResults } = moduleOfPonder<{ rpcRequestResults: PgTable }>("sync-store/schema.js");
-const { createSyncStore } = moduleOfPonder<{ createSyncStore(given: Given): ResultStore }>(
-  "sync-store/index.js",
-);
 
 let database: PGlite;
-let store: ResultStore;
+let store: SyncStore;
 beforeAll(async () => {
   database = await createEmbedded();
-  const { schema, name, columns } = shapeOf(rpcRequestResults);
-  const types = columns.map(({ name, column }) => `"${name}" ${column.getSQLType()}`);
-  await database.exec(`CREATE SCHEMA "${schema}"; CREATE TABLE "${schema}"."${name}" (${types});
-    CREATE UNIQUE INDEX ON "${schema}"."${name}" (request_hash, chain_id)`);
-  const db = drizzle(database, { casing: "snake_case" });
-  store = createSyncStore({ common: {}, qb: { wrap: (_, query) => query(db) } });
+  store = (await openSyncStore(database)).ofPonder;
 });
 afterAll(() => database?.close());
 

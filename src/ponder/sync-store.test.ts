@@ -1,39 +1,17 @@
 import type { PGlite } from "@electric-sql/pglite";
-import type { PgTable } from "drizzle-orm/pg-core";
-import { drizzle } from "drizzle-orm/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
-import { moduleOfPonder } from "./expected.ts";
-import { shapeOf } from "./rows/table-shape.ts";
+import { openSyncStore, type SyncStore } from "../../test/support/ponder/sync-store.ts";
 import { arrayText, createSyncStore } from "./sync-store.ts";
 
-type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<void>;
-type Store = { insertBlocks: Insert; insertLogs: Insert; insertTransactions: Insert };
-type Given = Parameters<typeof createSyncStore>[0];
-
-const { blocks, logs, transactions } =
-  moduleOfPonder<Record<"blocks" | "logs" | "transactions", PgTable>>("sync-store/schema.js");
-const ofPonder = moduleOfPonder<{ createSyncStore(given: Given): Record<string, unknown> }>(
-  "sync-store/index.js",
-);
-
 let database: PGlite;
-let given: Given;
+let ofPonder: SyncStore;
+let own: SyncStore;
 beforeAll(async () => {
   database = await createEmbedded();
-  await database.exec("CREATE SCHEMA ponder_sync");
-  for (const table of [blocks, logs, transactions]) {
-    const { schema, name, columns, keys: keyColumns } = shapeOf(table);
-    const types = columns.map(({ name, column }) => `"${name}" ${column.getSQLType()}`);
-    const keys = keyColumns.map((column) => column.name);
-    await database.exec(`CREATE TABLE "${schema}"."${name}" (${types}, PRIMARY KEY (${keys}))`);
-  }
-  const db = drizzle(database, { casing: "snake_case" });
-  given = {
-    common: { options: { databaseMaxQueryParameters: 16_000 } },
-    // Types of another driver.
-    qb: { wrap: async (_, query) => query(db as never) },
-  };
+  const opened = await openSyncStore(database);
+  ofPonder = opened.ofPonder;
+  own = createSyncStore(opened.given);
 });
 afterAll(() => database?.close());
 
@@ -102,7 +80,7 @@ const transaction = (index: number) => ({
 const many = <Item>(item: (index: number) => Item) =>
   Array.from({ length: 4_500 }, (_, index) => item(index + 1));
 
-async function stored({ insertBlocks, insertLogs, insertTransactions }: Store) {
+async function stored({ insertBlocks, insertLogs, insertTransactions }: SyncStore) {
   await database.exec(
     "TRUNCATE ponder_sync.blocks; TRUNCATE ponder_sync.logs; TRUNCATE ponder_sync.transactions",
   );
@@ -115,13 +93,12 @@ async function stored({ insertBlocks, insertLogs, insertTransactions }: Store) {
 }
 
 test("blocks, logs and transactions are stored as Ponder stores them", async () => {
-  const expected = await stored(ofPonder.createSyncStore(given) as Store);
+  const expected = await stored(ofPonder);
   expect(expected.map((rows) => rows.length)).toEqual([4_500, 4_500, 4_500]);
-  expect(await stored(createSyncStore(given) as Store)).toEqual(expected);
+  expect(await stored(own)).toEqual(expected);
 });
 
 test("a value that is too long is refused, not cut", async () => {
-  const { insertBlocks } = createSyncStore(given) as Store;
   const long = { ...block(9_999), hash: `${word(1)}00` };
-  await expect(insertBlocks({ blocks: [long], chainId: 1 })).rejects.toThrow("value too long");
+  await expect(own.insertBlocks({ blocks: [long], chainId: 1 })).rejects.toThrow("value too long");
 });
