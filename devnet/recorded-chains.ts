@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Hex } from "viem";
@@ -25,58 +26,20 @@ export type BlockRange = { startBlock?: number; endBlock?: number };
 type FileContract = BlockRange & { address?: Hex | null | undefined };
 
 /** A datasources file's table of one namespace: datasource, chain id, contracts by name. */
-export type FileTable = Record<string, Record<string, { contracts: Record<string, FileContract> }>>;
+type FileTable = Record<string, Record<string, { contracts: Record<string, FileContract> }>>;
 
-const contractNames = {
-  ensroot: [
-    "ENSv1RegistryOld",
-    "ENSv1Registry",
-    "Resolver",
-    "BaseRegistrar",
-    "LegacyEthRegistrarController",
-    "WrappedEthRegistrarController",
-    "UnwrappedEthRegistrarController",
-    "UniversalRegistrarRenewalWithReferrer",
-    "NameWrapper",
-  ],
-  basenames: [
-    "Registry",
-    "Resolver",
-    "BaseRegistrar",
-    "EARegistrarController",
-    "RegistrarController",
-    "UpgradeableRegistrarController",
-  ],
-  lineanames: ["Registry", "Resolver", "BaseRegistrar", "EthRegistrarController", "NameWrapper"],
-  threedns: ["ThreeDNSToken", "Resolver"],
-};
+/** The table of a datasources file in this folder. */
+export const readTable = (path: string): FileTable =>
+  JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"))["ens-test-env"];
 
 /** The datasources of the recordings; `ranges` sets the block range of all contracts of a chain. */
 export function recordedDatasources(ranges: Partial<Record<ChainName, BlockRange>> = {}): FileTable {
-  const of = (chain: ChainName, names: readonly string[]) => {
-    const addresses = readAddresses(recordingFolder(chain));
-    const renamed: Record<string, Hex | undefined> = {
-      Resolver: addresses["ThreeDNSResolver"],
-      Seaport1_5: addresses["Seaport"],
-    };
-    const range = { startBlock: 0, ...ranges[chain] };
-    const contracts = names.map((name): [string, FileContract] => {
-      const isAny = name === "Resolver" && !names.includes("ThreeDNSToken");
-      return [name, { ...(isAny ? {} : { address: renamed[name] ?? addresses[name] }), ...range }];
-    });
-    return { [chainIds[chain]]: { contracts: Object.fromEntries(contracts) } };
-  };
-  return {
-    ensroot: of("root", contractNames.ensroot),
-    basenames: of("base", contractNames.basenames),
-    lineanames: of("linea", contractNames.lineanames),
-    threednsOptimism: of("linea", contractNames.threedns),
-    threednsBase: of("base", contractNames.threedns),
-    rrRoot: of("root", ["DefaultReverseRegistrar"]),
-    rrBase: of("base", ["L2ReverseRegistrar"]),
-    rrLinea: of("linea", ["L2ReverseRegistrar"]),
-    seaport: of("root", ["Seaport1_5"]),
-  };
+  const table = readTable("recording/datasources.json");
+  for (const chain of chainNames)
+    for (const source of Object.values(table))
+      for (const contract of Object.values(source[chainIds[chain]]?.contracts ?? {}))
+        Object.assign(contract, ranges[chain]);
+  return table;
 }
 
 /** Folder of the recorded chain with the contracts of both generations. */
@@ -88,64 +51,20 @@ export const v2ChainId = 15_658_742;
 /** Its contracts by the names of the deployment. */
 export const v2Addresses: Readonly<Record<string, Hex>> = readAddresses(v2Folder);
 
-const contractsOfRoot = {
-  ENSv1Registry: "ENSRegistry",
-  BaseRegistrar: "BaseRegistrar",
-  WrappedEthRegistrarController: "WrappedETHRegistrarController",
-  UnwrappedEthRegistrarController: "ETHRegistrarController",
-  NameWrapper: "NameWrapper",
-  UniversalResolver: "UpgradableUniversalResolverProxy",
-};
-
 /** The contracts of ENSv2, by the names of the deployment. */
-export const contractsOfV2 = [
-  "RootRegistry",
-  "ETHRegistry",
-  "ETHRegistrar",
-  "ETHRenewerV1",
-  "VerifiableFactory",
-  "LabelStore",
-  "PermissionedResolverImpl",
-  "RecordResolverImpl",
-  "UserRegistryImpl",
-  "UserRegistryImpl2",
-  "WrapperRegistryImpl",
-  "PublicResolverV2",
-  "UniversalResolverV2",
-  "ENSV1Resolver",
-  "UnlockedMigrationController",
-  "LockedMigrationController",
-  "Graveyard",
-] as const;
+export const contractsOfV2 = Object.keys(
+  readTable("recording/v2-a/datasources.json")["ensv2"]?.[v2ChainId]?.contracts ?? {},
+);
 
-/** A datasources file for the recorded chain, or for one with other addresses. */
+/** A datasources file for the recorded chain, or for one with other addresses and without those that it lacks. */
 export function v2DatasourcesFile(addresses: Readonly<Record<string, Hex>> = v2Addresses): string {
-  const source = (name: string) => ({ address: addresses[name], startBlock: 0 });
-  const root = Object.entries(contractsOfRoot).map(([name, recorded]) => [name, source(recorded)]);
-  const table = {
-    ensroot: {
-      [v2ChainId]: { contracts: { ...Object.fromEntries(root), Resolver: { startBlock: 0 } } },
-    },
-    rrRoot: {
-      [v2ChainId]: {
-        contracts: {
-          DefaultReverseRegistrar: source("DefaultReverseRegistrar"),
-          DefaultPublicResolver5: source("PublicResolver"),
-        },
-      },
-    },
-    ensv2: {
-      [v2ChainId]: {
-        contracts: {
-          ...Object.fromEntries(
-            contractsOfV2.flatMap((name) => (name in addresses ? [[name, source(name)]] : [])),
-          ),
-          ...("MockUSDC" in addresses ? { USDC: source("MockUSDC"), DAI: source("MockDAI") } : {}),
-        },
-      },
-    },
-  };
-  return JSON.stringify({ "ens-test-env": table });
+  const nameOf = new Map(Object.entries(v2Addresses).map(([name, address]) => [address, name]));
+  const table = readTable("recording/v2-a/datasources.json");
+  return JSON.stringify({ "ens-test-env": table }, (_, value) => {
+    if (!value?.address) return value;
+    const address = addresses[nameOf.get(value.address) ?? ""];
+    return address && { ...value, address };
+  });
 }
 
 /** Settings of an index of the recorded chain with the plugins that answers about names need. */

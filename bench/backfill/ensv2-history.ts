@@ -9,7 +9,7 @@ import { accountOf, subnodeOf, type Transaction } from "./history.ts";
 // Contracts of a set of ENSv2 on the chain of the generated history.
 const contract = (index: number): Hex => `0x${"e2".repeat(18)}${String(index).padStart(4, "0")}`;
 const contracts = Object.fromEntries(contractsOfV2.map((name, index) => [name, contract(index)])) as Record<
-  (typeof contractsOfV2)[number],
+  "ETHRegistry" | "ETHRegistrar" | "LabelStore" | "VerifiableFactory" | "PermissionedResolverImpl",
   Hex
 >;
 

@@ -1,8 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot, startIndexingService } from "../indexing-service.ts";
 import { writeLabelsFile } from "../labels-file.ts";
-import { chainNames, recordingFolder, v2DatasourcesFile } from "../recorded-chains.ts";
+import { chainNames, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readLabels } from "../recording.ts";
 import { startServiceProcess } from "../service-process.ts";
 import type { DemoChains, DemoWorld } from "./chains.ts";
@@ -50,8 +50,7 @@ export function startIndex(
   // An empty working directory, so that no .env.local of the operator redirects it.
   const cwd = join(folder, "indexing");
   mkdirSync(cwd, { recursive: true });
-  const datasources = join(cwd, "datasources.json");
-  writeFileSync(datasources, world === "ensv2" ? v2DatasourcesFile() : demoDatasources());
+  const datasources = world === "ensv2" ? join(v2Folder, "datasources.json") : demoDatasources;
   const ofWorld: Environment =
     world === "subgraph"
       ? { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" }
