@@ -171,13 +171,11 @@ describe("responses without tokens", () => {
   });
 
   test.each([
-    [{ plugins: ["subgraph", "tokenscope"] }, "unsupported-nsindexer-config", "Not active: registrars."],
     [
       { plugins: ["registrars", "tokenscope"] },
       "unsupported-nsindexer-config",
       "Needed plugins: registrars, tokenscope, subgraph or basenames. Not active: subgraph or basenames.",
     ],
-    [{ status: "" }, "unsupported-indexing-status", "once the indexing status is known"],
     [{ status: "omnichain-backfill" }, "unsupported-indexing-status", "it is omnichain-backfill"],
   ])("503 before the request is checked: %o", async (options, errorCode, part) => {
     const [status, body] = await endpoint(options).tokens("?name=X");
@@ -194,8 +192,6 @@ describe("responses without tokens", () => {
       ["name"],
       "name must not hold labels in the form [labelhash]; the node of this name is 0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae",
     ],
-    ["?name=a&name=b", ["name"], "name must be given once"],
-    ["?domainId=0x12", ["domainId"], "domainId must be 0x and 64 hex digits"],
   ])("400 with the reason: %s", async (query, fields, message) => {
     const [status, body] = await endpoint().tokens(query);
     const details = { errors: [message] };

@@ -205,17 +205,9 @@ test.each([
   expect([status, body]).toEqual([400, { message: "Invalid Input", details: { errors: [message] } }]);
 });
 
-test.each([
-  "?name=A.eth",
-  "?registry=0x12",
-  "?account=x",
-  "?name=a.eth&page=0",
-  "?name=a.eth&page=9",
-  "?name=a&name=b",
-  "?account=0x141f5c134df39820b309b9f839dff8591437ebbd&isProven=yes",
-  "?account=0x141f5c134df39820b309b9f839dff8591437ebbd&cursor=x",
-])("400 for %s", async (query) => {
-  expect((await open()(`/api/permissions${query}`)).status).toBe(400);
+test.each(["isProven=yes", "cursor=x"])("400 for %s", async (query) => {
+  const path = `/api/permissions?account=0x141f5c134df39820b309b9f839dff8591437ebbd&${query}`;
+  expect((await open()(path)).status).toBe(400);
 });
 
 test("503 without the plugin", async () => {

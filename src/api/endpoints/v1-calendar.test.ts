@@ -44,14 +44,6 @@ test("has expiry and end of grace of what an address owns, with alarms", async (
 });
 
 test.each<[string, string, string[]]>([
-  [
-    alice,
-    "",
-    [
-      ...["grace.eth", "me.base.eth", "wrappedgrace.eth"].map(graceOf),
-      ...["plain.eth", "wrapped.eth"].flatMap(both),
-    ],
-  ],
   [bob, "", [...both("anew.eth"), "locked.wrapped.eth expires", ...both("records.eth")]],
   [bob, "?relation=manager&namespace=basenames", [graceOf("me.base.eth")]],
   [addressOf("44"), "", []],

@@ -115,28 +115,6 @@ test("names, records, claims and calendars are sent again only if they have chan
   expect((await fetch("/v1/search?q=plain")).headers.get("etag")).toBeNull();
 });
 
-test("reads of one thing have a token, lists have none", async () => {
-  const hasToken = ({ meta }: { meta: object }) => "as_of_token" in meta;
-  for (const path of [
-    "/v1/names/plain.eth",
-    "/v1/names/plain.eth/records",
-    `/v1/addresses/${alice}/primary-name?source=indexed`,
-  ])
-    expect(hasToken(await get(path))).toBe(true);
-  expect(hasToken(await post({ inputs: [{ name: "plain.eth" }] }))).toBe(true);
-  expect(hasToken(await get(`/v1/addresses/${alice}/names`))).toBe(false);
-});
-
-test("status and namespaces", async () => {
-  expect((await get("/v1/status")).data.status).toBe("ready");
-  expect((await get("/v1/namespaces/threedns")).data).toMatchObject({
-    networks: [
-      { network: "optimism", chain_id: 10 },
-      { network: "base", chain_id: 8453 },
-    ],
-  });
-});
-
 describe("what is wrong with a request", () => {
   const namesOfAlice = `/v1/addresses/${alice}/names`;
   const due = "/v1/names?namespace=ens";

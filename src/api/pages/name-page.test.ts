@@ -120,13 +120,6 @@ describe("the page of a name", () => {
     expect(text).toContain(reason);
     expect(text).not.toMatch(/<script>alert|[\u202e\0]/);
   });
-
-  test("says who holds it by the rules of docs/names.md: nobody whose wrapper entry has lapsed", async () => {
-    const { text } = await pages()("/name/lapsed.wrapped.eth");
-    expect(text).toContain("<dt>Status</dt><dd><bdi>released</bdi></dd>");
-    expect(text).not.toContain("<dt>Owner</dt>");
-    expect(text).not.toContain("<dt>Manager</dt>");
-  });
 });
 
 describe("the page of an address", () => {

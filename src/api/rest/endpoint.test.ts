@@ -2,7 +2,6 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
-import { RowTooLongError } from "../database/client.ts";
 import { BusyError, lockedUp } from "../database/queue.ts";
 import { endpoint, mount } from "./endpoint.ts";
 import { ApiError, envelope, errorResponse } from "./errors.ts";
@@ -236,14 +235,4 @@ test.each([
   const response = await app.request("/");
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
   expect((await response.json()).message).toBe(message);
-});
-
-test("responds 400 to what would be too long", async () => {
-  const app = new Hono().get("/", (c) => errorResponse(new RowTooLongError(), c, () => undefined));
-  const response = await app.request("/");
-  expect(response.status).toBe(400);
-  expect(await response.json()).toEqual({
-    message: "The response would be too long.",
-    details: "Ask for fewer rows.",
-  });
 });

