@@ -85,12 +85,6 @@ export class ApiError extends Error {
 /** The response to an unknown path: 404. */
 export const notFound = (c: Context) => c.json({ message: "Not Found" } satisfies ErrorBody, 404);
 
-const tooSlow: Refusal = {
-  reason: "busy",
-  message: "The query took too long.",
-  details: "The database stopped it. Ask for less, or try again later.",
-};
-
 const tooLong: Refusal = {
   reason: "long",
   message: "The response would be too long.",
@@ -100,9 +94,11 @@ const tooLong: Refusal = {
 // Postgres says 57014 of a statement that it stopped, the signal of a request that it is late.
 function busyRefusal(error: unknown): Refusal | undefined {
   if (error instanceof BusyError) return { reason: "busy", message: error.message, details: error.details };
-  if (!(error instanceof Error)) return undefined;
-  const isLate = error.name === "TimeoutError" || ("code" in error && error.code === "57014");
-  return isLate ? tooSlow : undefined;
+  const isLate =
+    error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code === "57014"));
+  if (!isLate) return undefined;
+  const details = "The database stopped it. Ask for less, or try again later.";
+  return { reason: "busy", message: "The query took too long.", details };
 }
 
 /**

@@ -9,15 +9,15 @@ const defaultRecordsPerPage = 10;
 const maximumRecordsPerPage = 100;
 
 // Plain decimal digits only; an empty value counts as absent.
-const wholeNumber = (name: string, maximum: number, range: string) =>
-  z
+function wholeNumber(name: string, maximum: number, range: string) {
+  const error = `${name} must be an integer ${range}`;
+  return z
     .string({ error: `${name} must be given once` })
-    .regex(/^[0-9]*$/, { error: `${name} must be an integer ${range}`, abort: true })
+    .regex(/^[0-9]*$/, { error, abort: true })
     .transform((digits) => (digits === "" ? undefined : Number(digits)))
-    .refine((value) => value === undefined || (value >= 1 && value <= maximum), {
-      error: `${name} must be an integer ${range}`,
-    })
+    .refine((value) => value === undefined || (value >= 1 && value <= maximum), { error })
     .optional();
+}
 
 const perPage = (name: string) =>
   wholeNumber(name, maximumRecordsPerPage, `from 1 to ${maximumRecordsPerPage}`);
@@ -106,20 +106,18 @@ export function pageOf(
 // Proxies and clients refuse responses whose headers are long, and each link repeats all parameters of the request.
 const mostOfLinks = 4_000;
 
-function pageLinks(url: string, page: number, last: number): string {
-  const targets = [
-    ["first", 1],
-    ...(page > 1 ? [["prev", page - 1] as const] : []),
-    ...(page < last ? [["next", page + 1] as const] : []),
-    ["last", last],
-  ] as const;
-  return targets.map(([relation, target]) => `<${urlOfPage(url, target)}>; rel="${relation}"`).join(", ");
-}
-
-function urlOfPage(requestUrl: string, page: number): string {
+function pageLinks(requestUrl: string, page: number, last: number): string {
   const url = new URL(requestUrl);
-  url.searchParams.set("page", String(page));
-  return `${url.pathname}${url.search}`;
+  const linkTo = (relation: string, target: number) => {
+    url.searchParams.set("page", String(target));
+    return `<${url.pathname}${url.search}>; rel="${relation}"`;
+  };
+  return [
+    linkTo("first", 1),
+    ...(page > 1 ? [linkTo("prev", page - 1)] : []),
+    ...(page < last ? [linkTo("next", page + 1)] : []),
+    linkTo("last", last),
+  ].join(", ");
 }
 
 const mostOfCursorPage = 200;
