@@ -51,18 +51,14 @@ export const config = endpoint({
   description: "The public part of the configuration.",
   answers: { 200: { description: "The configuration", schema } },
   handle: async (_, { config, versions, labelSource }: ConfigContext) => {
-    const { indexedChainIds, databaseSchema, isSubgraphCompatible, namespace, plugins } = config;
-    const { labelSetId, labelSetVersion } = config.labelSet;
     const { version, schemaVersion } = await labelSource();
-    const body = {
-      indexedChainIds: [...indexedChainIds],
-      databaseSchemaName: databaseSchema,
-      isSubgraphCompatible,
-      labelSet: { labelSetId, labelSetVersion },
-      namespace,
-      plugins: [...plugins],
+    // Members that the schemas do not name are left out.
+    const body = schema.strip().parse({
+      ...config,
+      databaseSchemaName: config.databaseSchema,
+      labelSet: schema.shape.labelSet.strip().parse(config.labelSet),
       versionInfo: { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion },
-    };
+    });
     return { status: 200, body };
   },
 });
