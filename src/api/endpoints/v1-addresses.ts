@@ -101,6 +101,7 @@ export const addressNames = endpoint({
     const { address } = call.params;
     const { cursor: _, page_size: __, dedupe: ___, include = [], ...list } = call.query;
     const { sort, order, relation, coin_type = "60", namespace, parent, q, match, status } = call.query;
+    const asked = { lookup, address, relation, coinType: coin_type, sort };
     if (relation !== "resolves_to" && call.query.coin_type !== undefined)
       refuse("invalid_input", "coin_type needs relation=resolves_to");
     const isCounted = relation !== "resolves_to" && relation !== "former_owner";
@@ -119,13 +120,7 @@ export const addressNames = endpoint({
         const begins = text && match === "prefix" ? beginsWith(statement.bind, text) : undefined;
         const anywhere =
           text && match === "contains" ? [anywhereIn(statement.bind, text, { isOfAll: false }).text] : [];
-        const found = branchesOf(relation, {
-          source: lookup,
-          statement,
-          address,
-          coinType: coin_type,
-          sort,
-        });
+        const found = branchesOf(asked, statement);
         return {
           branches: found.branches.map(({ name, ...branch }) =>
             begins === undefined ? branch : { ...branch, where: `${branch.where} AND ${begins(name)}` },
@@ -141,7 +136,7 @@ export const addressNames = endpoint({
           ],
         };
       },
-      extra: (statement) => extraOf(lookup, { statement, address, relation, coinType: coin_type }),
+      extra: (statement) => extraOf(asked, statement),
       ...(isCounted
         ? { mostCounted: include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress }
         : {}),
@@ -153,10 +148,16 @@ export const addressNames = endpoint({
   },
 });
 
-type Asked = { statement: Binder; address: Hex; relation: Relation; coinType: string };
+type Asked = {
+  lookup: LookupContext["lookup"];
+  address: Hex;
+  relation: Relation;
+  coinType: string;
+  sort: keyof typeof sorts;
+};
 
 // Members of rows besides the name's own; a primary name is what the address claims for the coin type.
-function extraOf(lookup: LookupContext["lookup"], { statement, address, relation, coinType }: Asked) {
+function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
   const holder = statement.bind(address);
   const relations = relationsOf(relation, holder);
   const coins =
@@ -171,22 +172,14 @@ function extraOf(lookup: LookupContext["lookup"], { statement, address, relation
   return { relations, ...coins, isPrimary, forward };
 }
 
-type Finding = {
-  source: LookupContext["lookup"];
-  statement: Binder;
-  address: Hex;
-  coinType: string;
-  sort: keyof typeof sorts;
-};
-
 /** `name`: SQL of the name by which the branch is sorted. */
 type Found = { branches: (Branch & { name?: string })[]; filters: string[] };
 
-function branchesOf(relation: Relation, finding: Finding): Found {
-  const { source, statement, address, sort } = finding;
-  const { places } = source;
-  const holder = statement.bind(address);
-  if (relation === "resolves_to") return resolving(finding, holder);
+function branchesOf(asked: Asked, { bind }: Binder): Found {
+  const { lookup, address, relation, sort } = asked;
+  const { places } = lookup;
+  const holder = bind(address);
+  if (relation === "resolves_to") return resolving(asked, holder);
   const isNobody = isCustodian(places, address) ? " AND false" : "";
   const held = namesHeldBy(places, holder).map((found) => ({
     ...found,
@@ -206,8 +199,8 @@ function branchesOf(relation: Relation, finding: Finding): Found {
 
 // Address records of names' resolvers. An address that a resolver stores counts while it is the name's resolver; the default one
 // where the resolver returns it and the name has no record of its own (ENSIP-19). Nothing resolves to zero.
-function resolving({ source, address, coinType, sort }: Finding, holder: string): Found {
-  const { places, known, hasRecords } = source;
+function resolving({ lookup, address, coinType, sort }: Asked, holder: string): Found {
+  const { places, known, hasRecords } = lookup;
   const order = sorts[sort];
   const isEvm = coinType === "evm";
   const [first = ""] = partsOfNames(places);
@@ -386,40 +379,32 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
     const { expires_at: expires, grace_ends_at: graceEnds } = row;
     if (!expires) continue;
     const name = safeName(row);
+    const grace = Number(graceEnds) - Number(expires);
     // A registrar leases names below its own; other names are their parents' to give.
-    const isFree = place.leases === undefined || place.leases === parent;
-    const about = { name, place, row, isFree };
-    if (!row.in_grace) add("expires", Number(expires), `${name} expires`, about);
-    if (graceEnds && graceEnds !== expires && Number(graceEnds) <= lastDate)
-      add("grace-ends", Number(graceEnds), `Grace period of ${name} ends`, about);
+    const afterwards =
+      place.leases === undefined || place.leases === parent
+        ? `Afterwards anybody can register ${name}.`
+        : `Afterwards ${name} has no owner, and the owner of its parent can give it to somebody else.`;
+    const renewable = `It can still be renewed for ${grace / day} days, in which nobody else can register it.`;
+    if (!row.in_grace) add("expires", expires, `${name} expires`, grace === 0 ? afterwards : renewable);
+    if (graceEnds && grace !== 0 && Number(graceEnds) <= lastDate)
+      add("grace-ends", graceEnds, `Grace period of ${name} ends`, afterwards);
+
+    function add(kind: string, time: string, summary: string, then: string) {
+      const event = calendar.createEvent({
+        // The same after a renewal, which moves the event.
+        id: `${place.chainId}-${row.namehash}-${kind}`,
+        // Not the present, so that a calendar that has not changed is the same text.
+        stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
+        start: new Date(Number(time) * 1_000),
+        summary,
+        description: `${then} Network: ${place.network}.`,
+      });
+      for (const days of alarms)
+        event.createAlarm({ type: ICalAlarmType.display, trigger: days * day, description: summary });
+    }
   }
   return calendar.toString();
-
-  function add(
-    kind: "expires" | "grace-ends",
-    time: number,
-    summary: string,
-    { name, place, row, isFree }: { name: string; place: Place; row: Row; isFree: boolean },
-  ) {
-    const grace = Number(row.grace_ends_at) - Number(row.expires_at);
-    const then =
-      kind === "grace-ends" || grace === 0
-        ? isFree
-          ? `Afterwards anybody can register ${name}.`
-          : `Afterwards ${name} has no owner, and the owner of its parent can give it to somebody else.`
-        : `It can still be renewed for ${grace / day} days, in which nobody else can register it.`;
-    const event = calendar.createEvent({
-      // The same after a renewal, which moves the event.
-      id: `${place.chainId}-${row.namehash}-${kind}`,
-      // Not the present, so that a calendar that has not changed is the same text.
-      stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
-      start: new Date(time * 1_000),
-      summary,
-      description: `${then} Network: ${place.network}.`,
-    });
-    for (const days of alarms)
-      event.createAlarm({ type: ICalAlarmType.display, trigger: days * day, description: summary });
-  }
 }
 
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
