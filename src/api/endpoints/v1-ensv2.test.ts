@@ -1,4 +1,4 @@
-import { decodeEventLog, type Hex, hexToBytes, hexToString } from "viem";
+import { decodeEventLog, type Hex, hexToBytes, hexToString, toEventSelector } from "viem";
 import { beforeAll, describe, expect, test } from "vitest";
 import { leaseAbi, registryV2Abi } from "../../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../../abis/names.ts";
@@ -137,27 +137,30 @@ const migrated: [string, string][] = [
   ["vault.walnutquill.eth", "emancipated_child"],
 ];
 
-const soldTopic = "0xebd3982eafd13b820e3edb2a4abd57a82ce3b8802e0cd45637a5de51383f9fac";
+const abi = [...registryV2Abi, ...erc1155TransferAbi];
 
-// What registries emit of an entry, by topic.
-const topicOf: Readonly<Record<string, string>> = {
-  LabelRegistered: "0x2fe093918572373e9f1f0368f414dffd0043a74ae8c9fd7b0e390b26a0d20b6e",
-  LabelReserved: "0x734822851860327a80c624af1471efac6bb0ac641852fc6c7bfeeee3202ae6a8",
-  LabelUnregistered: "0x5293e83951c7b759c1ef192ceed240dc2caa652e29ddbd95cafe1d88e5a9cea8",
-  ExpiryUpdated: "0x3260962d42d8f7ae0af25cbfdb2983c214a859cfa2ac6df8ea29b534c267d429",
-  ResolverUpdated: "0x9b6b420ff87c91604d447e507cbeedda5df2fa669a6b6534375e41fd3905a8d5",
-  SubregistryUpdated: "0xca9c8d517128edd416adf5719242ca6ff93ce234442d95234da53c0ae8a10540",
-  EACRolesChanged: "0x0d35bf721a39b614de00ca5038e1deb0cb0c69a278645e83405a7226cf80ba3c",
-  TransferSingle: "0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62",
-  TransferBatch: "0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb",
+// What registries emit of an entry: by event its action and the members that its log tells.
+const toldOf: Readonly<Record<string, readonly [action: string, ...members: string[]]>> = {
+  LabelRegistered: ["registration_granted", "dates", "registrant", "sender", "token_id", "canonical_id"],
+  LabelReserved: ["registration_reserved", "dates", "token_id"],
+  LabelUnregistered: ["registration_released", "dates"],
+  ExpiryUpdated: ["registration_renewed", "dates", "canonical_id"],
+  ResolverUpdated: ["resolver_changed", "resolver", "sender"],
+  SubregistryUpdated: ["subregistry_changed", "subregistry", "sender"],
+  EACRolesChanged: ["permission_changed", "address", "grant_scope", "bitmaps", "canonical_id"],
+  TransferSingle: ["token_transferred", "from", "to", "operator"],
+  TransferBatch: ["token_transferred", "from", "to", "operator"],
 };
+const topicOf = Object.fromEntries(
+  abi.flatMap((item) => (item.name in toldOf ? [[item.name, toEventSelector(item)]] : [])),
+);
 
 // Transaction and log of each event that a registry emitted of the entry of a label; mints and burns belong to others.
 function eventsOfEntry(registry: Hex, raw: Hex, last: number): string[] {
   const id = keccak256(hexToBytes(raw)).slice(2, 58);
-  const known = new Set(Object.values(topicOf));
+  const known = new Set<string | undefined>(Object.values(topicOf));
   const found = index.logs.filter(({ address, topics, data, blockNumber }) => {
-    if (address !== registry || Number(blockNumber) > last || !known.has(topics[0] ?? "")) return false;
+    if (address !== registry || Number(blockNumber) > last || !known.has(topics[0])) return false;
     const words = [...Array((data.length - 2) / 64).keys()].map((at) =>
       data.slice(2 + 64 * at, 66 + 64 * at),
     );
@@ -175,74 +178,43 @@ function eventsOfEntry(registry: Hex, raw: Hex, last: number): string[] {
 const logAt = new Map(index.logs.map((log) => [`${log.transactionHash} ${Number(log.logIndex)}`, log]));
 const located = (address: Hex) =>
   address === zeroAddress ? {} : { chain_id: v2ChainId, address: address.toLowerCase() };
-const canonical = (id: bigint) => String((id >> 32n) << 32n);
 
 // What the log of an entry's event tells, as `data` has it; without what other logs tell.
 function toldBy(entry: Entry, transaction: string): Facts {
   const log = logAt.get(transaction);
   if (log === undefined) throw new Error(`no log ${transaction}`);
-  const abi = [...registryV2Abi, ...erc1155TransferAbi];
-  const { eventName, args } = decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data });
-  const lower = (address: Hex) => address.toLowerCase();
-  const dated = (expiry: bigint) =>
-    String(expiry) === forever
-      ? { expires_at: null, expires_at_reason: "no_expiry" }
-      : { expires_at: String(expiry) };
-  switch (eventName) {
-    case "LabelRegistered":
-      return {
-        action: entry.type === "migration" ? "migration_applied" : "registration_granted",
-        ...dated(args.expiry),
-        registrant: lower(args.owner),
-        sender: lower(args.sender),
-        token_id: String(args.tokenId),
-        canonical_id: canonical(BigInt(args.labelHash)),
-      };
-    case "LabelReserved":
-      return { action: "registration_reserved", ...dated(args.expiry), token_id: String(args.tokenId) };
-    case "LabelUnregistered":
-      return { action: "registration_released", expires_at: null, expires_at_reason: "released" };
-    case "ExpiryUpdated":
-      return {
-        action: "registration_renewed",
-        ...dated(args.newExpiry),
-        canonical_id: canonical(args.tokenId),
-      };
-    case "ResolverUpdated":
-      return { action: "resolver_changed", resolver: located(args.resolver), sender: lower(args.sender) };
-    case "SubregistryUpdated":
-      return {
-        action: "subregistry_changed",
-        subregistry: located(args.subregistry),
-        sender: lower(args.sender),
-      };
-    case "EACRolesChanged":
-      return {
-        action: "permission_changed",
-        address: lower(args.account),
-        grant_scope: { kind: "registry", detail: {} },
-        old_role_bitmap: String(args.oldRoleBitmap),
-        new_role_bitmap: String(args.newRoleBitmap),
-        canonical_id: canonical(args.resource),
-      };
-    case "TransferSingle":
-    case "TransferBatch":
-      return {
-        action: "token_transferred",
-        from: lower(args.from),
-        to: lower(args.to),
-        operator: lower(args.operator),
-      };
-    default:
-      return {};
-  }
+  const event = decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data });
+  const args = event.args as Record<string, unknown>;
+  const lower = (name: string) => ({ [name]: String(args[name]).toLowerCase() });
+  const expiry = String(args["expiry"] ?? args["newExpiry"]);
+  const why = entry.kind === "LabelUnregistered" ? "released" : expiry === forever ? "no_expiry" : undefined;
+  const facts: Readonly<Record<string, () => Facts>> = {
+    dates: () => (why ? { expires_at: null, expires_at_reason: why } : { expires_at: expiry }),
+    registrant: () => ({ registrant: String(args["owner"]).toLowerCase() }),
+    token_id: () => ({ token_id: String(args["tokenId"]) }),
+    canonical_id: () => {
+      const id = BigInt(String(args["labelHash"] ?? args["tokenId"] ?? args["resource"]));
+      return { canonical_id: String((id >> 32n) << 32n) };
+    },
+    resolver: () => ({ resolver: located(args["resolver"] as Hex) }),
+    subregistry: () => ({ subregistry: located(args["subregistry"] as Hex) }),
+    address: () => ({ address: String(args["account"]).toLowerCase() }),
+    grant_scope: () => ({ grant_scope: { kind: "registry", detail: {} } }),
+    bitmaps: () => ({
+      old_role_bitmap: String(args["oldRoleBitmap"]),
+      new_role_bitmap: String(args["newRoleBitmap"]),
+    }),
+  };
+  const [ordinary, ...members] = toldOf[event.eventName] ?? [];
+  const action = entry.type === "migration" ? "migration_applied" : ordinary;
+  return Object.assign({ action }, ...members.map((name) => facts[name]?.() ?? lower(name)));
 }
 
 // What the registrar's event in the transaction of a registration says of its price.
 function paidFor({ transaction_hash, log_index, data }: Entry): Facts {
   const sales = index.logs
     .filter((log) => log.transactionHash === transaction_hash && Number(log.logIndex) > log_index)
-    .filter(({ topics }) => topics[0] === soldTopic)
+    .filter(({ topics }) => topics[0] === toEventSelector(leaseAbi[0]))
     .map(({ topics, data }) => decodeEventLog({ abi: leaseAbi, topics: topics as [Hex, ...Hex[]], data }));
   const sale = sales.find(({ args }) => String(args.tokenId) === data["token_id"]);
   if (sale?.eventName !== "NameRegistered") return {};
