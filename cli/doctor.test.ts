@@ -89,19 +89,6 @@ describe("a URL", () => {
   const withNode = async (url: string, more = {}) =>
     bad(await findingsOf({ [`RPC_URL_${chainId}`]: url, ...more }));
 
-  test("of another chain", async () => {
-    const url = await behind(({ method }) =>
-      method === "eth_chainId" ? { jsonrpc: "2.0", id: 1, result: "0x1" } : undefined,
-    );
-    expect(await withNode(url)).toMatchObject([
-      {
-        state: "fail",
-        found: `RPC_URL_${chainId} (${new URL(url).host}) answers for chain 1, not for chain ${chainId}`,
-        remedy: `Correct RPC_URL_${chainId}.`,
-      },
-    ]);
-  });
-
   test("with short ranges, without receipts, traces and old state, and with a limited rate", async () => {
     let latest = 0;
     const url = await behind(({ method, params: [first, second] }) => {

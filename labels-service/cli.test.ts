@@ -11,55 +11,15 @@ import { openDatabaseReader } from "./store/database.ts";
 const folderOf = folderForEach("cli-");
 const run = (args: string[], stdin?: string | Buffer) => start(args, folderOf(), stdin).ended;
 describe("label commands", () => {
-  test("add, show, check, export and delete labels", async () => {
+  test("use ./data/labels.sqlite, and end with the code of the command", async () => {
     const ingested = await run(["ingest", "-", ...labelSet("ens-test-env", 0)], gzipSync("eth\nxyz\neth\n"));
     expect(ingested).toMatchObject({ code: 0, stderr: "" });
-    expect(ingested.stdout).toMatch(/^Ingested version 0 of "ens-test-env" from text: 3 rows in /);
-    expect(ingested.stdout).toContain(
-      "2 new labels, 1 known before.\n./data/labels.sqlite holds 2 labels.\n",
-    );
-
-    const stats = await run(["stats"]);
-    expect(stats.stdout).toMatch(/^label set +ens-test-env$/m);
-    expect(stats.stdout).toMatch(/^version 0 +2 labels, ingested 20/m);
-
-    expect((await run(["validate"])).stdout).toBe(
-      '2 labels of "ens-test-env", versions 0 to 0: no faults.\n',
-    );
-    const exported = await run(["export"]);
-    expect(exported.stdout).toBe(
+    expect(ingested.stdout).toContain("./data/labels.sqlite holds 2 labels.\n");
+    expect((await run(["export"])).stdout).toBe(
       'Wrote 2 labels of version 0 of "ens-test-env" to ens-test-env_0.ensrainbow.\n',
     );
-    const second = await run(["ingest", "ens-test-env_0.ensrainbow", "--database", "second.sqlite"]);
-    expect(second).toMatchObject({ code: 0 });
-
-    const folder = folderOf();
-    writeFileSync(join(folder, "more.csv"), '"new, label"\neth\n');
-    const converted = await run([
-      "convert",
-      "more.csv",
-      "--label-set-id",
-      "ens-test-env",
-      "--onto",
-      "data/labels.sqlite",
-    ]);
-    expect(converted.stdout).toBe(
-      'Wrote 1 label of version 1 of "ens-test-env" to ens-test-env_1.ensrainbow; repeated or known before: 1.\n',
-    );
-
-    expect(await run(["purge"])).toMatchObject({
-      code: 1,
-      stderr: "Deleting needs --yes when nobody can be asked.\n",
-    });
-    expect(await run(["purge", "--yes"])).toMatchObject({
-      code: 0,
-      stdout: "Deleted ./data/labels.sqlite.\n",
-    });
-    expect(readdirSync(join(folder, "data"))).toEqual([]);
-    expect(await run(["purge", "--yes"])).toMatchObject({
-      code: 0,
-      stdout: "There is nothing at ./data/labels.sqlite.\n",
-    });
+    expect(await run(["purge"])).toMatchObject({ code: 1 });
+    expect(await run(["purge", "--yes"])).toMatchObject({ stdout: "Deleted ./data/labels.sqlite.\n" });
   });
 
   test("survive kill -9 at any moment of an ingest: the old database stays, and the next attempt resumes", async () => {

@@ -41,17 +41,12 @@ describe("a wrong command line", () => {
     [["ingest"], "error: missing required argument 'file|-'\n"],
     [["ingest", "no\nfile", ...labelSet("x", 0)], 'There is no file "no\\nfile".\n'],
     [["ingest", ".", ...labelSet("x", 0)], '"." is a folder, not a file.\n'],
-    [["ingest", "-"], "--label-set-id and --label-set-version are needed", "eth\n"],
-    [["ingest", "-", ...labelSet("Set 1", 0)], '"Set 1" is not a label set id', "eth\n"],
     [["ingest", "-", ...labelSet("x", -1)], "Expected a whole number from 0 to 4294967295.\n"],
-    [["ingest", "-", ...labelSet("x", 1)], "There is no database yet, so only version 0", "eth\n"],
     [
       ["ingest", "-", ...labelSet("x", 0), "--format", "json"],
       "Allowed choices are ensrainbow, sql, csv, text.",
     ],
     [["stats"], "cannot be used: there is no such file"],
-    [["validate"], "there is no such file"],
-    [["export"], "there is no such file"],
     [["convert", "-"], "error: required option '--label-set-id <id>' not specified\n", "eth\n"],
   ])("%j exits with code 1, and writes nothing", async (args, message, stdin) => {
     const { code, stdout, stderr } = await runCommand(args, {
@@ -370,15 +365,6 @@ describe("stats", () => {
     const { stdout } = await runCommand(["stats"], { folder });
     expect(stdout).toMatch(/^labels +0$/m);
     expect(stdout).toMatch(/^bytes a label +-$/m);
-  });
-
-  test("rejects a file that is not a label database", async () => {
-    const path = join(folder, "nothing.sqlite");
-    expect(await runCommand(["stats", "--database", path], { folder })).toEqual({
-      code: 1,
-      stdout: "",
-      stderr: `Label database ${JSON.stringify(path)} cannot be used: there is no such file, or it cannot be read.\n`,
-    });
   });
 });
 

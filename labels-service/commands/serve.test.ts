@@ -105,45 +105,9 @@ describe("serve", () => {
     expect([await answers(base, 1), await answers(`file:${databasePath}`, 1)]).toEqual([all, all]);
   });
 
-  test("an indexer's client waits while the service restarts, and loses nothing", async () => {
-    await ingestBytes("eth\nxyz\n", { databasePath });
-    const { base, port, child, ended } = await serve();
-    const lines: string[] = [];
-    const source = await openLabels({
-      url: base,
-      labelSetId: "ens-test-env",
-      labelSetVersion: 0,
-      log: (level, message) => void lines.push(`${level} ${message}`),
-    });
-    expect(await source.heal(labelhash("eth"))).toBe("eth");
-    child.kill("SIGKILL");
-    await ended;
-    const healing = source.heal(labelhash("xyz"));
-    await expect.poll(() => lines.length).toBe(1);
-    running = start(
-      ["serve", "--port", String(port), "--host", "127.0.0.1", "--database", databasePath],
-      folder,
-    );
-    expect(await healing).toBe("xyz");
-    expect(lines).toEqual([
-      "warn label service cannot be used, waiting for it",
-      "info label service can be used again",
-    ]);
-    await source.close();
-  });
-
   test("runs within a process: log lines, reload on SIGHUP, exit on SIGINT", async () => {
     const port = String(await freePort());
-    const args = [
-      "serve",
-      "--port",
-      port,
-      "--host",
-      "127.0.0.1",
-      "--database",
-      databasePath,
-      "--log-requests",
-    ];
+    const args = ["serve", "--port", port, "--database", databasePath, "--log-requests"];
     const { ended, written, signals } = startCommand(args, { folder });
     const base = `http://127.0.0.1:${port}`;
     await expect.poll(() => statusOf(`${base}/health`)).toBe(200);

@@ -60,10 +60,6 @@ test("splits a list into http URLs and the websocket", () => {
   });
 });
 
-test.each(["", "ftp://a.example", "https://a.example,", "wss://a.example"])("refuses %j", (text) => {
-  expect(() => parseRpcUrls(text)).toThrow();
-});
-
 test("keeps the framework's cautious initial rate for a public URL", () => {
   expect(entriesForRate(["https://a.example", "https://b.example"], undefined)).toEqual([
     "https://a.example",

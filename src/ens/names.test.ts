@@ -40,12 +40,10 @@ test.each(["vitalik.eth", "", "🚴‍♂.eth", "_x.eth"])("%j is normalised", (
   expect(isNormalizedName(name)).toBe(true);
 });
 
-test.each(["Vitalik.eth", "a..eth", "a b.eth", `[${"a".repeat(64)}].eth`, "\0.eth", "xn--ls8h.eth"])(
-  "%j is not normalised",
-  (name) => {
-    expect(isNormalizedName(name)).toBe(false);
-  },
-);
+const notNormalized = ["Vitalik.eth", "a..eth", ".eth", "eth.", "a b.eth", "\0.eth", "xn--ls8h.eth"];
+test.each([...notNormalized, `[${"a".repeat(64)}].eth`])("%j is not normalised", (name) => {
+  expect(isNormalizedName(name)).toBe(false);
+});
 
 test("returns the normalised form, or why there is none", () => {
   expect(normalizedName("Vitalik.ETH")).toEqual({ name: "vitalik.eth" });
@@ -55,11 +53,6 @@ test("returns the normalised form, or why there is none", () => {
 test.each(["0", "vitalik", "vitalik.eth", "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63.addr.reverse"])(
   "%s is its own normalised form, as in ENSIP-15's reference code",
   (name) => expect(normalizedName(name)).toEqual({ name: ens_normalize(name) }),
-);
-
-test.each(["vitalik..eth", ".eth", "eth.", "Vitalik", "a b"])(
-  "%j is not, as in ENSIP-15's reference code",
-  (name) => expect(isNormalizedName(name)).toBe(false),
 );
 
 test("recognises an encoded label", () => {

@@ -114,21 +114,6 @@ describe("label file", () => {
     file.close();
   });
 
-  test("counts a label once, however often it was added", () => {
-    const repeated = Array.from({ length: 100 }, (_, i) => `label${i % 40}`);
-    expect(create(repeated).recordsCount).toBe(40);
-  });
-
-  test("never returns a label that was changed in the file", () => {
-    create(["eth"]);
-    const database = new Database(path);
-    database.exec("UPDATE labels SET label = 'evil'");
-    database.close();
-    const file = openLabelFile(path);
-    expect(file.heal(labelhash("eth"), 0)).toBeUndefined();
-    file.close();
-  });
-
   test("returns a long label each time, and a changed one never", () => {
     const [right, wrong] = ["r".repeat(100_000), "w".repeat(100_000)];
     create([right, wrong]);

@@ -30,16 +30,6 @@ const open = (changes: object) =>
   openLabels({ url, labelSetId: "ens-test-env", labelSetVersion: 1, log: () => {}, ...changes });
 
 describe("label source of a file", () => {
-  test("heals at once, within the pinned version", async () => {
-    const source = await open({ labelSetVersion: 0 });
-    expect(["eth", "xyz", "test"].map((label) => source.heal(labelhash(label)))).toEqual([
-      "eth",
-      "xyz",
-      undefined,
-    ]);
-    await source.close();
-  });
-
   test("reports its contents", async () => {
     const source = await open({});
     expect(await source.describe()).toEqual({
@@ -85,12 +75,9 @@ describe("label source of a file", () => {
       { url: "file://host/y" },
       /is not the path of a file: File URL host must be/,
     ],
+    ["a missing file", { url: "file:/nowhere/labels.sqlite" }, /there is no such file/],
   ])("refuses %s", async (_, changes, message) => {
     await expect(open(changes)).rejects.toThrow(message);
     await expect(open(changes)).rejects.toThrow(LabelSourceError);
-  });
-
-  test("refuses a missing file", async () => {
-    await expect(open({ url: "file:/nowhere/labels.sqlite" })).rejects.toThrow(/there is no such file/);
   });
 });
