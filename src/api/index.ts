@@ -30,15 +30,16 @@ import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
 import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
-import { lookupEnvelope } from "./names/contract.ts";
+import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { createNamesSource } from "./names/lookups.ts";
-import { createHeadHashes, placesOf } from "./names/places.ts";
+import { placesOf } from "./names/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
+import { createBlockHashes } from "./status/block-hashes.ts";
 import { endOfChain, isBackfilled, statusChains } from "./status/snapshot.ts";
 import { openStatus } from "./status/status-source.ts";
 import { createLabelsVersion, readVersions } from "./status/versions.ts";
@@ -120,6 +121,12 @@ if (ponder.isIndexer && !ponder.isEmbedded) {
   );
 }
 
+const hashes = createBlockHashes(async (chainId, number) => {
+  const block = await ponder.ofChain(publicClients, chainId)?.getBlock({ blockNumber: BigInt(number) });
+  return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };
+});
+const hashOf: HashOf = (chainId, block) => hashes.peek(chainId, block)?.hash;
+
 const labels = openLabels({ url: configured.labelsUrl, ...configured.labelSet, log });
 const labelSource = createLabelsVersion(
   async () => (await labels).describe(),
@@ -181,7 +188,6 @@ function openApi(config: Config) {
     places: placesOf(config.datasources, config.plugins),
     hasRecords: config.plugins.includes("protocol-acceleration"),
   });
-  const headHashes = createHeadHashes(hashOf);
   const common = {
     config: {
       ...config,
@@ -209,7 +215,7 @@ function openApi(config: Config) {
       lookup: {
         ...names,
         known: knownContracts(config.datasources),
-        hashOf: headHashes,
+        hashOf,
       },
       resolution: {
         known: knownContracts(config.datasources),
@@ -224,7 +230,7 @@ function openApi(config: Config) {
       registry,
       ...shared(),
       process: ponder,
-      hashOf: headHashes,
+      hashOf,
       log,
       onStop: (stop) => void stops.push(stop),
     },
@@ -261,16 +267,7 @@ function isBackfilling(): boolean {
   return current === undefined || !isBackfilled(current.snapshot);
 }
 
-function clientOf(chainId: number) {
-  return ponder.ofChain(publicClients, chainId);
-}
-
-async function hashOf(chainId: number, block: number) {
-  return (await clientOf(chainId)?.getBlock({ blockNumber: BigInt(block) }))?.hash;
-}
-
 function openSubgraph(config: Config): Hono {
-  const client = clientOf(config.rootChainId);
   const chains = statusChains(config.chains, Object.values(contractSources(config)));
   const rootChain = chains.find(({ chainId }) => chainId === config.rootChainId);
   const subgraph = createSubgraph({
@@ -281,10 +278,7 @@ function openSubgraph(config: Config): Hono {
     v2: config.plugins.includes("ensv2") ? v2ContractsOf(config.datasources) : undefined,
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
-    blockOf: async (number) => {
-      const block = await client?.getBlock({ blockNumber: BigInt(number) });
-      return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };
-    },
+    hashes,
   });
   return subgraphRoutes(subgraph, "/subgraph");
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { clientOf } from "../../src/api/client-address.ts";
 import { createDatabase, type DatabaseLimits, RowTooLongError } from "../../src/api/database/client.ts";
 import { errorResponse } from "../../src/api/rest/errors.ts";
+import { createBlockHashes } from "../../src/api/status/block-hashes.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
 import { createGeneratedDatabase, type GeneratedDatabase } from "../support/subgraph/generated-database.ts";
 
@@ -29,7 +30,7 @@ async function listen(limits: Partial<DatabaseLimits>) {
     database,
     chainId: 1,
     deployment: "test",
-    blockOf: async () => undefined,
+    hashes: createBlockHashes(async () => undefined),
     limits,
   });
   const app = new Hono()

@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import { nearestOf } from "../../config/nearest.ts";
 import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
+import type { BlockRef } from "../../ponder/checkpoints.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import { type CursorQuery, openCursorPage, type SortType } from "../rest/pages.ts";
@@ -132,14 +133,14 @@ export const metaSchema = z.strictObject({
 });
 
 /** The hash of a chain's block, if it is known. */
-export type HashOf = (chainId: number, block: number) => string | undefined;
+export type HashOf = (chainId: number, block: BlockRef) => string | undefined;
 
 /** The last indexed block of each chain. */
 export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
   const entries = Object.entries(snapshot.omnichainSnapshot.chains).flatMap(([id, chain]) => {
     if (chain.chainStatus === "chain-queued") return [];
     const { number, timestamp } = chain.latestIndexedBlock;
-    const block_hash = hashOf(Number(id), number) ?? null;
+    const block_hash = hashOf(Number(id), { number, timestamp }) ?? null;
     return [[id, { block_number: number, block_hash, timestamp: String(timestamp) }]];
   });
   return { as_of: Object.fromEntries(entries) };

@@ -110,26 +110,3 @@ export function timesOf(places: readonly Place[], { snapshot }: CurrentStatus): 
       : chain.latestIndexedBlock.timestamp;
   });
 }
-
-/**
- * The hashes of the blocks that were asked for, chain by chain: undefined until the node has answered, which nobody waits for. Each
- * block is asked for once.
- */
-export function createHeadHashes(
-  read: (chainId: number, block: number) => Promise<string | undefined | null>,
-): (chainId: number, block: number) => string | undefined {
-  const known = new Map<number, { block: number; hash: string | undefined }>();
-  return (chainId, block) => {
-    const found = known.get(chainId);
-    if (found?.block === block) return found.hash;
-    const entry: { block: number; hash: string | undefined } = { block, hash: undefined };
-    known.set(chainId, entry);
-    read(chainId, block).then(
-      (hash) => {
-        entry.hash = hash ?? undefined;
-      },
-      () => known.delete(chainId), // Asked again with the next request.
-    );
-    return undefined;
-  };
-}

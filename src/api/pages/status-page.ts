@@ -276,9 +276,9 @@ function describe(sources: StatusSources, found: Found) {
   const phase = phaseOf(found);
   const chains = config.chains.map(({ id, name }) => {
     const ofChain = chainProgress(snapshot?.omnichainSnapshot.chains[id], now);
-    const block = ofChain.indexed?.number;
-    const hash = block === undefined ? undefined : hashOf(id, block);
-    return { ...ofChain, id, name, head: block && hash ? { block, hash } : undefined };
+    const { indexed } = ofChain;
+    const hash = indexed && hashOf(id, indexed);
+    return { ...ofChain, id, name, head: indexed && hash ? { block: indexed.number, hash } : undefined };
   });
   const used = counts.labels;
   const heals = used.healed + used.unknown;

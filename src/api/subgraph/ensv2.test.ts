@@ -10,6 +10,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { domain } from "../../schema/subgraph.ts";
 import { pathOf, v2ContractsOf } from "../resolution/v2-names.ts";
+import { createBlockHashes } from "../status/block-hashes.ts";
 import { createSubgraph, type SubgraphOptions } from "./routes.ts";
 
 // What domains have of ENSv2, against what calls returned of the recorded chain.
@@ -59,7 +60,8 @@ function open({ v2, isCounted = false, seen = [] }: Options = { v2: contracts })
       return row(...given);
     },
   };
-  const given = { chainId: v2ChainId, deployment: "test", blockOf: async () => undefined };
+  const hashes = createBlockHashes(async () => undefined);
+  const given = { chainId: v2ChainId, deployment: "test", hashes };
   const subgraph = createSubgraph({ ...given, database, v2 });
   return async (query: string, variables = {}) => {
     const extensions = { counts: isCounted, truncated: isCounted };

@@ -8,9 +8,9 @@ import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";
+import type { createBlockHashes } from "../status/block-hashes.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { graphiqlOfToday, sendPage } from "./graphiql.ts";
-import { createBlockHashes, type RpcBlock } from "./request/block.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
@@ -25,8 +25,7 @@ export type SubgraphOptions = {
   deployment: string;
   /** The last block of that chain that is indexed, if its range has an end. */
   endBlock?: () => Head | undefined;
-  /** Hash, parent hash and time of a block of that chain; undefined if unknown. */
-  blockOf: (number: number) => Promise<RpcBlock | undefined>;
+  hashes: ReturnType<typeof createBlockHashes>;
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
   hasErrors?: () => boolean;
   limits?: Partial<SubgraphLimits>;
@@ -38,19 +37,18 @@ export type SubgraphOptions = {
 export type Subgraph = ReturnType<typeof createSubgraph>;
 
 /** The Graph's query dialect over the tables of src/schema/subgraph.ts. */
-export function createSubgraph({ database, chainId, blockOf, v2, ...given }: SubgraphOptions) {
+export function createSubgraph({ database, chainId, hashes, v2, ...given }: SubgraphOptions) {
   const { deployment, endBlock = () => undefined, hasErrors = () => false } = given;
   const limits = { ...defaultSubgraphLimits, ...given.limits };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection({ hasV2: v2 !== undefined });
-  const hashes = createBlockHashes(blockOf);
   const options = {
     row: database.row,
     limits,
     deployment,
     headSql: headSql(chainId),
     endBlock,
-    hashes: hashes.ask,
+    hashes: (head: Head) => hashes.ask(chainId, head),
     hasErrors,
   };
 
@@ -74,7 +72,7 @@ export function createSubgraph({ database, chainId, blockOf, v2, ...given }: Sub
     head: async (signal: AbortSignal) =>
       (await answer(readMembers({ query: "{ __typename }" }), signal)).head,
     /** Hashes of an indexed block, if they are known already. */
-    hashesOf: hashes.peek,
+    hashesOf: (head: Head) => hashes.peek(chainId, head),
   };
 }
 

@@ -2,6 +2,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { Hono } from "hono";
 import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
 import type { Parts } from "../../../src/api/rest/send.ts";
+import { createBlockHashes } from "../../../src/api/status/block-hashes.ts";
 import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
@@ -71,7 +72,7 @@ export function createEndpoint(
     database,
     chainId: 1,
     deployment: "test",
-    blockOf: async (number) => (number === headBlock.number ? headBlock : undefined),
+    hashes: createBlockHashes(async (_, number) => (number === headBlock.number ? headBlock : undefined)),
     limits,
     ...options,
   });

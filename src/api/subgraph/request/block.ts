@@ -1,12 +1,8 @@
-import { setTimeout as pause } from "node:timers/promises";
-import { LRUCache } from "lru-cache";
 import type { Head } from "../../../ponder/checkpoints.ts";
+import type { BlockHashes } from "../../status/block-hashes.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
 import { argument, collectFields, type Selected, type SelectionContext } from "./document.ts";
-
-/** Hashes of a block, which only a node knows. */
-type BlockHashes = { hash: string; parentHash: string };
 
 /** The block that a root field must be read at. */
 export type BlockConstraint =
@@ -101,43 +97,6 @@ async function selectedJson(
     if (value !== undefined) parts.push(`"${key}":${value}`);
   }
   return `{${parts.join(",")}}`;
-}
-
-/** A block as a node reports it. Timestamp in Unix seconds. */
-export type RpcBlock = BlockHashes & { timestamp: number };
-
-const patienceMs = 2_000;
-
-/**
- * Looks up the hashes of indexed blocks, once per block. Undefined if the RPC fails, takes longer than two
- * seconds, or has another block at that height (a reorganisation that is not indexed yet).
- */
-export function createBlockHashes(blockOf: (number: number) => Promise<RpcBlock | undefined>) {
-  // Kept for a few seconds only: the block may be replaced by one of the same height and time.
-  const known = new LRUCache<string, BlockHashes, Head>({
-    max: 64,
-    ttl: 15_000,
-    // One that is displaced meanwhile has its hashes nevertheless.
-    ignoreFetchAbort: true,
-    fetchMethod: async (_key, _stale, { context: { number, timestamp } }) => {
-      // Without a response the hash is unknown, which `_meta` may show as null.
-      const late = pause(patienceMs, undefined, { ref: false });
-      const block = await Promise.race([blockOf(number), late]).catch(() => undefined);
-      if (block === undefined || block.timestamp !== timestamp) return undefined;
-      return { hash: block.hash, parentHash: block.parentHash };
-    },
-  });
-  const keyOf = ({ number, timestamp }: Head) => `${number}/${timestamp}`;
-  const ask = (head: Head) => known.fetch(keyOf(head), { context: head });
-  return {
-    ask,
-    /** The hashes if they are known; else undefined, and they are fetched for the next time. */
-    peek(head: Head): BlockHashes | undefined {
-      const hashes = known.get(keyOf(head));
-      if (hashes === undefined) void ask(head);
-      return hashes;
-    },
-  };
 }
 
 /**
