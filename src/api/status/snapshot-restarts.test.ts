@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { brokenInvariants } from "../../../test/support/watch-status.ts";
 import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
@@ -272,71 +272,4 @@ test("through backfill, live blocks, finalization and restarts no snapshot is dr
     }),
     { numRuns: 1000 },
   );
-});
-
-describe("a chain from start to head", () => {
-  test("passes through the documented states", async () => {
-    const blocks = Array.from({ length: 11 }, (_, number) => ({
-      chainId: 1,
-      number,
-      timestamp: 1_700_000_000 + number * 12,
-      hasEvent: number === 4,
-    }));
-    const chains: ModelChain[] = [{ chainId: 1, startBlock: 2, endBlock: undefined, blocks, finality: 3 }];
-    const model = createModel(chains);
-    const read = createIndexerStatus({
-      chains,
-      readCheckpoints: async () => model.state(),
-      readMetrics: async () => model.metrics(),
-      findBlock: model.findBlock,
-      clock: () => 1_700_000_500_000,
-    });
-    const seen = async () => (await read())?.snapshot.omnichainSnapshot;
-    const config = { configType: "indefinite", startBlock: { timestamp: 1_700_000_024, number: 2 } };
-
-    model.boot();
-    model.begin();
-    expect(await seen()).toEqual({
-      omnichainStatus: "omnichain-unstarted",
-      chains: { "1": { chainStatus: "chain-queued", config } },
-      omnichainIndexingCursor: 1_700_000_023,
-    });
-    model.batch(100);
-    expect(await seen()).toEqual({
-      omnichainStatus: "omnichain-backfill",
-      chains: {
-        "1": {
-          chainStatus: "chain-backfill",
-          config,
-          latestIndexedBlock: { timestamp: 1_700_000_048, number: 4 },
-          backfillEndBlock: { timestamp: 1_700_000_084, number: 7 },
-        },
-      },
-      omnichainIndexingCursor: 1_700_000_048,
-    });
-    model.goLive();
-    model.follow(2);
-    expect(await seen()).toEqual({
-      omnichainStatus: "omnichain-following",
-      chains: {
-        "1": {
-          chainStatus: "chain-following",
-          config,
-          latestIndexedBlock: { timestamp: 1_700_000_108, number: 9 },
-          latestKnownBlock: { timestamp: 1_700_000_108, number: 9 },
-        },
-      },
-      omnichainIndexingCursor: 1_700_000_108,
-    });
-  });
-
-  test("waits for the blocks that the chains start at", async () => {
-    const read = createIndexerStatus({
-      chains: [{ chainId: 1, startBlock: 2 }],
-      readCheckpoints: async () => [],
-      readMetrics: async () => new Map(),
-      findBlock: () => undefined,
-    });
-    expect(await read()).toBeUndefined();
-  });
 });

@@ -36,14 +36,6 @@ test("answers a POST as application/json with the block of the data, whatever Ac
   expect(await response.text()).toBe(one);
 });
 
-test("answers errors of the query with 200, whatever Accept prefers", async () => {
-  const response = await createEndpoint(client).post(
-    { query: "{" },
-    { accept: "application/graphql-response+json" },
-  );
-  expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
-});
-
 test("runs a query by GET", async () => {
   const search = new URLSearchParams({
     query: "query Q($n: Int) { accounts(first: $n) { id } } query R { _meta { block { number } } }",
