@@ -42,16 +42,16 @@ export function indexedRecordsJson(
 /** The records of a node without any. */
 export const unset: IndexedRecords = { contenthash: null, name: null, addresses: null, texts: null };
 
-// $1: chain, $2: node, $3: coin types, $4: hashes of text keys, $5: resolver or registry.
-const recordsAt = (resolver: string) =>
-  indexedRecordsJson({ chain: "$1", resolver, node: "$2" }, { coinTypes: "$3", keyHashes: "$4" });
-const nodeSql = planOnce(`SELECT ${recordsAt("$5")}::text`);
+// $1: chain, $2: node, $3: registry, $4: nodes, $5: coin types, $6: hashes of text keys.
 const resolverSql = planOnce(`
-SELECT json_build_object('resolver', active.resolver, 'place', active.place, 'records', ${recordsAt("active.resolver")})::text
+SELECT json_build_object('resolver', active.resolver, 'place', active.place, 'records', ${indexedRecordsJson(
+  { chain: "$1", resolver: "active.resolver", node: "$2" },
+  { coinTypes: "$5", keyHashes: "$6" },
+)})::text
 FROM (
   SELECT d.resolver, n.place - 1 AS place
-  FROM unnest($6::text[]) WITH ORDINALITY n(node, place)
-  JOIN domain_resolver_relations d ON d.chain_id = $1::int AND d.address = $5 AND d.domain_id = n.node
+  FROM unnest($4::text[]) WITH ORDINALITY n(node, place)
+  JOIN domain_resolver_relations d ON d.chain_id = $1::int AND d.address = $3 AND d.domain_id = n.node
   ORDER BY n.place LIMIT 1
 ) active`);
 
@@ -68,32 +68,15 @@ export async function indexedResolver(
   }: { registry: Registry; nodes: readonly [Hex, ...Hex[]]; selection: Selection },
   signal: AbortSignal,
 ): Promise<IndexedResolver | undefined> {
-  const selected = selectedValues({ chainId: registry.chainId, node: nodes[0], selection });
-  const [text] = await database.row(resolverSql, [...selected, registry.address, arrayOf(nodes)], signal);
-  return typeof text === "string" ? JSON.parse(text) : undefined;
-}
-
-/** Which records of a node: texts and addresses that are selected, and everything else. */
-type Selected = { chainId: number; node: Hex; selection: Selection };
-
-/** The selected records that a resolver keyed by nodes holds for a node. */
-export async function recordsOfNode(
-  database: Database,
-  { resolver, ...selected }: Selected & { resolver: Hex },
-  signal: AbortSignal,
-): Promise<IndexedRecords | null> {
-  const [text] = await database.row(nodeSql, [...selectedValues(selected), resolver], signal);
-  return JSON.parse(text ?? "null");
-}
-
-// The default address is for resolvers that fall back to it.
-function selectedValues({ chainId, node, selection: { addresses = [], texts = [] } }: Selected): string[] {
-  return [
-    String(chainId),
-    node,
+  const { addresses = [], texts = [] } = selection;
+  const values = [
+    ...[String(registry.chainId), nodes[0], registry.address, arrayOf(nodes)],
+    // The default address is for resolvers that fall back to it.
     arrayOf([...addresses, defaultEvmCoinType]),
     arrayOf(texts.map((key) => keccak256(key))),
   ];
+  const [text] = await database.row(resolverSql, values, signal);
+  return typeof text === "string" ? JSON.parse(text) : undefined;
 }
 
 // Hex and digits only, so that nothing needs to be quoted.

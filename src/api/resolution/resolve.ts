@@ -11,13 +11,12 @@ import {
   indexedResolver,
   indexedReverseName,
   liveSelection,
-  recordsOfNode,
 } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import { span } from "./trace.ts";
-import { pathOf, readV2Names, type V2Contracts } from "./v2-names.ts";
-import { labelOf, nodeOf, type Reading, readStored, withoutAliases } from "./v2-records.ts";
+import { kindOf, pathOf, readV2Names, type V2Contracts } from "./v2-names.ts";
+import { readV2Records } from "./v2-records.ts";
 
 /** What one request resolves with. Without `database` the index is not used. */
 export type Resolution = {
@@ -64,44 +63,23 @@ async function resolveInV2(
   );
   // Only the chain knows what a registry of unknown code returns.
   if (found?.isProven === false) return resolveLive(resolution, request);
-  const hasResolver = found !== undefined && found.resolverKind !== "none";
-  if (!(await isThere(hasResolver)) || !hasResolver) return unsetRecords(selection);
+  const kind = found ? kindOf(found.resolver, found, contracts) : "none";
+  await isThere(kind !== "none");
+  if (found === undefined || kind === "none") return unsetRecords(selection);
 
-  const { resolver, resolverKind: kind } = found;
+  const { resolver } = found;
   const { chainId } = contracts;
-  const target = { chainId, resolver, name, isWildcard: found.resolverLevel < labels.length };
+  const isWildcard = found.resolverLevel < labels.length;
+  const target = { chainId, resolver, name, isWildcard };
   if (kind === "v1") return resolveFrom(resolution, known.root, request);
   if (kind === "unknown" || !known.indexedChains.has(chainId)) return execute(reader, target, selection);
   return span(forward("accelerate-ensv2-resolver"), { resolver }, async () => {
-    if (target.isWildcard && kind === "public") return unsetRecords(selection);
-    const records = await recordsInV2(resolution, { resolver, kind, labels }, selection);
-    if (records === undefined) return execute(reader, target, selection);
-    return completed(records, { hasDefaultAddress: true }, reader, target, selection);
+    if (isWildcard && kind === "public") return unsetRecords(selection);
+    const asked = [{ row: { name }, records: null, inV2: { ...found, isOwn: !isWildcard, labels: [] } }];
+    const [records] = await readV2Records(database, { contracts, hasRecords: true, asked }, signal);
+    if (!records) return execute(reader, target, selection);
+    return completed(records.set ?? null, { hasDefaultAddress: true }, reader, target, selection);
   });
-}
-
-async function recordsInV2(
-  { database, ensv2, signal }: { database: Database; ensv2: { contracts: V2Contracts }; signal: AbortSignal },
-  {
-    resolver,
-    kind,
-    labels,
-  }: { resolver: Hex; kind: "public" | "nodes" | "records" | "none"; labels: string[] },
-  selection: Selection,
-): Promise<IndexedRecords | null | undefined> {
-  const { chainId } = ensv2.contracts;
-  const asked: Reading = {
-    ...{ at: 0, resolver, kind: kind === "records" ? kind : "nodes" },
-    labels: labels.map((label) => labelOf(Buffer.from(label))),
-  };
-  const read = await withoutAliases(database, { chainId, readings: [asked] }, signal);
-  const [reading] = read;
-  if (reading === undefined) return undefined;
-  if (kind === "records") {
-    const [stored] = await readStored(database, { chainId, hasRecords: true, read }, signal);
-    return stored?.set ?? null;
-  }
-  return recordsOfNode(database, { chainId, resolver, node: nodeOf(reading.labels), selection }, signal);
 }
 
 async function resolveLive({ reader, known }: Resolution, { name, selection }: Request): Promise<Records> {

@@ -54,8 +54,15 @@ const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
 /** Which generation's data are in force for a name under .eth: see docs/data-model.md. Null: the index cannot tell. */
 type Authority = "v2" | "reserved" | "v1" | "none" | null;
 
+/** What is stored of a resolver's contract. */
+export type ResolverFacts = {
+  implementation: Hex | null;
+  hasRecordIds: boolean | null;
+  isUpgraded: boolean | null;
+};
+
 /** A name as the registries have it at a time. Zero owner, resolver or registry: none. */
-export type V2Name = {
+export type V2Name = ResolverFacts & {
   /** Registry that would hold the name; null where a name above it has none. */
   registry: Hex | null;
   /** The registries from the root to it; null likewise. */
@@ -79,7 +86,6 @@ export type V2Name = {
   /** Nearest resolver from the name upwards, and its name's number of labels. */
   resolver: Hex;
   resolverLevel: number;
-  resolverKind: "none" | "v1" | "public" | "nodes" | "records" | "unknown";
   /** Whether each registry on the way claims the place at which it was found. */
   isCanonical: boolean;
   /** Whether each registry on the way is of code whose events tell all. Otherwise the chain may have another resolver. */
@@ -127,20 +133,13 @@ SELECT json_agg(json_build_object('registry', entry.registry, 'registryPath', en
   'entry', CASE WHEN entry.storage_id IS NOT NULL THEN json_build_object('status', entry.status, 'expiry', entry.expiry::text,
     'tokenId', entry.token_id, 'holder', entry.holder, 'resource', entry.resource, 'label', entry.label,
     'createdAt', entry.created_at::text, 'migratedAt', entry.migrated_at::text) END,
-  'owner', entry.owner, 'subregistry', entry.subregistry, 'resolver', entry.resolver, 'resolverLevel', entry.resolver_level,
+  'owner', entry.owner, 'subregistry', coalesce(entry.subregistry, '${zeroAddress}'), 'resolver', entry.resolver, 'resolverLevel', entry.resolver_level,
   'isCanonical', entry.is_canonical, 'isProven', entry.is_proven, 'implementation', entry.implementation,
   'hasRecordIds', entry.has_record_ids, 'isUpgraded', entry.is_upgraded, 'authority', entry.authority, 'version', entry.version,
   'effective', json_build_object('owner', in_force.owner, 'resolver', in_force.resolver, 'expiry', in_force.expires::text,
     'graceEnds', in_force.grace_ends::text)
 ) ORDER BY entry.place)::text
 FROM ${walkedNames(askedSql, contracts, { time: "$2::numeric", hasV1 })}`);
-
-type StoredV2Name = Omit<V2Name, "resolverKind" | "subregistry"> & {
-  subregistry: Hex | null;
-  implementation: Hex | null;
-  hasRecordIds: boolean | null;
-  isUpgraded: boolean | null;
-};
 
 /**
  * Names at a time (Unix seconds), read by walking from the root in one statement. `hasV1`: whether the index has the names of
@@ -154,19 +153,11 @@ export async function readV2Names(
 ): Promise<V2Name[]> {
   const values = [JSON.stringify(paths), String(time)];
   const [text] = await database.row(statementOf(contracts, hasV1), values, signal);
-  return (JSON.parse(text ?? "[]") as StoredV2Name[]).map((row) => nameOf(row, contracts));
-}
-
-function nameOf(
-  { implementation, hasRecordIds, isUpgraded, ...row }: StoredV2Name,
-  contracts: V2Contracts,
-): V2Name {
-  return {
-    ...row,
-    entry: row.entry && { ...row.entry, resource: resourceOf(row.entry) },
-    subregistry: row.subregistry ?? zeroAddress,
-    resolverKind: kindOf(row.resolver, { implementation, hasRecordIds, isUpgraded }, contracts),
-  };
+  const found = JSON.parse(text ?? "[]") as V2Name[];
+  return found.map(({ entry, ...rest }) => ({
+    ...rest,
+    entry: entry && { ...entry, resource: resourceOf(entry) },
+  }));
 }
 
 /** A token of a registry that stands, or stood, for a name. */
@@ -195,15 +186,12 @@ function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
   return `0x${(BigInt(resource) + 1n).toString(16).padStart(64, "0")}`;
 }
 
-/** What is stored of a resolver's contract. */
-export type ResolverFacts = Pick<StoredV2Name, "implementation" | "hasRecordIds" | "isUpgraded">;
-
 /** What events tell of a resolver's responses: only those of known code are sure. */
 export function kindOf(
   resolver: Hex,
   { implementation, hasRecordIds, isUpgraded }: ResolverFacts,
   { v1Resolver, publicResolver, resolvers }: Pick<V2Contracts, "v1Resolver" | "publicResolver" | "resolvers">,
-): V2Name["resolverKind"] {
+): "none" | "v1" | "public" | "nodes" | "records" | "unknown" {
   if (resolver === zeroAddress) return "none";
   if (resolver === v1Resolver) return "v1";
   if (resolver === publicResolver) return "public";

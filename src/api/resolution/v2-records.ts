@@ -21,17 +21,12 @@ export type StoredRecords = {
 };
 
 /** SQL of `StoredRecords` as JSON, of the row `s2` of `resolver`. */
-export function recordsJson({
-  hasRecords,
-  ...of
-}: {
-  chain: string;
-  node: string;
-  hasRecords: boolean;
-}): string {
-  const set = hasRecords ? `, 'set', ${indexedRecordsJson({ ...of, resolver: "s2.address" })}` : "";
+export function recordsJson({ hasRecords, resolver = "s2.address", ...of }: Parts): string {
+  const set = hasRecords ? `, 'set', ${indexedRecordsJson({ ...of, resolver })}` : "";
   return `json_build_object('seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${set})`;
 }
+
+type Parts = { chain: string; node: string; resolver?: string; hasRecords: boolean };
 
 /** How a name in ENSv2 is resolved, as the walk found it. `labels`: those that registries have, as bytes, the top one first. */
 export type V2Resolver = ResolverFacts & {
@@ -48,8 +43,8 @@ type Asked = { row: { name: string }; records: StoredRecords | null; inV2: V2Res
 /** A label of a name: bytes, and the hash where nobody knows them. */
 type Label = { hash: Hex; bytes: Buffer | undefined };
 
-/** Records to read: those of a resolver for a name, under its node or under record ids. */
-export type Reading = { at: number; kind: "nodes" | "records"; resolver: Hex; labels: readonly Label[] };
+// Records to read: those of a resolver for a name, under its node or under record ids.
+type Reading = { at: number; kind: "nodes" | "records"; resolver: Hex; labels: readonly Label[] };
 
 const noRecords: StoredRecords = { seenCoins: null, seenTexts: null, addr: null, hash: null, set: unset };
 
@@ -88,11 +83,10 @@ function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
   });
 }
 
-/** A label by its bytes. */
-export const labelOf = (bytes: Buffer): Label => ({ hash: keccak256(bytes), bytes });
+const labelOf = (bytes: Buffer): Label => ({ hash: keccak256(bytes), bytes });
 
-/** The node of a name by its labels, its own first. */
-export const nodeOf = (labels: readonly Label[]) =>
+// The node of a name by its labels, its own first.
+const nodeOf = (labels: readonly Label[]) =>
   labels.reduceRight<Hex>((parent, { hash }) => subnode(parent, hash), rootNode);
 
 // How many aliases of a name are followed.
@@ -108,12 +102,10 @@ const anyAliasSql = planOnce(`SELECT json_agg(r.resolver)::text FROM unnest($2::
 
 const list = (values: readonly (string | number)[]) => `{${values.join(",")}}`;
 
-/**
- * The readings by the names that resolvers read: the longest suffix with an alias is replaced, again and again until none has one or
- * the same target comes back. Those whose resolver may fail (aliases without end, malformed targets), or of which nobody can tell, are
- * left out.
- */
-export async function withoutAliases(
+// The readings by the names that resolvers read: the longest suffix with an alias is replaced, again and again until none has one or
+// the same target comes back. Those whose resolver may fail (aliases without end, malformed targets), or of which nobody can tell, are
+// left out.
+async function withoutAliases(
   database: Database,
   { chainId, readings }: { chainId: number; readings: readonly Reading[] },
   signal: AbortSignal,
@@ -169,10 +161,9 @@ const wireForm = (labels: readonly Buffer[]): Buffer =>
 // $1: chain, $2 and $3: resolvers and nodes; $4: which of them have record ids.
 const storedSql = (
   hasRecords: boolean,
-) => `SELECT json_agg(CASE WHEN q.by_id THEN r.found ELSE n.found END ORDER BY q.at)::text
+) => `SELECT json_agg(CASE WHEN q.by_id THEN r.found ELSE ${recordsJson({ chain: "$1", node: "q.node", resolver: "q.resolver", hasRecords })} END ORDER BY q.at)::text
 FROM unnest($2::text[], $3::text[], $4::boolean[]) WITH ORDINALITY q (resolver, node, by_id, at)
-LEFT JOIN LATERAL (SELECT ${recordsJson({ chain: "$1", node: "q.node", hasRecords })} AS found FROM resolver s2
-  WHERE NOT q.by_id AND s2.id = $1 || '-' || q.resolver || '-' || q.node) n ON true
+LEFT JOIN resolver s2 ON NOT q.by_id AND s2.id = $1 || '-' || q.resolver || '-' || q.node
 LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN r.generation = coalesce((
     SELECT g.generation FROM v2_record_generations g WHERE g.chain_id = $1::int AND g.resolver = q.resolver AND g.record_id = r.record_id), 0)
   THEN r.value END)) AS found
@@ -181,8 +172,8 @@ LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN r.g
     (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = q.resolver AND l.node = '${rootNode}'))) r ON true`;
 const storedStatements = { values: planOnce(storedSql(true)), keys: planOnce(storedSql(false)) };
 
-/** The records of readings without aliases, in order. */
-export async function readStored(
+// The records of readings without aliases, in order.
+async function readStored(
   database: Database,
   { chainId, hasRecords, read }: { chainId: number; hasRecords: boolean; read: readonly Reading[] },
   signal: AbortSignal,
