@@ -2,7 +2,6 @@ import { z } from "zod/v4";
 import { nearestOf } from "../../config/nearest.ts";
 import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
-import type { BlockRef } from "../../ponder/checkpoints.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import { type CursorQuery, openCursorPage, type SortType } from "../rest/pages.ts";
@@ -133,7 +132,7 @@ export const metaSchema = z.strictObject({
 });
 
 /** The hash of a chain's block, if it is known. */
-export type HashOf = (chainId: number, block: BlockRef) => string | undefined;
+export type HashOf = (chainId: number, block: { number: number; timestamp: number }) => string | undefined;
 
 /** The last indexed block of each chain. */
 export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
