@@ -1,12 +1,11 @@
 import { z } from "zod/v4";
 import { asOf, closedQuery, metaSchema, openPage, refuse, timeParameter } from "../names/contract.ts";
 import {
-  emittedByRegistriesOfV2,
-  emittedByResolvers,
   entryOf,
   entrySchema,
   entryType,
   eventKinds,
+  eventsOf,
   type HistoryQuery,
   historyCountSql,
   historyOrderTypes,
@@ -18,11 +17,7 @@ import {
   partsOfAddress,
   partsOfKinds,
   partsOfName,
-  registrarEvents,
-  registryEvents,
-  reverseRegistrarEvent,
   type StoredEntry,
-  wrapperEvents,
 } from "../names/history.ts";
 import {
   type Binder,
@@ -311,7 +306,7 @@ function partsOf(
     ...given(registration_id, ({ chainId, since }) => [
       onChain(chainId, places),
       since === undefined
-        ? `type IN ${literal(wrapperEvents)}`
+        ? `type IN ${literal(eventsOf("wrapper"))}`
         : ofRegistrationSince(bound ?? "", bind(since)),
       ...(of === registration_id?.node ? [] : ["false"]),
     ]),
@@ -323,7 +318,7 @@ function partsOf(
     return { sql: partsOfName(bound, places), conditions: [...conditions, ...atResolver, ...isHeld] };
   }
   if (resolver !== undefined) {
-    const own = kinds.filter((kind) => emittedByResolvers.includes(kind));
+    const own = kinds.filter((kind) => eventsOf("resolver").includes(kind));
     const at = { resolver: inByteOrder(bind(resolver.address)) };
     return { sql: partsOfKinds(own, places, at), conditions: [...conditions, ...isHeld] };
   }
@@ -344,25 +339,25 @@ function emittedBy(contract: string, places: readonly Place[]) {
   const roles = places.flatMap((place): Emitter[] => {
     const { nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = place;
     const isHere = inPlaces([place], places);
-    if (nameWrapper === contract) return [{ kinds: wrapperEvents, where: isHere }];
-    if (registrar === contract) return [{ kinds: registrarEvents, where: isHere }];
+    if (nameWrapper === contract) return [{ kinds: eventsOf("wrapper"), where: isHere }];
+    if (registrar === contract) return [{ kinds: eventsOf("registrar"), where: isHere }];
     if (registry === contract)
-      return [{ kinds: registryEvents, where: `${isHere} AND old IS NOT TRUE`, isOld: false }];
-    if (oldRegistry === contract) return [{ kinds: registryEvents, where: "old", isOld: true }];
+      return [{ kinds: eventsOf("registry"), where: `${isHere} AND old IS NOT TRUE`, isOld: false }];
+    if (oldRegistry === contract) return [{ kinds: eventsOf("registry"), where: "old", isOld: true }];
     return [...reverseRegistrars].flatMap(([chain, address]) =>
-      address === contract ? [{ kinds: [reverseRegistrarEvent], where: onChain(chain, places) }] : [],
+      address === contract ? [{ kinds: eventsOf("reverseRegistrar"), where: onChain(chain, places) }] : [],
     );
   });
   const isOld = roles.length === 1 ? roles[0]?.isOld : undefined;
   const ofOther = [
-    `type IN ${literal(emittedByResolvers)} AND resolver LIKE '%${contract}-%'`,
-    `type IN ${literal(emittedByRegistriesOfV2)} AND key = '${contract}'`,
+    `type IN ${literal(eventsOf("resolver"))} AND resolver LIKE '%${contract}-%'`,
+    `type IN ${literal(eventsOf("registryOfV2"))} AND key = '${contract}'`,
   ];
   const ofRoles = roles.map(({ kinds, where }) => `type IN ${literal(kinds)} AND ${where}`);
   const isOther = roles.length === 0;
   return {
     kinds: isOther
-      ? [...emittedByResolvers, ...emittedByRegistriesOfV2]
+      ? [...eventsOf("resolver"), ...eventsOf("registryOfV2")]
       : roles.flatMap(({ kinds }) => kinds),
     condition: `(${(isOther ? ofOther : ofRoles).join(" OR ")})`,
     isOther,
@@ -373,7 +368,7 @@ function emittedBy(contract: string, places: readonly Place[]) {
 // Ids begin with their chain where several chains are indexed, a release's after a word; those of reverse registrars always do.
 function onChain(chainId: number, places: readonly Place[]): string {
   const chains = new Set(places.map((place) => place.chainId));
-  const isReverse = `type = '${reverseRegistrarEvent}'`;
+  const isReverse = `type = 'NameForAddrChanged'`;
   const begins = `id LIKE '${chainId}-%'`;
   if (!chains.has(chainId)) return `(${isReverse} AND ${begins})`;
   return chains.size === 1
@@ -384,7 +379,7 @@ function onChain(chainId: number, places: readonly Place[]): string {
 // Two namespaces of one chain are told apart by where their names live; names of other chains count for the first. Reverse registrars
 // belong to the one that leases on their chain, else to ENS.
 function inPlaces(within: readonly Place[], places: readonly Place[]): string {
-  const isReverse = `type = '${reverseRegistrarEvent}'`;
+  const isReverse = `type = 'NameForAddrChanged'`;
   const leasing = (some: readonly Place[]) =>
     some.filter(isSubregistry).map(({ chainId }) => `id LIKE '${chainId}-%'`);
   const others = ["false", ...leasing(places)].join(" OR ");

@@ -13,112 +13,64 @@ import { isSubregistry, type Place } from "./places.ts";
 
 // Which events histories show, and what each is there.
 
-/** The kinds of entries; further ones may come. */
-export const historyTypes = [
-  "registration",
-  "renewal",
-  "release",
-  "expiry",
-  "transfer",
-  "authority",
-  "resolver",
-  "record",
-  "primary_name",
-  "permission",
-  "subregistry",
-  "migration",
-  "reservation",
-] as const;
-export type HistoryType = (typeof historyTypes)[number];
+// Who emits an event, and the type of its entry. `Migration` and `ReverseNameChanged` stand for some of others; nobody emits `Release`.
+const events = {
+  WrappedTransfer: ["wrapper", "transfer"],
+  Transfer: ["registry", "authority"],
+  NewOwner: ["registry", "authority"],
+  NameWrapped: ["wrapper", "authority"],
+  NameUnwrapped: ["wrapper", "authority"],
+  NewResolver: ["registry", "resolver"],
+  FusesSet: ["wrapper", "permission"],
+  ExpiryExtended: ["wrapper", "expiry"],
+  NameRegistered: ["registrar", "registration"],
+  NameRenewed: ["registrar", "renewal"],
+  NameTransferred: ["registrar", "transfer"],
+  AuthorisationChanged: ["resolver", "permission"],
+  AddrChanged: ["resolver", "record"],
+  MulticoinAddrChanged: ["resolver", "record"],
+  NameChanged: ["resolver", "record"],
+  ReverseNameChanged: ["resolver", "primary_name"],
+  AbiChanged: ["resolver", "record"],
+  PubkeyChanged: ["resolver", "record"],
+  TextChanged: ["resolver", "record"],
+  ContenthashChanged: ["resolver", "record"],
+  InterfaceChanged: ["resolver", "record"],
+  VersionChanged: ["resolver", "record"],
+  LabelRegistered: ["registryOfV2", "registration"],
+  Migration: ["registryOfV2", "migration"],
+  LabelReserved: ["registryOfV2", "reservation"],
+  LabelUnregistered: ["registryOfV2", "release"],
+  ExpiryUpdated: ["registryOfV2", "renewal"],
+  TransferSingle: ["registryOfV2", "transfer"],
+  TransferBatch: ["registryOfV2", "transfer"],
+  ResolverUpdated: ["registryOfV2", "resolver"],
+  SubregistryUpdated: ["registryOfV2", "subregistry"],
+  EACRolesChanged: ["registryOfV2", "permission"],
+  NameForAddrChanged: ["reverseRegistrar", "primary_name"],
+  Release: ["nobody", "release"],
+} as const;
 
-/** Events of domains. */
-const domainEvents: Readonly<Record<string, HistoryType>> = {
-  WrappedTransfer: "transfer",
-  Transfer: "authority",
-  NewOwner: "authority",
-  NameWrapped: "authority",
-  NameUnwrapped: "authority",
-  NewResolver: "resolver",
-  FusesSet: "permission",
-  ExpiryExtended: "expiry",
-};
-/** Events of registrations. */
-const registrationEvents: Readonly<Record<string, HistoryType>> = {
-  NameRegistered: "registration",
-  NameRenewed: "renewal",
-  NameTransferred: "transfer",
-};
-/** Events of resolvers. */
-const resolverEvents: Readonly<Record<string, HistoryType>> = {
-  AuthorisationChanged: "permission",
-  AddrChanged: "record",
-  MulticoinAddrChanged: "record",
-  NameChanged: "record",
-  ReverseNameChanged: "primary_name",
-  AbiChanged: "record",
-  PubkeyChanged: "record",
-  TextChanged: "record",
-  ContenthashChanged: "record",
-  InterfaceChanged: "record",
-  VersionChanged: "record",
-};
-/** Events of entries in ENSv2. */
-const entryEvents: Readonly<Record<string, HistoryType>> = {
-  LabelRegistered: "registration",
-  Migration: "migration",
-  LabelReserved: "reservation",
-  LabelUnregistered: "release",
-  ExpiryUpdated: "renewal",
-  TransferSingle: "transfer",
-  TransferBatch: "transfer",
-  ResolverUpdated: "resolver",
-  SubregistryUpdated: "subregistry",
-  EACRolesChanged: "permission",
-};
-/** Event of reverse registrars, which name accounts on layer-two chains and for all chains without a name of their own (ENSIP-19). */
-export const reverseRegistrarEvent = "NameForAddrChanged";
+type EventEmitter = (typeof events)[keyof typeof events][0];
 
-const typeOfEvent: Readonly<Record<string, HistoryType>> = {
-  ...domainEvents,
-  ...registrationEvents,
-  ...resolverEvents,
-  ...entryEvents,
-  [reverseRegistrarEvent]: "primary_name",
-  Release: "release",
-};
+const ofEvent: Readonly<Record<string, readonly [EventEmitter, string]>> = events;
 
-/** Events of registries of ENSv2. */
-export const emittedByRegistriesOfV2 = Object.keys(entryEvents);
-
-/** Whether an event is one of an entry in ENSv2. */
-const isEntryEvent = (event: string): boolean => event in entryEvents;
-
-/** The names of events, and those that stand for some of them: `Release`, `Migration` and `ReverseNameChanged`. */
-export const eventKinds = Object.keys(typeOfEvent);
+/** Who emits an event. */
+const emitterOf = (event: string): EventEmitter | undefined => ofEvent[event]?.[0];
 
 /** The type of the entry that an event is. */
-export const entryType = (event: string): HistoryType => typeOfEvent[event] ?? "record";
+export const entryType = (event: string): HistoryType =>
+  event in events ? events[event as keyof typeof events][1] : "record";
 
-/** Events of the name wrapper. */
-export const wrapperEvents = [
-  "NameWrapped",
-  "NameUnwrapped",
-  "FusesSet",
-  "ExpiryExtended",
-  "WrappedTransfer",
-];
+/** The names of all events that histories show, and of those that stand for some of them. */
+export const eventKinds = Object.keys(events);
 
-/** What begins a registration in ENSv2. */
+/** The events of contracts of one kind. Reverse registrars name accounts on other chains, and on all without a name of their own (ENSIP-19). */
+export const eventsOf = (emitter: EventEmitter): string[] =>
+  eventKinds.filter((kind) => emitterOf(kind) === emitter);
+
+// What begins a registration in ENSv2.
 const begins = ["LabelRegistered", "Migration"];
-
-/** Events of registrars. */
-export const registrarEvents = Object.keys(registrationEvents);
-
-/** Events of registries of the first generation. */
-export const registryEvents = ["Transfer", "NewOwner", "NewResolver"];
-
-/** Events of resolvers. */
-export const emittedByResolvers = Object.keys(resolverEvents);
 
 // What entries of histories changed, by their type: `data`. A member is there if the index knows it; `null` is an expiry that is no date.
 
@@ -181,8 +133,8 @@ const migrationPaths = [
   "emancipated_child",
 ] as const;
 
-// Places of the roles of registries (four bits each); the admin of a role is 32 further. Others have no word.
-const powers: Readonly<Record<number, string>> = {
+// Of the roles of registries (four bits each), by their index. The admin of a role is 32 further; others have no word.
+const roles: Readonly<Record<number, string>> = {
   0: "registrar",
   1: "register_reserved",
   2: "set_parent",
@@ -190,21 +142,14 @@ const powers: Readonly<Record<number, string>> = {
   4: "renew",
   5: "set_subregistry",
   6: "set_resolver",
-  8: "was_reserved",
   9: "set_uri",
   30: "can_name",
   31: "upgrade",
-  32: "admin_registrar",
-  33: "admin_register_reserved",
-  34: "admin_set_parent",
-  35: "admin_unregister",
-  36: "admin_renew",
-  37: "admin_set_subregistry",
-  38: "admin_set_resolver",
-  39: "can_transfer_admin",
-  41: "admin_set_uri",
-  62: "admin_can_name",
-  63: "admin_upgrade",
+};
+const powers: Readonly<Record<number, string>> = {
+  ...roles,
+  ...Object.fromEntries(Object.entries(roles).map(([index, role]) => [32 + Number(index), `admin_${role}`])),
+  ...{ 8: "was_reserved", 39: "can_transfer_admin" },
 };
 
 const powersOf = (bitmap: Hex) =>
@@ -216,46 +161,89 @@ const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 const digits = z.string().regex(/^\d+$/);
 const power = z.enum(Object.values(powers) as [string, ...string[]]);
 
-const fields = {
-  registrant: addressSchema,
-  expires_at: digits.nullable().meta({ description: "Unix seconds; null with the reason" }),
-  expires_at_reason: z.enum(["no_expiry", "not_set", "released"]),
-  token_id: digits.meta({ description: "The token in ENSv2 at the event" }),
-  canonical_id: digits.meta({
-    description: "Of an entry in ENSv2: its token ids without their last 32 bits",
-  }),
-  sender: addressSchema.meta({ description: "Who called the registry of ENSv2" }),
-  cost: digits.meta({ description: "In wei, in ENSv2 in units of `payment_token`" }),
-  base_cost: digits,
-  premium: digits,
-  payment_token: located,
-  referrer: hashSchema,
-  action_id: z.string().length(64),
-  action_role: z.literal("registered"),
-  fuses: z.int().meta({ description: "32 bits, unsigned" }),
-  from: addressSchema,
-  to: addressSchema,
-  operator: addressSchema.meta({ description: "Who moved the token of the name wrapper or of ENSv2" }),
-  owner: addressSchema,
-  node: hashSchema,
-  resolver: located.meta({ description: "Absent: cleared" }),
-  subregistry: located.meta({ description: "Absent: cleared" }),
-  key: z.string().meta({ description: "`addr:60`, `text:url`, `contenthash`, `name` or `abi:1`" }),
-  value: z.string().meta({ description: "A text, or bytes in hex" }),
-  coin_type: z.int(),
-  record_version: digits,
-  address: addressSchema,
-  name: z.string(),
-  name_status: z.enum(["set", "cleared"]),
-  grant_scope: z.strictObject({ kind: z.literal("registry"), detail: z.strictObject({}) }),
-  powers: z.array(power).meta({ description: "All that the account has from then on" }),
-  added_powers: z.array(power),
-  removed_powers: z.array(power),
-  old_role_bitmap: digits,
-  new_role_bitmap: digits,
-  migration_path: z.enum(migrationPaths),
-} as const;
-type Facts = { [K in keyof typeof fields]?: z.output<(typeof fields)[K]> | null | undefined };
+/** An event of a type, and where it was emitted. */
+type Told = Emitter & { type: string; entry: StoredEntry };
+
+// A member of `data`, and what an event tells of it, if it does.
+const member = <S extends z.ZodType>(
+  schema: S,
+  value: (told: Told) => z.output<S> | null | undefined,
+  description?: string,
+) => ({ schema: description === undefined ? schema : schema.meta({ description }), value });
+
+const holder = ({ entry }: Told) => entry.holder;
+const sender = ({ entry }: Told) => entry.facts?.sender;
+const at = (chainId: number, address: string | null | undefined) =>
+  address && address !== zeroAddress ? { chain_id: chainId, address: address as Hex } : undefined;
+// Older controllers emit one amount, which is kept as a base without premium: only a premium proves two.
+const isSplit = ({ entry: { payment }, type }: Told) =>
+  type === "registration" && (payment?.token !== null || (payment.premium ?? "0") !== "0");
+
+const members = {
+  registrant: member(addressSchema, holder),
+  expires_at: member(
+    digits.nullable(),
+    (told) => expiryOf(told).expiry,
+    "Unix seconds; null with the reason",
+  ),
+  expires_at_reason: member(z.enum(["no_expiry", "not_set", "released"]), (told) => expiryOf(told).reason),
+  token_id: member(
+    digits,
+    ({ entry: { facts } }) => facts?.token && String(BigInt(facts.token)),
+    "The token in ENSv2 at the event",
+  ),
+  canonical_id: member(
+    digits,
+    ({ entry: { facts } }) => facts?.labelhash && String(BigInt(facts.labelhash) & ~0xffff_ffffn),
+    "Of an entry in ENSv2: its token ids without their last 32 bits",
+  ),
+  sender: member(addressSchema, sender, "Who called the registry of ENSv2"),
+  cost: member(digits, ({ entry }) => entry.payment?.total, "In wei, in ENSv2 in units of `payment_token`"),
+  base_cost: member(digits, (told) => (isSplit(told) ? told.entry.payment?.base : undefined)),
+  premium: member(digits, (told) => (isSplit(told) ? told.entry.payment?.premium : undefined)),
+  payment_token: member(
+    located,
+    ({ entry, chainId }) => entry.payment?.token && { chain_id: chainId, address: entry.payment.token },
+  ),
+  referrer: member(hashSchema, ({ entry }) => entry.payment?.referrer),
+  action_id: member(z.string().length(64), actionId),
+  action_role: member(z.literal("registered"), () => "registered" as const),
+  fuses: member(
+    z.int(),
+    ({ entry: { fuses } }) => (fuses === null ? undefined : fuses >>> 0),
+    "32 bits, unsigned",
+  ),
+  from: member(addressSchema, ({ entry }) => entry.facts?.from),
+  to: member(addressSchema, holder),
+  operator: member(addressSchema, sender, "Who moved the token of the name wrapper or of ENSv2"),
+  owner: member(addressSchema, holder),
+  node: member(hashSchema, ({ entry, type }) =>
+    type === "authority" && emitterOf(entry.type) !== "wrapper" ? undefined : entry.node,
+  ),
+  resolver: member(located, ({ entry, chainId }) => at(chainId, entry.resolver), "Absent: cleared"),
+  subregistry: member(located, ({ entry, chainId }) => at(chainId, entry.value), "Absent: cleared"),
+  key: member(z.string(), recordKey, "`addr:60`, `text:url`, `contenthash`, `name` or `abi:1`"),
+  value: member(
+    z.string(),
+    ({ entry }) => (entry.type === "NameChanged" ? entry.key : entry.value),
+    "A text, or bytes in hex",
+  ),
+  coin_type: member(z.int(), coinTypeOf),
+  record_version: member(digits, ({ entry }) => (entry.type === "VersionChanged" ? entry.expiry : undefined)),
+  address: member(addressSchema, holder),
+  name: member(z.string(), ({ entry }) => entry.key || undefined),
+  name_status: member(z.enum(["set", "cleared"]), ({ entry }) => (entry.key ? "set" : "cleared")),
+  grant_scope: member(
+    z.strictObject({ kind: z.literal("registry"), detail: z.strictObject({}) }),
+    (told) => rolesOf(told) && { kind: "registry" as const, detail: {} },
+  ),
+  powers: member(z.array(power), (told) => rolesOf(told)?.now, "All that the account has from then on"),
+  added_powers: member(z.array(power), (told) => rolesOf(told)?.added),
+  removed_powers: member(z.array(power), (told) => rolesOf(told)?.removed),
+  old_role_bitmap: member(digits, (told) => rolesOf(told)?.old),
+  new_role_bitmap: member(digits, (told) => rolesOf(told)?.new),
+  migration_path: member(z.enum(migrationPaths), ({ entry }) => entry.facts?.path),
+};
 
 const expiry = ["expires_at", "expires_at_reason"] as const;
 const paid = ["cost", "base_cost", "premium", "payment_token", "referrer"] as const;
@@ -296,15 +284,20 @@ const dataOfTypes = {
   subregistry: [["subregistry_changed"], ["subregistry", "canonical_id", "sender"]],
   migration: [["migration_applied"], [...lease, "migration_path"]],
   reservation: [["registration_reserved"], [...expiry, "token_id", "canonical_id", "node"]],
-} as const satisfies Record<HistoryType, readonly [readonly string[], readonly string[]]>;
+} as const satisfies Record<string, readonly [readonly string[], readonly (keyof typeof members)[]]>;
+
+type HistoryType = keyof typeof dataOfTypes;
+
+/** The kinds of entries; further ones may come. */
+export const historyTypes = Object.keys(dataOfTypes) as [HistoryType, ...HistoryType[]];
 
 /** `data` of entries: the members of each action, which belong to one type each. */
 export const dataSchema = z.union(
-  Object.entries(dataOfTypes).map(([type, [actions, members]]) =>
+  Object.entries(dataOfTypes).map(([type, [actions, names]]) =>
     z
       .strictObject({
         action: z.enum(actions),
-        ...Object.fromEntries(members.map((member) => [member, fields[member].optional()])),
+        ...Object.fromEntries(names.map((name) => [name, members[name].schema.optional()])),
       })
       .meta({ title: type }),
   ),
@@ -314,15 +307,11 @@ type Data = z.output<typeof dataSchema>;
 
 /** What an entry of a type changed. */
 export function dataOf(type: HistoryType, entry: StoredEntry, emitter: Emitter): Data {
-  const facts = factsOf(type, entry, emitter);
-  const [[action], members] = dataOfTypes[type];
+  const [[action], names] = dataOfTypes[type];
+  const told = names.map((name) => [name, members[name].value({ ...emitter, type, entry })] as const);
   // An expiry is null for a reason.
-  const isKnown = (member: keyof Facts) =>
-    facts[member] != null || (member === "expires_at" && facts.expires_at_reason !== undefined);
-  return {
-    action: actionOf[entry.type] ?? action,
-    ...Object.fromEntries(members.filter(isKnown).map((member) => [member, facts[member]])),
-  };
+  const known = told.filter(([name, value]) => value != null || (name === "expires_at" && value === null));
+  return { action: actionOf[entry.type] ?? action, ...Object.fromEntries(known) };
 }
 
 const actionOf: Readonly<Record<string, Data["action"]>> = {
@@ -331,74 +320,36 @@ const actionOf: Readonly<Record<string, Data["action"]>> = {
   VersionChanged: "record_version_changed",
 };
 
-// What is known of an event, of which its type has some.
-function factsOf(type: HistoryType, entry: StoredEntry, { chainId, contract }: Emitter): Facts {
-  const { node, holder, resolver, value, fuses, facts: more } = entry;
-  const isPrimary = type === "primary_name";
-  const at = (address: string | null | undefined) =>
-    address && address !== zeroAddress ? { chain_id: chainId, address: address as Hex } : undefined;
-  return {
-    ...{ registrant: holder, owner: holder, to: holder, address: holder },
-    ...expiryOf(entry),
-    ...paymentOf(entry.payment, type, chainId),
-    ...(entry.type === "EACRolesChanged" ? rolesOf(entry) : {}),
-    token_id: more?.token && String(BigInt(more.token)),
-    canonical_id: more?.labelhash && String(BigInt(more.labelhash) & ~0xffff_ffffn),
-    ...{ sender: more?.sender, operator: more?.sender, from: more?.from, migration_path: more?.path },
-    action_id: createHash("sha256")
-      .update([chainId, entry.transaction, contract, more?.token ?? node].join(" "))
-      .digest("hex"),
-    action_role: "registered",
-    fuses: fuses === null ? undefined : fuses >>> 0,
-    node: type === "authority" && !wrapperEvents.includes(entry.type) ? undefined : node,
-    resolver: at(resolver),
-    subregistry: at(value),
-    key: recordKey(entry),
-    value: entry.type === "NameChanged" ? entry.key : value,
-    coin_type: coinTypeOf(entry),
-    record_version: entry.type === "VersionChanged" ? entry.expiry : undefined,
-    name: isPrimary ? entry.key || undefined : undefined,
-    name_status: isPrimary && entry.key ? "set" : "cleared",
-  };
-}
-
 // Entries of the name wrapper and of ENSv2 have no end at the highest date, those of the wrapper none at 0.
-function expiryOf({ type, expiry }: StoredEntry): Facts {
-  const isWrapped = wrapperEvents.includes(type);
-  if (type === "LabelUnregistered") return { expires_at: null, expires_at_reason: "released" };
-  if (isWrapped && expiry === "0") return { expires_at: null, expires_at_reason: "not_set" };
-  if ((isWrapped || isEntryEvent(type)) && expiry === noExpiry)
-    return { expires_at: null, expires_at_reason: "no_expiry" };
-  return { expires_at: expiry };
+function expiryOf({ entry: { type, expiry } }: Told) {
+  const isWrapped = emitterOf(type) === "wrapper";
+  if (type === "LabelUnregistered") return { expiry: null, reason: "released" as const };
+  if (isWrapped && expiry === "0") return { expiry: null, reason: "not_set" as const };
+  if ((isWrapped || emitterOf(type) === "registryOfV2") && expiry === noExpiry)
+    return { expiry: null, reason: "no_expiry" as const };
+  return { expiry: expiry ?? undefined };
 }
 
-// Older controllers emit one amount, which is kept as a base without premium: only a premium proves two.
-function paymentOf(payment: Payment | null | undefined, type: HistoryType, chainId: number): Facts {
-  if (!payment) return {};
-  const { base, premium, total, token, referrer } = payment;
-  const isSplit = type === "registration" && (token !== null || (premium ?? "0") !== "0");
-  return {
-    cost: total,
-    ...(isSplit ? { base_cost: base, premium } : {}),
-    payment_token: token && { chain_id: chainId, address: token },
-    referrer,
-  };
+function actionId({ entry: { transaction, node, facts }, chainId, contract }: Told): string {
+  return createHash("sha256")
+    .update([chainId, transaction, contract, facts?.token ?? node].join(" "))
+    .digest("hex");
 }
 
-function rolesOf({ value, facts }: StoredEntry): Facts {
+function rolesOf({ entry: { type, value, facts } }: Told) {
+  if (type !== "EACRolesChanged") return undefined;
   const [before, after] = [facts?.formerRoles ?? "0x0", (value ?? "0x0") as Hex];
   const [former, now] = [powersOf(before), powersOf(after)];
   return {
-    grant_scope: { kind: "registry", detail: {} },
-    powers: now,
-    added_powers: now.filter((one) => !former.includes(one)),
-    removed_powers: former.filter((one) => !now.includes(one)),
-    old_role_bitmap: String(BigInt(before)),
-    new_role_bitmap: String(BigInt(after)),
+    now,
+    added: now.filter((one) => !former.includes(one)),
+    removed: former.filter((one) => !now.includes(one)),
+    old: String(BigInt(before)),
+    new: String(BigInt(after)),
   };
 }
 
-function recordKey({ type, key, coin }: StoredEntry): string | undefined {
+function recordKey({ entry: { type, key, coin } }: Told): string | undefined {
   if (type === "TextChanged") return `text:${key ?? ""}`;
   if (type === "ContenthashChanged") return "contenthash";
   if (type === "NameChanged") return "name";
@@ -407,7 +358,7 @@ function recordKey({ type, key, coin }: StoredEntry): string | undefined {
 }
 
 // Of addresses and primary names; the key has one beyond what JSON's numbers hold.
-function coinTypeOf({ type, coin }: StoredEntry): number | undefined {
+function coinTypeOf({ entry: { type, coin } }: Told): number | undefined {
   const number = Number(coin ?? "60");
   const isOfCoin = coin !== null || type === "AddrChanged" || type === "ReverseNameChanged";
   return isOfCoin && Number.isSafeInteger(number) ? number : undefined;
@@ -480,7 +431,7 @@ function placeOfEntry(entry: StoredEntry, places: readonly Place[]) {
   const isPrefixed = block === null ? parts.length > 2 : parts[1] === String(block);
   const chainId = isPrefixed ? Number(parts[0]) : (places[0]?.chainId ?? 0);
   const onChain = places.filter((place) => place.chainId === chainId);
-  if (type === reverseRegistrarEvent) {
+  if (emitterOf(type) === "reverseRegistrar") {
     const namespace = onChain.find(isSubregistry)?.namespace ?? "ens";
     return { chainId, namespace, contract: places[0]?.reverseRegistrars.get(chainId) };
   }
@@ -490,17 +441,17 @@ function placeOfEntry(entry: StoredEntry, places: readonly Place[]) {
 
 function registrationOf({ type, node, since }: StoredEntry, chainId: number): string | null {
   if (since !== null) return `${chainId}-${node}-${since}`;
-  return wrapperEvents.includes(type) ? `${chainId}-${node}-wrapper` : null;
+  return emitterOf(type) === "wrapper" ? `${chainId}-${node}-wrapper` : null;
 }
 
 function contractOf(
   { type, resolver, key, old }: StoredEntry,
   { nameWrapper, registrar, registry, oldRegistry }: Place,
 ) {
-  if (isEntryEvent(type)) return key ?? undefined;
-  if (wrapperEvents.includes(type)) return nameWrapper;
-  if (registrarEvents.includes(type)) return registrar;
-  if (registryEvents.includes(type)) return old ? oldRegistry : registry;
+  if (emitterOf(type) === "registryOfV2") return key ?? undefined;
+  if (emitterOf(type) === "wrapper") return nameWrapper;
+  if (emitterOf(type) === "registrar") return registrar;
+  if (emitterOf(type) === "registry") return old ? oldRegistry : registry;
   return resolver ?? undefined;
 }
 
@@ -572,7 +523,7 @@ const ofResolver = (where: string) =>
 // Of reverse registrars, whose names have no node in any registry.
 const ofReverseName = (where: string) =>
   partSql("reverse_name_events e", where, {
-    type: `'${reverseRegistrarEvent}'`,
+    type: "'NameForAddrChanged'",
     transaction_id: "e.transaction_hash",
     holder: "e.address",
     key: "e.name",
@@ -676,13 +627,14 @@ export const partsOfKinds = (
   kinds.flatMap((kind) => {
     const where = whereKind(kind);
     const and = (condition: string, isGiven: boolean) => (isGiven ? `${where} AND ${condition}` : where);
-    if (kind === reverseRegistrarEvent) return [ofReverseName("true")];
-    if (kind in domainEvents)
+    const emitter = emitterOf(kind);
+    if (emitter === "reverseRegistrar") return [ofReverseName("true")];
+    if (emitter === "registry" || emitter === "wrapper")
       return [ofDomain(and(`e.from_old_registry IS ${isOld ? "" : "NOT "}TRUE`, isOld !== undefined))];
-    if (kind in registrationEvents) return [ofRegistration(byEvent, where)];
-    if (isEntryEvent(kind))
+    if (emitter === "registrar") return [ofRegistration(byEvent, where)];
+    if (emitter === "registryOfV2")
       return entriesWhere(places, and(`e.registry = ${registryOfV2}`, registryOfV2 !== undefined));
-    return kind in resolverEvents ? [ofResolver(and(`s.address = ${resolver}`, resolver !== undefined))] : [];
+    return emitter === "resolver" ? [ofResolver(and(`s.address = ${resolver}`, resolver !== undefined))] : [];
   });
 
 /** The order of entries, under an alias: by time, then by their place in the chain. */
@@ -752,7 +704,7 @@ function factsSql(places: readonly Place[]): string {
   const ofEntry = `(SELECT json_build_object('labelhash', e.labelhash, 'token', e.token_id, 'sender', e.sender, 'formerRoles', e.former_roles,
       'from', CASE WHEN h.type IN ('TransferSingle', 'TransferBatch') THEN e.address END, 'path', ${path}) FROM v2_events e WHERE e.id = h.id)`;
   return `CASE WHEN h.type = 'NameTransferred' THEN ${held("registration_event", "")}
-    WHEN h.type = 'WrappedTransfer' THEN ${held("domain_event", ", 'sender', e.operator_id")}${v2 ? ` WHEN h.type IN ${literal(Object.keys(entryEvents))} THEN ${ofEntry}` : ""} END`;
+    WHEN h.type = 'WrappedTransfer' THEN ${held("domain_event", ", 'sender', e.operator_id")}${v2 ? ` WHEN h.type IN ${literal(eventsOf("registryOfV2"))} THEN ${ofEntry}` : ""} END`;
 }
 
 // The first action on the name in its transaction that is not before it, by the checkpoints that actions have as ids: they begin with
@@ -772,9 +724,9 @@ function entriesSql(entries: string, order: readonly string[], places: readonly 
   'after', json_build_array(${keys.join(", ")})) AS found
 FROM (${entries}) h LEFT JOIN domain d ON d.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
-  AND h.type IN ${literal([...Object.keys(registrationEvents), ...wrapperEvents, "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
+  AND h.type IN ${literal([...eventsOf("registrar"), ...eventsOf("wrapper"), "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
 LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_events e ON e.registry = n.registry AND e.labelhash = n.labelhash
-  WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(Object.keys(entryEvents))} AND e.type IN ${literal(begins)}
+  WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(eventsOf("registryOfV2"))} AND e.type IN ${literal(begins)}
     AND e.timestamp <= h.timestamp) b ON true
 ORDER BY ${order.join(", ")}`;
 }
