@@ -6,12 +6,14 @@
 // FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
 // programs (it starts one for the run). --kills 60 --seeds 3 is the whole campaign.
 
-import { rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { followChanges } from "./faults/changes.ts";
 import { killAndCompare } from "./faults/kills.ts";
 import { cases, runCase } from "./faults/lies.ts";
-import { honestRows, writeInputs } from "./faults/subject.ts";
+import { honestRows } from "./faults/subject.ts";
 import { startBenchPostgres } from "./world.ts";
 
 const { values: options } = parseArgs({
@@ -24,8 +26,8 @@ const { values: options } = parseArgs({
   },
 });
 const postgres = await startBenchPostgres();
-const inputs = writeInputs();
-const place = { server: postgres.url, inputs };
+const compiledModules = mkdtempSync(join(tmpdir(), "bench-faults-"));
+const place = { server: postgres.url, compiledModules };
 let failures = 0;
 
 try {
@@ -58,5 +60,5 @@ try {
   process.exitCode = failures === 0 ? 0 : 1;
 } finally {
   await postgres.stop();
-  rmSync(inputs, { recursive: true, force: true });
+  rmSync(compiledModules, { recursive: true, force: true });
 }

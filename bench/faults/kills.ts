@@ -45,7 +45,7 @@ export async function killAndCompare(kills: number, place: Place, expected: Rows
         `| ${index} | ${done.join(", ")} | ${differences.length === 0 ? "equal" : differences.slice(0, 3).join("; ")} |`,
       );
     } finally {
-      await subject.stop();
+      await subject.close();
       await node.close();
     }
   }

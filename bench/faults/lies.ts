@@ -106,7 +106,7 @@ export async function runCase(one: Case, seed: number, { expected, ...place }: S
     clearTimeout(lull);
     return { backfill: backfill.text, live: live.text, isRight: backfill.isRight && live.isRight };
   } finally {
-    await subject.stop();
+    await subject.close();
     await Promise.all([...liars, node, stranger].map((opened) => opened.close()));
   }
 }

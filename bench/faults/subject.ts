@@ -1,15 +1,8 @@
-import { execFile } from "node:child_process";
-import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { projectRoot, startIndexingService } from "../../devnet/indexing-service.ts";
-import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { startNode } from "../../devnet/node.ts";
-import { freePort } from "../../devnet/ports.ts";
-import type { ServiceProcess } from "../../devnet/service-process.ts";
-import { expireLock } from "../../test/support/expire-lock.ts";
-import { childrenOf } from "../../test/support/process-tree.ts";
+import { createIndexer } from "../../test/support/indexer.ts";
 import { recordedLabels, recordingAs, sepolia, sepoliaDatasources } from "../../test/support/recordings.ts";
 import { sleep } from "../measure.ts";
 import { createDatabase } from "../world.ts";
@@ -44,17 +37,9 @@ export async function honestRows(place: Place) {
     subject.start(node.url);
     return { backfilled: await rowsAt(lastBackfilled), atEnd: await rowsAt(lastBlock) };
   } finally {
-    await subject.stop();
+    await subject.close();
     await node.close();
   }
-}
-
-/** Files that all runs share: labels and contracts. */
-export function writeInputs() {
-  const folder = mkdtempSync(join(tmpdir(), "bench-faults-"));
-  writeLabelsFile(join(folder, "labels.sqlite"), recordedLabels(["root"]));
-  writeFileSync(join(folder, "datasources.json"), sepoliaDatasources());
-  return folder;
 }
 
 // On a machine with other work everything takes longer.
@@ -63,43 +48,37 @@ const patience = Number(process.env["FAULTS_PATIENCE"] ?? 1);
 // Ponder has sent a request seven times, the last after eight seconds.
 const refusedOften = /Refused .*retry_count=[6-9]|retry_count=[6-9].*Refused/;
 
-/** The Postgres server of all runs, and the folder of the files that they share. */
-export type Place = { server: string; inputs: string };
+/** The Postgres server of all runs, and the folder of compiled modules that they share. */
+export type Place = { server: string; compiledModules: string };
 
 /** An index of the chain in a database of its own, whose process is started, killed and repaired. */
 export type Subject = Awaited<ReturnType<typeof createSubject>>;
 
-export async function createSubject({ server, inputs }: Place, name: string) {
+export async function createSubject({ server, compiledModules }: Place, name: string) {
   const databaseUrl = await createDatabase(server, name);
-  const port = await freePort();
-  let service: ServiceProcess | undefined;
   let lines: string[] = [];
-  let schema = 1;
-  const environment = (rpcUrls: string) => ({
-    PATH: process.env["PATH"],
-    HOME: process.env["HOME"],
-    NODE_COMPILE_CACHE: join(inputs, "compiled"),
-    NAMESPACE: "sepolia",
-    PLUGINS: "subgraph",
-    SUBGRAPH_COMPAT: "true",
-    LABELS_URL: `file:${join(inputs, "labels.sqlite")}`,
-    DATASOURCES_FILE: join(inputs, "datasources.json"),
-    PORT: String(port),
-    DATABASE_URL: databaseUrl,
-    DATABASE_SCHEMA: `names_v${schema}`,
-    [`RPC_URL_${sepolia}`]: rpcUrls,
+  let version = 1;
+  const schema = () => `names_v${version}`;
+  const indexer = await createIndexer({
+    labels: recordedLabels(["root"]),
+    datasources: sepoliaDatasources(),
+    ...{ databaseUrl, compiledModules },
+    environment: { NAMESPACE: "sepolia", PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" },
+    onLine(line) {
+      lines.push(line);
+      const folder = process.env["FAULTS_LOGS"];
+      if (folder !== undefined) appendFileSync(join(folder, `${name}.log`), `${line}\n`);
+    },
   });
-  const running = () => {
-    if (service === undefined) throw new Error("The index was not started.");
-    return service;
-  };
+  const settings = (rpcUrls: string) => ({ [`RPC_URL_${sepolia}`]: rpcUrls, DATABASE_SCHEMA: schema() });
 
   return {
     ...reader(
-      `http://127.0.0.1:${port}`,
-      () => running().ending() === undefined,
+      indexer.url,
+      () => indexer.running().ending() === undefined,
       () => lines.filter((line) => refusedOften.test(line)).length > 0,
     ),
+    ...rowReader(databaseUrl, schema),
     /** Waits until the index has logged nothing for three seconds: what was queued is done. At most a minute. */
     async settles() {
       for (let turn = 0, before = -1, quiet = 0; turn < 60 && quiet < 3; turn++) {
@@ -108,51 +87,21 @@ export async function createSubject({ server, inputs }: Place, name: string) {
         await sleep(1_000);
       }
     },
-    ...rowReader(databaseUrl, () => `names_v${schema}`),
-    databaseUrl,
-    running,
+    running: indexer.running,
     lines: () => lines,
     /** Runs `npm run cache` with these arguments on the database. */
-    runCommand: (args: readonly string[], rpcUrls: string) => runCache(args, inputs, environment(rpcUrls)),
-    start(rpcUrls: string, more: Record<string, string> = {}) {
+    runCommand: (args: readonly string[], rpcUrls: string) => indexer.run("cache", args, settings(rpcUrls)),
+    start(rpcUrls: string) {
       lines = [];
-      service = startIndexingService({
-        cwd: inputs,
-        env: { ...environment(rpcUrls), ...more },
-        onLine(line) {
-          lines.push(line);
-          const folder = process.env["FAULTS_LOGS"];
-          if (folder !== undefined) appendFileSync(join(folder, `${name}.log`), `${line}\n`);
-        },
-      });
+      indexer.start(settings(rpcUrls));
     },
     newSchema() {
-      schema += 1;
+      version += 1;
     },
-    async stop() {
-      await service?.stop("SIGINT");
-    },
-    async kill() {
-      await killProcess(running());
-      await expireLock({ databaseUrl, pgliteDirectory: "" }, `names_v${schema}`);
-    },
+    stop: () => indexer.stop(),
+    kill: () => indexer.crash(schema()),
+    close: () => indexer.close(),
   };
-}
-
-async function killProcess(service: ServiceProcess) {
-  const [ponder] = await childrenOf(service.pid);
-  if (ponder !== undefined) process.kill(ponder, "SIGKILL");
-  service.kill();
-  await service.ended;
-}
-
-function runCache(args: readonly string[], cwd: string, env: Record<string, string | undefined>) {
-  return new Promise<{ code: number; output: string }>((resolve) => {
-    const program = join(projectRoot, "cli/cache.ts");
-    execFile(process.execPath, [program, ...args], { cwd, env }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, output: stdout + stderr }),
-    );
-  });
 }
 
 function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {

@@ -1,164 +1,28 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { inject } from "vitest";
 import { readEntities } from "../../devnet/entities.ts";
-import {
-  endingOf,
-  projectRoot,
-  requireRunning,
-  startIndexingService,
-  waitWhileRunning,
-} from "../../devnet/indexing-service.ts";
-import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
-import { freePort } from "../../devnet/ports.ts";
 import { type ChainName, chainIds } from "../../devnet/recorded-chains.ts";
-import type { ServiceProcess } from "../../devnet/service-process.ts";
-import type { Snapshot } from "../../src/api/status/snapshot.ts";
-import { recordArchives } from "./archive/recorded.ts";
-import { expireLock } from "./expire-lock.ts";
+import { createIndexer as create, type IndexerOptions as Options } from "./indexer.ts";
 import { createEmptyDatabase } from "./postgres.ts";
-import { childrenOf } from "./process-tree.ts";
 import { compareWithRecording, recordedEntities, recordedLabels, recordingOf } from "./recordings.ts";
 
-type IndexerOptions = {
-  labels: readonly string[];
+type IndexerOptions = Omit<Options, "compiledModules" | "databaseUrl"> & {
   /** Where the index is stored: `embedded` is PGlite; `server` is Postgres where it is installed, else PGlite. */
   database?: "embedded" | "server" | undefined;
-  environment: Record<string, string>;
-  /** Text of a datasources file. */
-  datasources?: string | undefined;
-  /** Last block of each chain in an archive that is recorded from its node and stands in front of it. */
-  archived?: Record<number, number> | undefined;
 };
 
-/** An indexing service on a free port, with its own database, labels and working folder. Not started yet. */
-export async function createIndexer(options: IndexerOptions) {
-  const { labels, database = "server", datasources, archived } = options;
-  const folder = mkdtempSync(join(tmpdir(), "name-index-"));
-  const inFolder = (name: string) => join(folder, name);
-  writeLabelsFile(inFolder("labels.sqlite"), labels);
-  if (datasources !== undefined) writeFileSync(inFolder("datasources.json"), datasources);
+/** An indexing service with a database of its own. Not started yet. */
+export async function createIndexer({ database = "server", ...options }: IndexerOptions) {
   const server = database === "server" && inject("postgresUrl");
   const stored = server ? await createEmptyDatabase(server) : undefined;
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  let service: ServiceProcess | undefined;
-
-  const environment: Record<string, string | undefined> = {
-    PATH: process.env["PATH"],
-    HOME: process.env["HOME"],
-    NODE_COMPILE_CACHE: inject("compiledModules"),
-    LABELS_URL: `file:${inFolder("labels.sqlite")}`,
-    ...(stored
-      ? { DATABASE_URL: stored.url, DATABASE_SCHEMA: "public" }
-      : { PGLITE_DIRECTORY: inFolder("pglite") }),
-    PORT: String(port),
-    LOG_LEVEL: "info",
-    ...(datasources === undefined ? {} : { DATASOURCES_FILE: inFolder("datasources.json") }),
-    ...options.environment,
-  };
-  if (archived) {
-    await recordArchives(inFolder("archive"), environment, archived);
-    environment["ARCHIVE"] = inFolder("archive");
-  }
-
-  function running(): ServiceProcess {
-    if (service === undefined) throw new Error("The indexing service was not started.");
-    return service;
-  }
-
-  /** Polls `look` until it is done; throws as soon as the service has ended. */
-  const waitForIt = <Result>(what: string, look: () => Promise<{ done: Result } | { state: string }>) =>
-    waitWhileRunning([running()], what, look, { timeoutMs: 500_000, everyMs: 100 });
-
-  /** The service's snapshot of all chains; undefined while there is none. */
-  async function snapshot(): Promise<Snapshot | undefined> {
-    const response = await fetch(`${url}/api/indexing-status`).catch(() => undefined);
-    if (response?.status !== 200) return undefined;
-    const body = (await response.json()) as { realtimeProjection: { snapshot: Snapshot } };
-    return body.realtimeProjection.snapshot;
-  }
-
+  const compiledModules = inject("compiledModules");
+  const indexer = await create({ ...options, compiledModules, databaseUrl: stored?.url });
   return {
-    folder,
-    port,
-    url,
-    /** What the service is started with. */
-    environment,
-    /** URL of its database on a Postgres server; empty for PGlite. */
-    databaseUrl: environment["DATABASE_URL"] ?? "",
-    running,
-    waitFor: waitForIt,
-    snapshot,
-
-    /** Starts the service; on the same data as before if it ran already. */
-    start(more: Record<string, string> = {}): ServiceProcess {
-      if (service !== undefined && service.ending() === undefined) throw new Error("The service is running.");
-      service = startIndexingService({ cwd: folder, env: { ...environment, ...more } });
-      return service;
-    },
-
-    /** Starts a process on a port of its own: one that only serves the index, or another indexer. Needs a Postgres server. */
-    async startBeside(command: "serve" | "start", more: Record<string, string> = {}) {
-      const ownPort = await freePort();
-      const env = { ...environment, PORT: String(ownPort), ...more };
-      const beside = startIndexingService({ cwd: folder, env, command });
-      return { ...beside, url: `http://127.0.0.1:${ownPort}` };
-    },
-
-    /** Runs a command of the project, `cli/<name>.ts`, with the service's settings. */
-    run: (name: string, args: readonly string[], more: Record<string, string> = {}) =>
-      new Promise<{ code: number; output: string }>((resolve) => {
-        const path = join(projectRoot, `cli/${name}.ts`);
-        const given = ["--disable-warning=ExperimentalWarning", path, ...args];
-        const env = { ...environment, ...more };
-        execFile(process.execPath, given, { cwd: folder, env }, (error, stdout, stderr) =>
-          resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` }),
-        );
-      }),
-
-    /** Waits until `isWanted` accepts the status. */
-    waitForStatus: (what: string, isWanted: (snapshot: Snapshot) => boolean) =>
-      waitForIt(what, async () => {
-        const found = await snapshot();
-        if (found && isWanted(found)) return { done: found };
-        return { state: JSON.stringify(found?.omnichainSnapshot) ?? "no status" };
-      }),
-
-    /** How the service refused to start: its last lines. Throws if it ended otherwise. */
-    async refusal(): Promise<string> {
-      const { code } = await running().ended;
-      if (code !== 78) throw new Error(endingOf(running()));
-      return running().lastLines(50).join("\n");
-    },
-
-    /**
-     * Kills the indexing process at once, like the OOM killer, and waits until it is gone. Its lock on the schema does not hold up
-     * the next start.
-     */
-    async crash() {
-      const [ponder] = await childrenOf(running().pid);
-      if (ponder === undefined) throw new Error(endingOf(running()));
-      process.kill(ponder, "SIGKILL");
-      await running().ended;
-      const pgliteDirectory = inFolder("pglite");
-      await expireLock({ pgliteDirectory, ...(stored ? { databaseUrl: stored.url } : {}) }, "public");
-    },
-
-    /** Throws if the service has ended. */
-    expectRunning: () => requireRunning(running()),
-
-    /** Stops the service gracefully. */
-    stop: (signal: NodeJS.Signals = "SIGINT") => running().stop(signal),
-
+    ...indexer,
     /** Stops the service and removes its data. */
     async close() {
-      await service?.stop("SIGINT");
+      await indexer.close();
       await stored?.drop();
-      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
