@@ -147,3 +147,10 @@ export function controller<const A extends Abi>(
 ): Controller {
   return { role: "controller", abi, read };
 }
+
+/** What an event reports whose argument `name` is the label and `label` its hash; free unless it carries prices. */
+export const named = (
+  { name, label }: { name: string; label: Hex },
+  baseCost = 0n,
+  premium = 0n,
+): ControllerFacts => ({ label: name, labelhash: label, price: { baseCost, premium } });

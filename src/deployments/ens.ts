@@ -5,7 +5,7 @@ import {
   wrappedControllerAbi,
 } from "../../abis/registrars.ts";
 import { dnsResolverAbi } from "../../abis/resolver.ts";
-import { at, controller, type Deployment } from "./deployment.ts";
+import { at, controller, type Deployment, named } from "./deployment.ts";
 
 /** Datasource of the root chain's deployment. */
 export const rootDatasource = "ensroot";
@@ -23,31 +23,13 @@ export const ens: Deployment<"subgraph"> = {
     [rootRegistry]: { role: "registry", generation: "new" },
     Resolver: { role: "resolver", dnsAbi: dnsResolverAbi },
     BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
-    // In the first two controllers the argument `name` is the label and `label` its hash.
     LegacyEthRegistrarController: controller(legacyControllerAbi, {
-      NameRegistered: ({ name: label, label: labelhash, cost }) => ({
-        label,
-        labelhash,
-        price: { baseCost: cost, premium: 0n },
-      }),
-      NameRenewed: ({ name: label, label: labelhash, cost }) => ({
-        label,
-        labelhash,
-        price: { baseCost: cost, premium: 0n },
-      }),
+      NameRegistered: (args) => named(args, args.cost),
+      NameRenewed: (args) => named(args, args.cost),
     }),
     WrappedEthRegistrarController: controller(wrappedControllerAbi, {
-      NameRegistered: ({ name: label, label: labelhash, baseCost, premium }) => ({
-        label,
-        labelhash,
-        price: { baseCost, premium },
-      }),
-      NameRenewed: ({ name: label, label: labelhash, cost, expires }) => ({
-        label,
-        labelhash,
-        price: { baseCost: cost, premium: 0n },
-        renewedInWrapper: expires,
-      }),
+      NameRegistered: (args) => named(args, args.baseCost, args.premium),
+      NameRenewed: (args) => ({ ...named(args, args.cost), renewedInWrapper: args.expires }),
     }),
     UnwrappedEthRegistrarController: controller(unwrappedControllerAbi, {
       NameRegistered: ({ label, labelhash, baseCost, premium, referrer }) => ({

@@ -1,13 +1,8 @@
-import type { Hex } from "viem";
 import { baseRegistrarAbi, lineaControllerAbi } from "../../abis/registrars.ts";
 import { dnsResolverAbi } from "../../abis/resolver.ts";
-import { at, controller, type Deployment } from "./deployment.ts";
+import { at, controller, type Deployment, named } from "./deployment.ts";
 
-// The argument `name` is the label and `label` its hash. Registrations by the owner and for a proof of humanity are free.
-type Named = { name: string; label: Hex };
-const priced = ({ name, label }: Named, baseCost = 0n, premium = 0n) => {
-  return { label: name, labelhash: label, price: { baseCost, premium } };
-};
+// Registrations by the owner and for a proof of humanity are free.
 
 /** The names under linea.eth, on Linea. */
 export const lineanames: Deployment<"lineanames"> = {
@@ -19,10 +14,10 @@ export const lineanames: Deployment<"lineanames"> = {
     Resolver: { role: "resolver", dnsAbi: dnsResolverAbi },
     BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
     EthRegistrarController: controller(lineaControllerAbi, {
-      NameRegistered: (args) => priced(args, args.baseCost, args.premium),
-      NameRenewed: (args) => ({ ...priced(args, args.cost), renewedInWrapper: args.expires }),
-      OwnerNameRegistered: (args) => priced(args),
-      PohNameRegistered: (args) => priced(args),
+      NameRegistered: (args) => named(args, args.baseCost, args.premium),
+      NameRenewed: (args) => ({ ...named(args, args.cost), renewedInWrapper: args.expires }),
+      OwnerNameRegistered: (args) => named(args),
+      PohNameRegistered: (args) => named(args),
     }),
     NameWrapper: { role: "nameWrapper" },
     DefaultPublicResolver: { role: "staticResolver", isExtended: false, hasDefaultAddress: false },
