@@ -1,9 +1,8 @@
 import { copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "@commander-js/extra-typings";
-import { openLabelFile } from "../../src/labels/label-file.ts";
 import { counted, escapeControls } from "../../src/log/json-log.ts";
-import { ingest } from "../ingest/ingest.ts";
+import { factsOf, ingest } from "../ingest/ingest.ts";
 import { openInput } from "../ingest/read-input.ts";
 import { openDatabaseReader } from "../store/database.ts";
 import { type CommandContext, formatOption, path } from "./command-line.ts";
@@ -22,7 +21,7 @@ export const addConvert = (program: Command, { stdin, stdout, stderr }: CommandC
     .option("--output <file>", "<label set id>_<version>.ensrainbow by default", path)
     .addOption(formatOption().default("csv" as const))
     .action(async (file, { labelSetId, onto, output, format }) => {
-      const labelSetVersion = onto === undefined ? 0 : highestVersionOf(onto) + 1;
+      const labelSetVersion = onto === undefined ? 0 : factsOf(onto).highestLabelSetVersion + 1;
       const target = output ?? `${labelSetId}_${labelSetVersion}.ensrainbow`;
       mkdirSync(dirname(target), { recursive: true });
       const folder = mkdtempSync(`${target}.convert-`);
@@ -55,10 +54,4 @@ function linkOrCopy(from: string, to: string): void {
   } catch {
     copyFileSync(from, to);
   }
-}
-
-function highestVersionOf(path: string): number {
-  const file = openLabelFile(path);
-  file.close();
-  return file.facts.highestLabelSetVersion;
 }

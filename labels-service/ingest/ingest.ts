@@ -106,7 +106,8 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   }
 }
 
-function factsOf(path: string): LabelSetFacts {
+/** What the label database at `path` holds. Throws `LabelSourceError` as `openLabelFile` does. */
+export function factsOf(path: string): LabelSetFacts {
   const file = openLabelFile(path);
   file.close();
   return file.facts;
