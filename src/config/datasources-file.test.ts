@@ -98,7 +98,7 @@ test.each([
   [
     "values in the place of objects",
     { ensroot: 1, seaport: "0x" },
-    "test.ensroot, test.seaport: must be an object. See",
+    "test.ensroot: Invalid input: expected record, received number; test.seaport:",
   ],
 ])("refuses %s", (_, file, part) => {
   expect(() => apply(file)).toThrow(part);

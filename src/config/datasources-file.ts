@@ -43,7 +43,7 @@ type ContractPatch = z.infer<typeof contractPatch>;
  * for resolvers that any address counts. Throws an Error that lists every fault of the file.
  */
 export function applyDatasourcesFile(namespaceId: string, table: Namespace, text: string): Namespace {
-  const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)), { error: wordsOf });
+  const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
   if (!parsed.success) throw new Error(faultsOf(parsed.error));
   const result: Namespace = { ...table };
   const patches = parsed.data[namespaceId] ?? {};
@@ -154,19 +154,6 @@ function withoutComments(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith("_")));
 }
-
-const kinds: Readonly<Record<string, string>> = {
-  ...{
-    record: "an object",
-    object: "an object",
-    string: "a text",
-    number: "a number",
-    int: "a whole number",
-  },
-};
-
-const wordsOf = ({ code, ...issue }: z.core.$ZodRawIssue): string | undefined =>
-  code === "invalid_type" ? `must be ${kinds[String(issue["expected"])]}` : undefined;
 
 function faultsOf(error: z.ZodError): string {
   const reasonOf = (issue: z.core.$ZodIssue) =>
