@@ -1,16 +1,68 @@
 import type { Abi } from "viem";
+import { labelStoreAbi, leaseAbi, proxyFactoryAbi } from "../../abis/ensv2.ts";
+import {
+  erc721TransferAbi,
+  erc1155TransferAbi,
+  nameWrapperAbi,
+  registryAbi,
+  registryResolverAbi,
+  seaportAbi,
+  threednsNamesAbi,
+  threednsTokenAbi,
+} from "../../abis/names.ts";
+import { referralRenewalsAbi, reverseRegistrarAbi } from "../../abis/registrars.ts";
+import { resolverAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
 import type { Contract, Deployment, Namespace, Role } from "../deployments/deployment.ts";
 import { deployments } from "../deployments/deployments.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
 import { nearestOf } from "./nearest.ts";
-import {
-  type CrossingId,
-  crossDeploymentReads,
-  crossingIds,
-  deploymentReads,
-  type Reads,
-} from "./plugin-reads.ts";
+
+/** The ABI by which a plugin reads contracts of a role; `own` is the one in the contract's description. */
+type Reads = { readonly [R in Role]?: Abi | "own" };
+
+/** What the plugin of a deployment reads of it. */
+const deploymentReads: Reads = {
+  registry: registryAbi,
+  resolver: resolverAbi,
+  baseRegistrar: "own",
+  controller: "own",
+  nameWrapper: nameWrapperAbi,
+  threednsToken: threednsTokenAbi,
+  v2Registry: erc1155TransferAbi,
+  v2Factory: proxyFactoryAbi,
+  v2Registrar: leaseAbi,
+  v2LabelStore: labelStoreAbi,
+};
+
+/** What the other plugins read of every deployment. They require the root chain only, so that networks without the others can have them. */
+const crossDeploymentReads = {
+  "protocol-acceleration": {
+    registry: registryResolverAbi,
+    threednsToken: threednsNamesAbi,
+    resolver: resolverRecordsAbi,
+    reverseRegistrar: reverseRegistrarAbi,
+  },
+  registrars: {
+    baseRegistrar: "own",
+    controller: "own",
+    referrals: referralRenewalsAbi,
+    v2Registrar: leaseAbi,
+  },
+  tokenscope: {
+    baseRegistrar: erc721TransferAbi,
+    nameWrapper: erc1155TransferAbi,
+    threednsToken: erc1155TransferAbi,
+    marketplace: seaportAbi,
+  },
+} as const satisfies Record<string, Reads>;
+
+type CrossingId = keyof typeof crossDeploymentReads;
+
+const crossingIds = Object.keys(crossDeploymentReads) as CrossingId[];
+
+const readsOf = (plugin: PluginId): Reads =>
+  plugin in crossDeploymentReads ? crossDeploymentReads[plugin as CrossingId] : deploymentReads;
 
 export type PluginId = (typeof deployments)[number]["plugin"] | CrossingId;
 
@@ -93,10 +145,4 @@ export function namespaceFaults(namespace: string, datasources: Namespace, activ
       `Plugin "${plugin}" needs ${missing.join(", ")}, which namespace "${namespace}" lacks. Take it out of PLUGINS or add the contracts in DATASOURCES_FILE.`,
     ];
   });
-}
-
-function readsOf(plugin: PluginId): Reads {
-  return crossingIds.some((id) => id === plugin)
-    ? crossDeploymentReads[plugin as CrossingId]
-    : deploymentReads;
 }

@@ -8,7 +8,7 @@
 //
 // Everything else follows: handlers by role, contract entries, required datasources, what DATASOURCES_FILE
 // may add, the plugins `registrars`, `tokenscope` and `protocol-acceleration`, name tokens and resolution by the API. Names of
-// accounts on the chain are in other-contracts.ts. A new kind of contract is a new role: here, in src/config/plugin-reads.ts
+// accounts on the chain are in other-contracts.ts. A new kind of contract is a new role: here, in src/config/plugins.ts
 // (which plugins read it, by which ABI) and in src/handlers (its handlers). src/plugins/made-up-deployment.test.ts does all
 // this for a deployment that does not exist.
 
