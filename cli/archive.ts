@@ -2,8 +2,8 @@ import { openNodes } from "../src/archive/ask.ts";
 import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, nameOfPlace, openManifest, readManifest } from "../src/archive/folder.ts";
-import { levels, type Manifest, type Segment } from "../src/archive/manifest.ts";
-import { gapsByRange, recordChain } from "../src/archive/record.ts";
+import { gapsOf, levels, type Manifest, type Segment } from "../src/archive/manifest.ts";
+import { recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
@@ -215,7 +215,7 @@ const recordAll = (asked: Recorded, { isExtension }: { isExtension: boolean }) =
         `${chain.name}: block ${format(asked.to)} is not final; recording up to block ${format(finalized)}`,
       );
     const range = { from: wanted.first, to: Math.min(asked.to ?? finalized, finalized) };
-    const gaps = gapsByRange(manifest, { ...wanted, range });
+    const gaps = gapsOf(manifest, wanted.filters, range);
     if (gaps.length === 0 || range.to < range.from)
       return `nothing is missing up to block ${format(range.to)}`;
     const withReceipts = asked.receipts === true;

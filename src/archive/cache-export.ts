@@ -2,8 +2,8 @@ import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { matches } from "../rpc/log-answers.ts";
 import { cachedBlocks, cachedLogs, cachedParts } from "./cached-blocks.ts";
 import { openManifest } from "./folder.ts";
-import { type Manifest, queryOfFilter, stretchesOf } from "./manifest.ts";
-import { addParts, type BlockSource, gapsByRange, logsOfSegment, type RecordOptions } from "./record.ts";
+import { gapsOf, type Manifest, queryOfFilter, stretchesOf } from "./manifest.ts";
+import { type BlockSource, closeGaps, logsOfSegment, type RecordOptions } from "./record.ts";
 import { type ArchivedResult, addResults, readResults } from "./results.ts";
 
 /**
@@ -17,9 +17,9 @@ export async function exportCache(
   const manifest = await openManifest(folder, chainId);
   const cached = await cachedParts(run, manifest);
   const whole = { from: 0, to: Math.max(-1, ...cached.map(({ to }) => to)) };
-  const parts = stretchesOf(cached, whole).flatMap(({ within, ...range }) => {
+  const gaps = stretchesOf(cached, whole).flatMap(({ within, ...range }) => {
     const filters = within.map(({ filter }) => filter);
-    return gapsByRange(manifest, { filters, factories: [], range });
+    return gapsOf(manifest, filters, range);
   });
   const source: BlockSource = {
     async logsFrom({ from, to, filters }) {
@@ -33,7 +33,7 @@ export async function exportCache(
     },
     blocksOf: (logs) => cachedBlocks(run, chainId, logs),
   };
-  await addParts(folder, manifest, { parts, source, progress });
+  await closeGaps(folder, manifest, { gaps, source, progress });
   await exportResults(run, folder, manifest);
   return manifest;
 }

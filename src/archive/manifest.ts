@@ -249,25 +249,28 @@ export function stretchesOf<Other extends BlockRange>(others: readonly Other[], 
   }));
 }
 
-/** A part of a range, and the logs that an archive lacks there. */
-export type Lack = BlockRange & { filter: ArchiveFilter };
+/** A part of a range, and of which contracts and events an archive lacks logs there. */
+export type Gap = BlockRange & { filters: readonly ArchiveFilter[] };
 
-/** What an archive lacks of a filter in a range: of which contracts and events, ascending. What a factory deploys is lacked as a whole. */
-export function lacksOf(manifest: Manifest, filter: ArchiveFilter, range: BlockRange): Lack[] {
+/** What an archive lacks of filters in a range, ascending. What a factory deploys is lacked as a whole. */
+export function gapsOf(manifest: Manifest, filters: readonly ArchiveFilter[], range: BlockRange): Gap[] {
   // Most segments have the same filters.
-  const known = new Map<string, string | undefined>();
-  const found: (BlockRange & { text: string })[] = [];
+  const known = new Map<string, { lacked: ArchiveFilter[]; text: string }>();
+  const gaps: (Gap & { text: string })[] = [];
   for (const { from, to, within } of stretchesOf(manifest.segments, range)) {
     const indexes = filtersOf(within);
-    const key = indexes.join();
-    if (!known.has(key)) known.set(key, JSON.stringify(lackedOf(manifest, indexes, filter)));
-    const text = known.get(key);
-    const last = found.at(-1);
-    if (text === undefined) continue;
+    let found = known.get(indexes.join());
+    if (found === undefined) {
+      const lacked = filters.flatMap((filter) => lackedOf(manifest, indexes, filter) ?? []);
+      found = { lacked, text: JSON.stringify(lacked) };
+      known.set(indexes.join(), found);
+    }
+    const { lacked, text } = found;
+    const last = gaps.at(-1);
     if (last?.text === text && last.to === from - 1) last.to = to;
-    else found.push({ from, to, text });
+    else if (lacked.length > 0) gaps.push({ from, to, filters: lacked, text });
   }
-  return found.map(({ from, to, text }) => ({ from, to, filter: JSON.parse(text) }));
+  return gaps;
 }
 
 /** The part of a filter that the filters with these indexes do not cover; undefined if they cover all of it. */

@@ -20,7 +20,7 @@ const record = (
   { to, ...more }: Partial<RecordOptions> & { folder: string; to: number },
 ) =>
   recordChain({
-    ...{ chainId, ask, filters: [], factories: [], withReceipts: false, width: 4, progress: () => {} },
+    ...{ chainId, ask, filters: [], factories: new Map(), withReceipts: false, width: 4, progress: () => {} },
     ...{ ...more, range: { from: 0, to } },
   });
 
@@ -94,10 +94,10 @@ test("with receipts each block proves that no log is missing", async () => {
 test("contracts that a factory deployed are recorded with it", async () => {
   const event = logs[0]?.topics[0] ?? "";
   const filter = { addresses: { factory: first, event }, topics: null };
-  const factories = [{ filter, childOf: () => second }];
+  const factories = new Map([[`${first} ${event}`, () => second]]);
   const manifest = await record(recordedNode(recording), {
     folder: newFolder(),
-    filters: [],
+    filters: [filter],
     factories,
     to: 158,
   });

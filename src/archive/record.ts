@@ -3,18 +3,26 @@ import pRetry from "p-retry";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { addFile, openManifest, packLines } from "./folder.ts";
-import { ArchiveError, type ArchiveFilter, factoryKey, lacksOf, limits, type Manifest } from "./manifest.ts";
+import {
+  ArchiveError,
+  type ArchiveFilter,
+  factoryKey,
+  type Gap,
+  gapsOf,
+  limits,
+  type Manifest,
+} from "./manifest.ts";
 import { type ArchivedBlock, countProofs, keptHeader, proofOf } from "./segment.ts";
 
-/** A contract that deploys others: how to read a contract's address from its log. */
-export type FactoryFilter = { filter: ArchiveFilter; childOf: (log: RpcLog) => string | undefined };
+/** How to read the address of a contract from the log of a factory that deployed it, by "<factory> <event>". */
+export type Factories = ReadonlyMap<string, (log: RpcLog) => string | undefined>;
 
 /** What is recorded of a chain, and by whom: `ask` sends a request to a node, which answers it soundly or rejects. */
 export type RecordOptions = {
   folder: string;
   chainId: number;
   filters: readonly ArchiveFilter[];
-  factories: readonly FactoryFilter[];
+  factories: Factories;
   range: BlockRange;
   /** Whether the whole content of blocks is recorded, so that their receipts root can be recomputed. */
   withReceipts: boolean;
@@ -51,56 +59,38 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
     }
     return blocks;
   };
-  const source = { logsFrom: (part: Part) => logsFrom(options, manifest, part), blocksOf };
-  await addParts(folder, manifest, { parts: gapsByRange(manifest, options), source, progress });
+  const source = { logsFrom: (gap: Gap) => logsFrom(options, manifest, gap), blocksOf };
+  await closeGaps(folder, manifest, {
+    gaps: gapsOf(manifest, options.filters, options.range),
+    source,
+    progress,
+  });
   return manifest;
 }
 
-/** Where blocks are from: logs from the first block of a part on, enough for a segment, with the last block looked at; and their blocks. */
+/** Where blocks are from: logs from the first block of a gap on, enough for a segment, with the last block looked at; and their blocks. */
 export type BlockSource = {
-  logsFrom: (part: Part) => Promise<{ logs: readonly RpcLog[]; end: number }>;
+  logsFrom: (gap: Gap) => Promise<{ logs: readonly RpcLog[]; end: number }>;
   blocksOf: (logs: readonly RpcLog[]) => Promise<ArchivedBlock[]>;
 };
 
-/** Adds parts of a chain to an archive, segment by segment. */
-export async function addParts(
+/** Closes gaps of an archive, segment by segment. */
+export async function closeGaps(
   folder: string,
   manifest: Manifest,
-  {
-    parts,
-    source,
-    progress,
-  }: Pick<RecordOptions, "progress"> & { parts: readonly Part[]; source: BlockSource },
+  { gaps, source, progress }: Pick<RecordOptions, "progress"> & { gaps: readonly Gap[]; source: BlockSource },
 ): Promise<void> {
   let [count, bytes] = [0, 0];
-  for (const part of parts) {
-    for (let from = part.from; from <= part.to; ) {
-      const { logs, end } = await source.logsFrom({ ...part, from });
+  for (const gap of gaps) {
+    for (let { from } = gap; from <= gap.to; ) {
+      const { logs, end } = await source.logsFrom({ ...gap, from });
       const blocks = await source.blocksOf(logs);
-      bytes += await addSegment(folder, manifest, { from, to: end, filters: part.filters, blocks });
+      bytes += await addSegment(folder, manifest, { from, to: end, filters: gap.filters, blocks });
       count += logs.length;
       progress({ at: end, logs: count, bytes });
       from = end + 1;
     }
   }
-}
-
-/** A range, and what is missing of it. */
-export type Part = BlockRange & { filters: readonly ArchiveFilter[] };
-
-/** Ranges with what they lack of filters: one range for all filters that lack the same. */
-export function gapsByRange(
-  manifest: Manifest,
-  { filters, factories, range }: Pick<RecordOptions, "filters" | "factories" | "range">,
-): Part[] {
-  const lacks = [...filters, ...factories.map(({ filter }) => filter)].flatMap((filter) =>
-    lacksOf(manifest, filter, range),
-  );
-  return [...Map.groupBy(lacks, ({ from, to }) => `${from} ${to}`).values()]
-    .flatMap(([first, ...others]) =>
-      first ? { ...first, filters: [first, ...others].map(({ filter }) => filter) } : [],
-    )
-    .sort((a, b) => a.from - b.from);
 }
 
 /**
@@ -110,7 +100,7 @@ export function gapsByRange(
 export async function addSegment(
   folder: string,
   manifest: Manifest,
-  { from, to, filters, blocks }: Part & { blocks: readonly ArchivedBlock[] },
+  { from, to, filters, blocks }: Gap & { blocks: readonly ArchivedBlock[] },
 ): Promise<number> {
   const file = packLines(blocks);
   if (file.listed.unpacked > limits.small / 2 && blocks.length > 1) {
@@ -140,7 +130,7 @@ const retried = <Result>(request: () => Promise<Result>): Promise<Result> =>
   pRetry(request, { retries: 4, minTimeout: 500 });
 
 // Logs from a block on until there are enough for a segment, and the last block that was looked at.
-async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, filters }: Part) {
+async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, filters }: Gap) {
   const found: RpcLog[] = [];
   const enough = options.withReceipts ? logsOfWholeBlocks : logsOfSegment;
   let [at, size, growth] = [from, firstRange, 2];
@@ -166,7 +156,7 @@ async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, 
 async function logsOf(
   { ask, factories }: RecordOptions,
   manifest: Manifest,
-  { from, to, filters }: Part,
+  { from, to, filters }: Gap,
 ): Promise<RpcLog[]> {
   const send = from === to ? (body: RpcRequest) => retried(() => ask(body)) : ask;
   const found: RpcLog[] = [];
@@ -174,11 +164,8 @@ async function logsOf(
     let contracts = addresses;
     if (contracts !== null && !Array.isArray(contracts)) {
       const key = factoryKey(contracts);
-      const factory = factories.find(
-        ({ filter: { addresses: of } }) => of !== null && !Array.isArray(of) && factoryKey(of) === key,
-      );
       const deployed = await askLogs(send, { from, to }, [contracts.factory], [contracts.event]);
-      const fresh = deployed.flatMap((log) => factory?.childOf(log) ?? []);
+      const fresh = deployed.flatMap((log) => factories.get(key)?.(log) ?? []);
       contracts = [...new Set([...(manifest.children[key] ?? []), ...fresh])];
       manifest.children[key] = contracts;
     }

@@ -3,11 +3,11 @@ import type { Config } from "../config/environment.ts";
 import { missingDatasources, pluginIds } from "../config/plugins.ts";
 import { contractSources } from "../config/sources.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
-import type { ArchiveFilter } from "./manifest.ts";
-import type { FactoryFilter } from "./record.ts";
+import { type ArchiveFilter, factoryKey } from "./manifest.ts";
+import type { Factories } from "./record.ts";
 
 /** What an archive of a chain is to hold, and from which block on. */
-export type Wanted = { first: number; filters: ArchiveFilter[]; factories: FactoryFilter[] };
+export type Wanted = { first: number; filters: ArchiveFilter[]; factories: Factories };
 
 /**
  * The logs of a chain that any plugin of the namespace reads, in either mode: an archive for one plugin would have to be
@@ -25,10 +25,8 @@ export function wantedOf(config: Config, chain: string): Wanted {
   const groups = Map.groupBy(entries, ({ address }) =>
     typeof address === "object" ? JSON.stringify(address) : typeof address,
   );
-  const wanted: Wanted = {
-    first: Math.min(...entries.map(({ startBlock }) => startBlock)),
-    ...{ filters: [], factories: [] },
-  };
+  const filters: ArchiveFilter[] = [];
+  const factories = new Map<string, (log: RpcLog) => string | undefined>();
   for (const group of groups.values()) {
     const events = group.flatMap(({ abi }) => (abi as Abi).filter((item) => item.type === "event"));
     const topics = [...new Set(events.map((event) => toEventSelector(event)))];
@@ -37,16 +35,16 @@ export function wantedOf(config: Config, chain: string): Wanted {
     if (typeof address === "object") {
       const { event, parameter } = address;
       const addresses = { factory: address.address.toLowerCase(), event: toEventSelector(event) };
-      const childOf = (log: RpcLog) => childIn(log, event, parameter);
-      wanted.factories.push({ filter: { addresses, topics }, childOf });
+      factories.set(factoryKey(addresses), (log) => childIn(log, event, parameter));
+      filters.push({ addresses, topics });
       continue;
     }
     const known = group.flatMap((entry) =>
       typeof entry.address === "string" ? entry.address.toLowerCase() : [],
     );
-    wanted.filters.push({ addresses: address === undefined ? null : [...new Set(known)], topics });
+    filters.push({ addresses: address === undefined ? null : [...new Set(known)], topics });
   }
-  return wanted;
+  return { first: Math.min(...entries.map(({ startBlock }) => startBlock)), filters, factories };
 }
 
 function childIn({ topics, data }: RpcLog, event: AbiEvent, parameter: string): string | undefined {
