@@ -16,7 +16,7 @@ const index: IndexState = {
     { chain: "base", chainId: 8453, head: undefined },
   ],
   names: ["names"],
-  readers: { "10.0.0.3": 4 },
+  readers: ["10.0.0.3 (4 connections)"],
 };
 
 test("shows indexes as text", () => {
@@ -35,7 +35,7 @@ test("shows indexes as text", () => {
 
 test("shows no raw control characters of what others named", () => {
   const hostile = "\u001b[2J\nnames_v9, release 9\u202e";
-  const named = { ...index, schema: hostile, buildId: hostile, names: [hostile], readers: { [hostile]: 1 } };
+  const named = { ...index, schema: hostile, buildId: hostile, names: [hostile], readers: [hostile] };
   const text = describeIndexes([named], 1_700_000_000_000);
   expect(text.split("\n")).toHaveLength(6);
   expect(text).not.toMatch(/[^\n\P{C}]/u);

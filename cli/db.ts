@@ -125,7 +125,6 @@ function describe(index: IndexState, now: number): string {
     `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 0)} GB`,
     state === "stopped" ? `stopped ${ago(aliveAt, now)} ago` : state,
   ];
-  const machines = Object.entries(readers).map(([host, count]) => `${host} (${count} connections)`);
   return [
     heading.join(", "),
     ...(description === undefined ? [] : [`  ${description.namespace}: ${description.plugins.join(", ")}`]),
@@ -135,7 +134,7 @@ function describe(index: IndexState, now: number): string {
         : `  chain ${chainId} (${chain}): block ${head.number}, ${ago(head.timestamp * 1_000, now)} old`,
     ),
     ...(names.length === 0 ? [] : [`  served as ${names.join(", ")}`]),
-    ...(machines.length === 0 ? [] : [`  read from ${machines.join(", ")}`]),
+    ...(readers.length === 0 ? [] : [`  read from ${readers.join(", ")}`]),
   ]
     .map(escapeControls)
     .join("\n");

@@ -114,7 +114,10 @@ function installText(schema: string, tables: readonly Table[]): string {
   END $install$`;
 }
 
-/** The statement that sums a table up: its present rows, less the changes that are not final yet, at one moment. */
+/**
+ * The statement that sums a table up: its present rows, less the changes that are not final yet, at one moment. The sum takes the place of
+ * those before that moment, and is of the generation then. Returns how many rows there are.
+ */
 const passSql = (own: string, table: Table) => `
   WITH present AS (SELECT ${digestOf("t", table)} AS digest FROM ${own}.${quoted(table.name)} t OFFSET 0),
   firsts AS (SELECT DISTINCT ON (${keysOf("r", table)}) r.* FROM ${own}.${quoted(`_reorg__${table.name}`)} r
@@ -122,12 +125,13 @@ const passSql = (own: string, table: Table) => `
   undone AS (SELECT CASE WHEN f.operation > 0 THEN ${digestOf("f", table)} END AS before,
       (SELECT ${digestOf("t", table)} FROM ${own}.${quoted(table.name)} t WHERE ${sameKey("t", "f", table)}) AS after FROM firsts f),
   p (high, low, rows) AS (SELECT ${sums("digest")} FROM present),
-  u (high, low, rows) AS (SELECT ${sums("before", "after")} FROM undone)
-  SELECT (coalesce(p.high, 0) + coalesce(u.high, 0))::text AS high, (coalesce(p.low, 0) + coalesce(u.low, 0))::text AS low,
-    (p.rows + u.rows)::text AS rows, ${generationOf(own)}::text AS generation,
-    (SELECT (left(max(finalized_checkpoint), 10)::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint)::text AS until,
-    (SELECT coalesce(max(id), 0)::text FROM ${own}._checksum_sums) AS last
-  FROM p, u`;
+  u (high, low, rows) AS (SELECT ${sums("before", "after")} FROM undone),
+  gone AS (DELETE FROM ${own}._checksum_sums WHERE table_name = ${literal(table.name)})
+  INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
+  SELECT ${generationOf(own)}, ${literal(table.name)},
+    (SELECT (left(max(finalized_checkpoint), 10)::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint),
+    coalesce(p.high, 0) + coalesce(u.high, 0), coalesce(p.low, 0) + coalesce(u.low, 0), p.rows + u.rows, true
+  FROM p, u RETURNING rows`;
 
 const keptResults = 144;
 
@@ -142,19 +146,6 @@ async function tablesOf(run: Statement, schema: string): Promise<Table[]> {
 /** Prepares an index for checksums. Run it before Ponder indexes. */
 export async function installChecksums(run: Statement, schema: string): Promise<void> {
   await throughOutage(async () => run(installText(schema, await tablesOf(run, schema))));
-}
-
-/** Computes the sum of a table from all its rows, and returns how many. It is of the generation in which it began. */
-async function pass(run: Statement, own: string, table: Table): Promise<number> {
-  const [row = {}] = (await run(passSql(own, table))).rows;
-  const { generation, last, until, high, low, rows } = row;
-  await run(
-    `WITH gone AS (DELETE FROM ${own}._checksum_sums WHERE table_name = $2 AND id <= $3::bigint)
-    INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
-    VALUES ($1::bigint, $2, $4::bigint, $5::numeric, $6::numeric, $7::bigint, true)`,
-    [generation, table.name, last, until, high, low, rows],
-  );
-  return Number(rows);
 }
 
 // Adds the changes before the kept results to the bases.
@@ -186,7 +177,7 @@ export async function updateChecksums(
   );
   const begun = Date.now();
   let rows = 0;
-  for (const table of missing) rows += await pass(run, own, table);
+  for (const table of missing) rows += Number((await run(passSql(own, table))).rows[0]?.["rows"]);
   if (missing.length > 0)
     log?.("info", `Computed the checksums of ${rows} rows in ${((Date.now() - begun) / 1000).toFixed(1)} s.`);
   await run(foldSql(own));

@@ -114,7 +114,18 @@ type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string
  */
 export function createChainWatch({ chains, run, schema, log }: Options) {
   const watched = chains.map((chain) => watchChain(chain, { run, schema, log }));
-  showMetric(watched);
+  const registry = metricsRegistry();
+  // A hot reload loads the API again over the same registry.
+  registry?.removeSingleMetric(metric);
+  new Gauge({
+    name: metric,
+    help: "1 if a finalized block of the index is not on the chain of the node",
+    labelNames: ["chain_id"],
+    registers: registry === undefined ? [] : [registry],
+    collect() {
+      for (const { id, fault } of watched) this.set({ chain_id: id }, fault() === undefined ? 0 : 1);
+    },
+  });
   return {
     /** The first contradiction that was found and still holds, for clients: since when it is known (Unix seconds), and a sentence. */
     fault: () => watched.map((one) => one.fault()).find((fault) => fault !== undefined),
@@ -139,8 +150,6 @@ export function createChainWatch({ chains, run, schema, log }: Options) {
 
 /** That watch. */
 export type ChainWatch = ReturnType<typeof createChainWatch>;
-
-type Watched = ReturnType<typeof watchChain>;
 
 function watchChain(chain: IndexedChain, { run, schema, log }: Omit<Options, "chains">) {
   const { id } = chain;
@@ -194,19 +203,3 @@ const messageOf = (contradiction: Contradiction) =>
   `${sentenceOf(contradiction)} Stop the index, run ` +
   `"npm run cache -- purge --chain ${contradiction.chainId} --from ${contradiction.from}" and build a new index. ` +
   seeOperations("When the chain contradicts the index");
-
-function showMetric(watched: readonly Watched[]): void {
-  const registry = metricsRegistry();
-  if (registry === undefined) return;
-  // A hot reload loads the API again over the same registry.
-  registry.removeSingleMetric(metric);
-  new Gauge({
-    name: metric,
-    help: "1 if a finalized block of the index is not on the chain of the node",
-    labelNames: ["chain_id"],
-    registers: [registry],
-    collect() {
-      for (const { id, fault } of watched) this.set({ chain_id: id }, fault() === undefined ? 0 : 1);
-    },
-  });
-}

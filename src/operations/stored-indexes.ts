@@ -166,7 +166,7 @@ export async function listIndexes(run: Statement, now: number) {
       isServable: status.servable !== undefined,
       /** When its indexer was alive last, in Unix milliseconds. */
       aliveAt: isAlive ? now : app.heartbeat_at,
-      /** Machines with readers of this schema, or of its views schemas, by the number of their connections. */
+      /** Machines with readers of this schema, or of its views schemas, with the number of their connections. */
       readers: await readersOf(run, [schema, ...views]),
     });
   }
@@ -181,22 +181,21 @@ function stateOf({ indexing }: Statuses, isAlive: boolean, isReady: boolean) {
 }
 
 // ponder: names its connections after the schema that they read.
-async function readersOf(run: Statement, schemas: readonly string[]): Promise<Record<string, number>> {
+async function readersOf(run: Statement, schemas: readonly string[]): Promise<string[]> {
   const { rows } = await run(
-    `SELECT coalesce(host(client_addr), 'this machine') AS host, count(*)::int AS count FROM pg_stat_activity
+    `SELECT coalesce(host(client_addr), 'this machine') AS host, count(*) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = ANY($1::text[]) GROUP BY 1 ORDER BY 1`,
     [schemas.map((schema) => `${schema}_readonly`.slice(0, 63))],
   );
-  return Object.fromEntries(rows.map(({ host, count }) => [String(host), Number(count)]));
+  return rows.map(({ host, count }) => `${host} (${count} connections)`);
 }
 
 /** Why an index must not be dropped; empty if nothing uses it. */
 function usesOf({ isAlive, names, readers }: IndexState): string[] {
-  const machines = Object.entries(readers).map(([host, count]) => `${host} (${count} connections)`);
   return [
     ...(isAlive ? ["its indexer is running, or was killed in the last 25 s"] : []),
     ...names.map((name) => `it is served as ${quoted(name)}`),
-    ...(machines.length === 0 || isAlive ? [] : [`readers are connected from ${machines.join(", ")}`]),
+    ...(readers.length === 0 || isAlive ? [] : [`readers are connected from ${readers.join(", ")}`]),
   ];
 }
 
