@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
 import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
 import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
@@ -22,19 +22,14 @@ const key = "/d41d8cd98f00b204e9800998";
 type Answer = (request: IncomingMessage, response: ServerResponse, bytes: Buffer) => void;
 let answer: Answer;
 const requests: string[] = [];
-const server = createServer((request, response) => {
+const { url, close } = await listen((request, response) => {
   requests.push(request.url ?? "");
   const path = join(folder, request.url?.replace(key, "") ?? "");
   if (!existsSync(path)) return void response.writeHead(404).end();
   if (!path.endsWith(".seg")) return void response.end(readFileSync(path));
   answer(request, response, original);
 });
-await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+afterAll(close);
 
 function newTarget(): string {
   requests.length = 0;

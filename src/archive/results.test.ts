@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
 import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { checkArchive } from "./check.ts";
 import { openManifest } from "./folder.ts";
@@ -85,20 +84,18 @@ test.each<[string, ArchivedResult[], RegExp]>([
 test("a host that fails is asked again later", async () => {
   const { folder, lines } = await archiveOf([["aa", 3, "0x01"]]);
   let requests = 0;
-  const server = createServer((request, response) => {
+  const server = await listen((request, response) => {
     requests += 1;
     // The manifest the first time, then the file the first time.
     if (requests === 1 || requests === 3) return void response.writeHead(503).end();
     response.end(readFileSync(join(folder, request.url ?? "")));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const place = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const place = server.url;
   const log = (_: string, message: string) => void lines.push(message);
   const find = archivedResults({ place, chain: "one", chainId, log, retryMs: 5 });
   expect(await find("aa", 3)).toBeUndefined();
   await expect.poll(() => find("aa", 3)).toBe("0x01");
   expect(await find("aa", 3)).toBe("0x01");
   expect([requests, lines.length]).toEqual([5, 1]);
-  server.closeAllConnections();
-  server.close();
+  await server.close();
 });

@@ -1,6 +1,6 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
 import { createNodes } from "./node-reads.ts";
 import type { NodeRequest } from "./scope.ts";
 
@@ -30,18 +30,13 @@ const status =
 const silence: Answer = () => {};
 const brokenOff: Answer = (response) => response.socket?.destroy();
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
+const servers: { close(): Promise<void> }[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 
 /** A node that returns each answer once, then the last one repeatedly, and serves blocks as `block` does. */
 async function startNode(answers: readonly Answer[], block: readonly Answer[] = [result({ number: "0x7" })]) {
   const asked = { call: [] as unknown[], block: [] as unknown[] };
-  const server = createServer(async (incoming, response) => {
+  const server = await listen(async (incoming, response) => {
     let text = "";
     for await (const chunk of incoming) text += chunk;
     const { method, params } = JSON.parse(text) as { method: string; params: unknown[] };
@@ -51,8 +46,7 @@ async function startNode(answers: readonly Answer[], block: readonly Answer[] = 
     list[Math.min(seen.length, list.length) - 1]?.(response);
   });
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { asked, url: server.url };
 }
 
 // For requests that get no response.

@@ -89,25 +89,27 @@ describe("the checkpoints of all chains", () => {
 });
 
 describe("the head", () => {
-  test("is unknown without a row, and before the first event", async () => {
-    await setReady(0);
-    expect(await headOf(1)).toBeUndefined();
-    const start = mainnet(5, "0".repeat(33));
-    await addRow(1, start, start);
-    expect(await headOf(1)).toBeUndefined();
-  });
-
-  test("is the block of the last event in the backfill", async () => {
-    await setReady(0);
-    const event = mainnet(50, `${"0".repeat(16)}5${"3".padStart(16, "0")}`);
-    await addRow(1, event, event);
-    expect(await headOf(1)).toEqual({ number: 50, timestamp: 1_700_000_600 });
-  });
-
-  test("is the latest block while following", async () => {
-    await setReady(1);
-    await addRow(1, mainnet(90), mainnet(100));
-    expect(await headOf(1)).toEqual({ number: 100, timestamp: 1_700_001_200 });
+  const start = mainnet(5, "0".repeat(33));
+  const event = mainnet(50, `${"0".repeat(16)}5${"3".padStart(16, "0")}`);
+  test.each<[string, 0 | 1, [safe: string, latest: string][], object | undefined]>([
+    ["unknown without a row", 0, [], undefined],
+    ["unknown before the first event", 0, [[start, start]], undefined],
+    [
+      "the block of the last event in the backfill",
+      0,
+      [[event, event]],
+      { number: 50, timestamp: 1_700_000_600 },
+    ],
+    [
+      "the latest block while following",
+      1,
+      [[mainnet(90), mainnet(100)]],
+      { number: 100, timestamp: 1_700_001_200 },
+    ],
+  ])("is %s", async (_, ready, rows, head) => {
+    await setReady(ready);
+    for (const [safe, latest] of rows) await addRow(1, safe, latest);
+    expect(await headOf(1)).toEqual(head);
   });
 
   test("is the safe block after a restart, also before the row is corrected and once Ponder is live again", async () => {

@@ -75,31 +75,24 @@ test("reads the sync figures of each chain by its id", async () => {
   );
 });
 
-test("describes the process it is in", () => {
+test("describes the process it is in, and writes through the pool of a server, or to the embedded database", async () => {
   const { scope, stops } = globalsOf();
   const ponder = ponderProcess(scope);
-  expect([ponder.isIndexer, ponder.schema]).toEqual([true, "names"]);
-  expect(ponderProcess(globalsOf({ command: "serve" }).scope).isIndexer).toBe(false);
+  expect([ponder.isIndexer, ponder.schema, ponder.isEmbedded]).toEqual([true, "names", true]);
+  expect(await ponder.write("select 1")).toBe("embedded");
   const byName = { mainnet: "a", base: "b" };
   expect([ponder.ofChain(byName, 8453), ponder.ofChain(byName, 10)]).toEqual(["b", undefined]);
   ponder.onStop(() => undefined);
   expect(stops).toHaveLength(2);
-});
-
-test("writes through the pool of a server, or to the embedded database", async () => {
-  const { isEmbedded, write } = ponderProcess(globalsOf().scope);
-  expect([isEmbedded, await write("select 1")]).toEqual([true, "embedded"]);
   const admin = { query: async (...statement: unknown[]) => statement };
-  const served = ponderProcess(globalsOf({ admin }).scope);
-  expect([served.isEmbedded, await served.write("select $1", [1])]).toEqual([false, ["select $1", [1]]]);
-});
-
-test("finds Ponder's logger and metrics, and neither outside of Ponder", () => {
-  const { scope } = globalsOf();
-  expect(ponderLogger(scope)).toEqual(scope.PONDER_COMMON.logger);
-  expect(ponderLogger({})).toBeUndefined();
-  expect(metricsRegistry(scope)).toBe(scope.PONDER_COMMON.metrics.registry);
-  expect(metricsRegistry({})).toBeUndefined();
+  const reader = ponderProcess(globalsOf({ command: "serve", admin }).scope);
+  expect([reader.isIndexer, reader.isEmbedded]).toEqual([false, false]);
+  expect(await reader.write("select $1", [1])).toEqual(["select $1", [1]]);
+  expect([ponderLogger(scope), metricsRegistry(scope)]).toEqual([
+    scope.PONDER_COMMON.logger,
+    scope.PONDER_COMMON.metrics.registry,
+  ]);
+  expect([ponderLogger({}), metricsRegistry({})]).toEqual([undefined, undefined]);
 });
 
 test("writes the text of metrics out once a second", async () => {

@@ -1,7 +1,6 @@
-import http, { type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Socket } from "node:net";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { createProgress } from "./progress.ts";
 import type { Pool, SqlClient } from "./sql-client.ts";
@@ -20,10 +19,8 @@ beforeEach(() =>
   ),
 );
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
+const servers: { close(): Promise<void> }[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 
 async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
   const headers = { "x-nsindex-version": "1.5.1" };
@@ -32,18 +29,16 @@ async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
     areBuilt: (built: string | null) => built === "1",
   };
   const progress = createProgress(sqlClient, { isBackfilling, indexes, headers });
-  const server = http.createServer((incoming, outgoing) => {
+  const server = await listen((incoming, outgoing) => {
     if (!progress.respond(incoming.url ?? "", outgoing)) outgoing.writeHead(404).end();
   });
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
   const ask = async (path: string) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    const response = await fetch(`${server.url}${path}`);
     return [response.status, response.headers.get("content-type"), await response.text()];
   };
   const versionOf = async (path: string) =>
-    (await fetch(`http://127.0.0.1:${port}${path}`)).headers.get("x-nsindex-version");
+    (await fetch(`${server.url}${path}`)).headers.get("x-nsindex-version");
   return { ...progress, ask, versionOf };
 }
 

@@ -1,6 +1,5 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
 import { checkedUrls } from "../rpc/checked-rpc.ts";
 import { requestRpc, rpcTarget } from "./rpc-request.ts";
 
@@ -8,7 +7,7 @@ import { requestRpc, rpcTarget } from "./rpc-request.ts";
 const example = "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
 
 // A node that wants them, behind a proxy that has a page of its own and a path that never responds.
-const server = createServer((request, response) => {
+const { port, close } = await listen((request, response) => {
   if (request.url === "/silent") return;
   if (request.url === "/page") return void response.writeHead(502).end("<html>Bad Gateway</html>");
   // As anvil does.
@@ -17,15 +16,8 @@ const server = createServer((request, response) => {
   response.statusCode = isKnown ? 200 : 401;
   response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result: isKnown ? "0x1" : undefined }));
 });
-let url: string;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  url = `http://Aladdin:open%20sesame@127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.close();
-  server.closeAllConnections();
-});
+const url = `http://Aladdin:open%20sesame@127.0.0.1:${port}`;
+afterAll(close);
 
 test("user name and password of a URL become a header", () => {
   expect(rpcTarget("https://Aladdin:open%20sesame@node.example/v2/x?y=1")).toEqual({
