@@ -188,12 +188,6 @@ test("a registry of forty levels has its path", async () => {
   expect(found?.registryPath).toEqual([root, eth, ...levels]);
 });
 
-test("an account has no roles by the word of contracts that the factory did not deploy", async () => {
-  const found = await everyPermission("account=0x141f5c134df39820b309b9f839dff8591437ebbd");
-  expect(found.length).toBeGreaterThan(0);
-  expect(new Set(found.map(({ account }) => account)).size).toBe(1);
-});
-
 test.each([
   ["", "Give exactly one of name, registry and account"],
   [

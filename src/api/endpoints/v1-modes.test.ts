@@ -1,6 +1,4 @@
 import { afterAll, expect, test } from "vitest";
-import { z } from "zod/v4";
-import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { lookups, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { recordedEntities } from "../../../test/support/recordings.ts";
 import { createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
@@ -8,9 +6,7 @@ import type { Namespace } from "../../deployments/deployment.ts";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase, type QueuedDatabase } from "../database/client.ts";
-import { lookupEnvelope } from "../names/contract.ts";
 import { documentOf } from "../rest/docs.ts";
-import { endpoint } from "../rest/endpoint.ts";
 
 // Every route under /v1, with every parameter, in every mode and with every set of plugins that the README names: no error of our own
 // statements (500), and nothing that an outage looks like (503) but where a plugin is missing, which the route documents.
@@ -179,30 +175,4 @@ test.each(cases)("$mode", { timeout: 120_000 }, async ({ name, plugins }) => {
   }
   expect(faults).toEqual([]);
   expect(logged).toEqual([]);
-});
-
-test("an error of our own statement is a 500 that is logged, not the database's absence", async () => {
-  const database = createDatabase(client);
-  const broken = endpoint({
-    path: "/v1/broken",
-    tag: "Lookup",
-    summary: "A value that its statement does not use",
-    description: "",
-    envelope: lookupEnvelope,
-    answers: { 200: { description: "Never", schema: z.object({}) } },
-    handle: async (call) => {
-      await database.row("SELECT 1", ["unused"], call.request.raw.signal);
-      return { status: 200, body: {} };
-    },
-  });
-  const { ask, logged } = openEndpoints([broken], {
-    plugins: [],
-    status: { current: () => currentStatus() },
-  });
-  const { status, body } = await ask("/v1/broken");
-  expect([status, body]).toEqual([
-    500,
-    { error: { code: "internal_error", message: "Internal Server Error", details: {} } },
-  ]);
-  expect(logged).toEqual([expect.stringContaining("GET /v1/broken failed")]);
 });
