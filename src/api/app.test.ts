@@ -4,6 +4,7 @@ import { chainOf } from "../../test/support/endpoints.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
+import { openActions } from "./endpoints/registrar-actions.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 
@@ -77,6 +78,7 @@ function api({
     status: { current: () => (hasSnapshot ? current : undefined) },
     clock: () => now * 1000 + 999,
     subregistries: [],
+    actions: openActions(chainOf().database, undefined),
     names: { managedNames: ["eth"], inactiveNames: [], rootManagedName: "eth", nameWrappers: [] },
     lookup: {
       database: { row: async () => [], rows: async () => undefined },

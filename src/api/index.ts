@@ -30,6 +30,7 @@ import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
 import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
+import { openActions } from "./endpoints/registrar-actions.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { createNamesSource } from "./names/lookups.ts";
 import { placesOf } from "./names/places.ts";
@@ -211,6 +212,7 @@ function openApi(config: Config) {
       anomalies: () => countsOf("nsindex_anomalies_total", "anomaly"),
       subregistries: indexedSubregistries(config.datasources, config.plugins),
       names: namesContext(config.datasources, config.plugins),
+      actions: openActions(database, config.plugins.includes("ensv2") ? v2 : undefined),
       ensv2: v2,
       lookup: {
         ...names,

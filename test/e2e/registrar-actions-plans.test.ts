@@ -1,12 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
-import {
-  type ActionFilter,
-  actionsIn,
-  createActionCounts,
-  readActions,
-} from "../../src/api/endpoints/registrar-actions.ts";
+import { type ActionFilter, openActions } from "../../src/api/endpoints/registrar-actions.ts";
 import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { mostSorted, type Plan, planOf, scannedTables } from "../support/plans.ts";
@@ -103,7 +98,7 @@ const filters: [string, ActionFilter][] = [
 describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => {
   test.each(filters)("the newest page reads and sorts few rows, by index: %s", async (_, filter) => {
     const paging = { page: 1, recordsPerPage: 100, totalRecords: 10_000, time: 0 };
-    expect(await readActions(actionsIn(database, undefined), filter, paging, signal())).toHaveLength(100);
+    expect(await openActions(database, undefined).read(filter, paging, signal())).toHaveLength(100);
     const nodes = await explain();
     expect(scannedTables(nodes, 10)).toEqual([]);
     expect(mostSorted(nodes)).toBeLessThanOrEqual(100);
@@ -111,15 +106,15 @@ describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => 
   });
 
   test.each(filters)("a count continues from the previous one: %s", async (_, filter) => {
-    const countOf = createActionCounts(database);
-    const first = await countOf(filter, signal());
-    expect(await countOf(filter, signal())).toBe(first);
+    const { count } = openActions(database, undefined);
+    const first = await count(filter, signal());
+    expect(await count(filter, signal())).toBe(first);
     expect(rowsRead(await explain())).toBeLessThan(2_500);
   });
 
   test("the last page is as cheap as the first", async () => {
     const paging = { page: actions / 100, recordsPerPage: 100, totalRecords: actions, time: 0 };
-    const rows = await readActions(actionsIn(database, undefined), {}, paging, signal());
+    const rows = await openActions(database, undefined).read({}, paging, signal());
     expect(rows.map(({ action }) => action.block.timestamp)).toEqual(
       Array.from({ length: 100 }, (_, position) => 1_500_000_100 - position),
     );
@@ -136,11 +131,11 @@ describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => 
     );
     const [member] = Object.keys(filter);
     const found = { [member!]: rows[0][member!] } as ActionFilter;
-    const total = await createActionCounts(database)(found, signal());
+    const total = await openActions(database, undefined).count(found, signal());
     expect(total, what).toBeGreaterThan(0);
     expect(rowsRead(await explain())).toBeLessThan(2 * total + 10);
     const paging = { page: 1, recordsPerPage: 10, totalRecords: total, time: 0 };
-    await readActions(actionsIn(database, undefined), found, paging, signal());
+    await openActions(database, undefined).read(found, paging, signal());
     expect(rowsRead(await explain())).toBeLessThan(100);
   });
 });

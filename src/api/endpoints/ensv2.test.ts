@@ -20,7 +20,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
 import type { Endpoint } from "../rest/endpoint.ts";
 import { type NameTokensContext, namesContext, nameTokens } from "./name-tokens.ts";
-import { type RegistrarActionsContext, registrarActions } from "./registrar-actions.ts";
+import { openActions, type RegistrarActionsContext, registrarActions } from "./registrar-actions.ts";
 
 // Actions and tokens of both generations, against what the logs of the recorded chain announce and what calls returned.
 
@@ -55,6 +55,7 @@ const stored = await createStoredIndex();
 
 function open(time: number, active = plugins) {
   const { datasources } = index.config;
+  const contracts = v2ContractsOf(datasources);
   const all: readonly Endpoint<RegistrarActionsContext & NameTokensContext>[] = [
     ...registrarActions,
     nameTokens,
@@ -63,7 +64,8 @@ function open(time: number, active = plugins) {
     database: stored.database,
     plugins: active,
     status: { current: () => currentStatus("omnichain-following", time) },
-    ensv2: v2ContractsOf(datasources),
+    ensv2: contracts,
+    actions: openActions(stored.database, active.includes("ensv2") ? contracts : undefined),
     subregistries: indexedSubregistries(datasources, active),
     names: namesContext(datasources, active),
   }).ask;

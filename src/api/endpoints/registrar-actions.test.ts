@@ -9,13 +9,7 @@ import {
   subregistries,
 } from "../../../test/support/actions.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
-import {
-  type ActionFilter,
-  actionsIn,
-  createActionCounts,
-  readActions,
-  registrarActions,
-} from "./registrar-actions.ts";
+import { type ActionFilter, openActions, registrarActions } from "./registrar-actions.ts";
 
 const eth = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 const baseEth = "0xff1e3c0eb00ec714e34b6114125fbde1dea2f24a72fbf672e7b7fd5690328e10";
@@ -55,8 +49,7 @@ function createRoutes() {
     plugins: ["subgraph", "basenames", "registrars"],
     subregistries,
     status: { current: () => currentStatus() },
-    database: opened.database,
-    ensv2: undefined,
+    actions: openActions(opened.database, undefined),
   });
   const get = async (path: string) => {
     const { status, headers, body } = await ask(`/api/registrar-actions${path.replace(/^\/(?=\?|$)/, "")}`);
@@ -256,12 +249,13 @@ describe("pages and counts of many", async () => {
     await fc.assert(
       fc.asyncProperty(filters, fc.integer({ min: 1, max: 15 }), async (filter, recordsPerPage) => {
         const expected = matching(filter);
-        const total = await createActionCounts(database)(filter, signal);
+        const actions = openActions(database, undefined);
+        const total = await actions.count(filter, signal);
         expect(total).toBe(expected.length);
         const found: string[] = [];
         for (let page = 1; page <= Math.ceil(total / recordsPerPage); page++) {
           const paging = { page, recordsPerPage, totalRecords: total, time: 0 };
-          const rows = await readActions(actionsIn(database, undefined), filter, paging, signal);
+          const rows = await actions.read(filter, paging, signal);
           found.push(...rows.map(({ action }) => action.id));
         }
         expect(found).toEqual(expected);
@@ -272,8 +266,8 @@ describe("pages and counts of many", async () => {
 
   test("a count continues from the settled part of its filter", async () => {
     const { client, database } = await createActionsDatabase(many.slice(0, 10));
-    const countOf = createActionCounts(database);
-    const count = (filter: ActionFilter = {}) => countOf(filter, signal);
+    const actions = openActions(database, undefined);
+    const count = (filter: ActionFilter = {}) => actions.count(filter, signal);
     expect(await count()).toBe(10);
     await insertAction(client, { name: "e.eth", timestamp: 1_700_001_000 }, 1_700_000_025);
     expect(await count()).toBe(11);

@@ -27,12 +27,11 @@ import {
 } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
-/** What the endpoints respond from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
+/** What the endpoints respond from. */
 export type RegistrarActionsContext = {
-  database: Database;
   plugins: readonly string[];
   subregistries: readonly Subregistry[];
-  ensv2: V2Contracts | undefined;
+  actions: ReturnType<typeof openActions>;
 };
 
 const priceSchema = z
@@ -216,7 +215,7 @@ export const registrarActions = [
     summary: "Registrations and renewals",
     description:
       "As their users see them: the events of one transaction and name are one action. Newest first.",
-    handle: (call, context: RegistrarActionsContext) => responderOf(context)(call, undefined),
+    handle: (call, context: RegistrarActionsContext) => respond(context, call, undefined),
   }),
   endpoint({
     ...common,
@@ -229,40 +228,34 @@ export const registrarActions = [
     }),
     summary: "Registrations and renewals under one name",
     description: "Actions on direct subnames of the name with this node: that of eth, base.eth or linea.eth.",
-    handle: (call, context: RegistrarActionsContext) => responderOf(context)(call, call.params.parentNode),
+    handle: (call, context: RegistrarActionsContext) => respond(context, call, call.params.parentNode),
   }),
 ];
 
-// What counts are remembered in is made once for a context.
-const responders = new WeakMap<object, ReturnType<typeof createResponder>>();
+type ActionsCall = {
+  query: Query;
+  current: CurrentStatus;
+  request: { url: string; raw: Pick<Request, "signal"> };
+};
 
-function responderOf(context: RegistrarActionsContext) {
-  const found = responders.get(context) ?? createResponder(context);
-  responders.set(context, found);
-  return found;
-}
-
-type RequestOfClient = { url: string; raw: Pick<Request, "signal"> };
-
-function createResponder({ database, plugins, subregistries, ensv2 }: RegistrarActionsContext) {
-  const actions = actionsIn(database, plugins.includes("ensv2") ? ensv2 : undefined);
-  const countOf = createActionCounts(database);
-
-  return async (
-    { query, current, request }: { query: Query; current: CurrentStatus; request: RequestOfClient },
-    parentNode: Hex | undefined,
-  ) => {
-    const { signal } = request.raw;
-    const filter = filterOf(query, parentNode, subregistries);
-    const paging = pagingOf(query);
-    const totalRecords = await countOf(filter, signal);
-    const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
-    const accurateAsOf = current.snapshot.slowestChainIndexingCursor;
-    const page = { ...paging, totalRecords, time: accurateAsOf };
-    const registrarActions = await readActions(actions, filter, page, signal);
-    const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
-    return { status: 200 as const, headers, body };
-  };
+async function respond(
+  { actions, subregistries }: RegistrarActionsContext,
+  { query, current, request }: ActionsCall,
+  parentNode: Hex | undefined,
+) {
+  const { signal } = request.raw;
+  const filter = filterOf(query, parentNode, subregistries);
+  const paging = pagingOf(query);
+  const totalRecords = await actions.count(filter, signal);
+  const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
+  const accurateAsOf = current.snapshot.slowestChainIndexingCursor;
+  const registrarActions = await actions.read(
+    filter,
+    { ...paging, totalRecords, time: accurateAsOf },
+    signal,
+  );
+  const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
+  return { status: 200 as const, headers, body };
 }
 
 function filterOf(
@@ -335,51 +328,16 @@ function conditionsOf(filter: ActionFilter): { text: string; values: string[] } 
   return { text: parts.join(" AND "), values };
 }
 
-/** What actions are read from; `v2`: the contracts of ENSv2 where these are indexed. */
-export const actionsIn = (database: Database, v2: V2Contracts | undefined) => ({
-  database,
-  reading: createActionReading(v2),
-  v2,
-});
-
-/**
- * One page of actions, newest first, ties by id, with the state of their names at a time (Unix seconds). `totalRecords` is
- * their number: pages past the middle are counted from the oldest action on.
- */
-export async function readActions(
-  { database, reading, v2 }: ReturnType<typeof actionsIn>,
-  filter: ActionFilter,
-  { page, recordsPerPage, totalRecords, time }: Paging & { totalRecords: number; time: number },
-  signal: AbortSignal,
-): Promise<z.output<(typeof reading)["schema"]>[]> {
-  const conditions = conditionsOf(filter);
-  const first = (page - 1) * recordsPerPage;
-  const count = Math.min(recordsPerPage, totalRecords - first);
-  if (count <= 0) return [];
-  const after = totalRecords - first - count;
-  const [order, offset] = after < first ? ["ASC", after] : ["DESC", first];
-  const values = [...conditions.values];
-  const state = v2 ? ofBoth((value) => `$${values.push(value)}`, time, v2) : ofV1;
-  const text = `
-    WITH page AS MATERIALIZED (
-      SELECT id FROM registrar_actions WHERE ${conditions.text}
-      ORDER BY id ${order} LIMIT ${count} OFFSET ${offset}
-    )
-    SELECT coalesce(json_agg(${reading.sql} ORDER BY a.id DESC), '[]')::text
-    FROM page
-    JOIN registrar_actions a ON a.id = page.id${state}
-    JOIN subregistries s ON s.subregistry_id = n.subregistry_id`;
-  const [rows] = await database.row(text, values, signal);
-  return reading.rows(rows);
-}
-
-/**
- * Counts matching actions. Of the 1,000 filters used last it remembers those up to the finalized checkpoint, which no reorganisation
- * can reach, and counts on from there.
- */
-export function createActionCounts(database: Database) {
+/** Actions of a database; `v2`: the contracts of ENSv2 where these are indexed. */
+export function openActions(database: Database, v2: V2Contracts | undefined) {
+  const reading = createActionReading(v2);
   const settled = new LRUCache<string, { upTo: string; count: number }>({ max: 1_000 });
-  return async (filter: ActionFilter, signal: AbortSignal): Promise<number> => {
+
+  /**
+   * Counts matching actions. Of the 1,000 filters used last it remembers those up to the finalized checkpoint, which no reorganisation
+   * can reach, and counts on from there.
+   */
+  async function count(filter: ActionFilter, signal: AbortSignal): Promise<number> {
     const { text, values } = conditionsOf(filter);
     const key = [text, ...values].join("\0");
     const { upTo, count } = settled.get(key) ?? { upTo: "", count: 0 };
@@ -390,5 +348,36 @@ export function createActionCounts(database: Database) {
     const [border, all, final] = await database.row(sql, [...values, upTo], signal);
     if (border && border >= upTo) settled.set(key, { upTo: border, count: count + Number(final) });
     return count + Number(all);
-  };
+  }
+
+  /**
+   * One page of actions, newest first, ties by id, with the state of their names at a time (Unix seconds). `totalRecords` is
+   * their number: pages past the middle are counted from the oldest action on.
+   */
+  async function read(
+    filter: ActionFilter,
+    { page, recordsPerPage, totalRecords, time }: Paging & { totalRecords: number; time: number },
+    signal: AbortSignal,
+  ) {
+    const { text: conditions, values } = conditionsOf(filter);
+    const first = (page - 1) * recordsPerPage;
+    const size = Math.min(recordsPerPage, totalRecords - first);
+    if (size <= 0) return [];
+    const after = totalRecords - first - size;
+    const [order, offset] = after < first ? ["ASC", after] : ["DESC", first];
+    const state = v2 ? ofBoth((value) => `$${values.push(value)}`, time, v2) : ofV1;
+    const text = `
+    WITH page AS MATERIALIZED (
+      SELECT id FROM registrar_actions WHERE ${conditions}
+      ORDER BY id ${order} LIMIT ${size} OFFSET ${offset}
+    )
+    SELECT coalesce(json_agg(${reading.sql} ORDER BY a.id DESC), '[]')::text
+    FROM page
+    JOIN registrar_actions a ON a.id = page.id${state}
+    JOIN subregistries s ON s.subregistry_id = n.subregistry_id`;
+    const [rows] = await database.row(text, values, signal);
+    return reading.rows(rows);
+  }
+
+  return { count, read };
 }

@@ -3,6 +3,7 @@ import { createPublicClient, custom } from "viem";
 import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
+import { openActions } from "../../../src/api/endpoints/registrar-actions.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
 import { placesOf } from "../../../src/api/names/places.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
@@ -67,6 +68,7 @@ export async function createWholeApi() {
       ...common,
       subregistries: indexedSubregistries(namespace),
       names: namesContext(namespace, plugins),
+      actions: openActions(database, undefined),
       ensv2: v2ContractsOf(namespaces["sepolia-v2"]),
       lookup: {
         ...createNamesSource({ database, places: placesOf(namespace, plugins), hasRecords: true }),
