@@ -1,4 +1,4 @@
-import { onchainTable } from "ponder";
+import { onchainTable, type PgColumnsBuilders } from "ponder";
 import { hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
@@ -153,16 +153,27 @@ export const resolver = indexed(
 // is one index scan; `type` is the entity's name, and the columns that it does not use are null.
 // Id: block number, `-`, log index; chain id in front outside subgraph mode; `-<place>` at the end for wrapper transfers.
 
+const eventColumns = (t: PgColumnsBuilders) => ({
+  id: text(t).primaryKey(),
+  type: text(t).notNull(),
+  blockNumber: t.integer().notNull(),
+  /** Of the block, in Unix seconds. */
+  timestamp: t.integer(),
+  logIndex: t.integer(),
+  transactionID: hex(t).notNull(),
+});
+
+const eventIndexes = (table: Record<"id" | "type" | "blockNumber" | "timestamp", { name: string }>) => ({
+  byType: [table.type, table.id],
+  byTypeAndBlock: [table.type, table.blockNumber, table.id],
+  byTypeAndTime: [table.type, table.timestamp],
+  byBlock: [table.blockNumber, table.id],
+});
+
 /** Events of a domain: interface DomainEvent. */
 export const domainEvent = indexed(
   onchainTable("domain_event", (t) => ({
-    id: text(t).primaryKey(),
-    type: text(t).notNull(),
-    blockNumber: t.integer().notNull(),
-    /** Of the block, in Unix seconds. */
-    timestamp: t.integer(),
-    logIndex: t.integer(),
-    transactionID: hex(t).notNull(),
+    ...eventColumns(t),
     domainId: hex(t).notNull(),
     parentDomainId: hex(t),
     ownerId: hex(t),
@@ -179,10 +190,7 @@ export const domainEvent = indexed(
   })),
   (table) => ({
     byDomain: [table.domainId, table.id],
-    byType: [table.type, table.id],
-    byTypeAndBlock: [table.type, table.blockNumber, table.id],
-    byTypeAndTime: [table.type, table.timestamp],
-    byBlock: [table.blockNumber, table.id],
+    ...eventIndexes(table),
     byParentDomain: [table.parentDomainId],
     byOwner: [table.ownerId, table.timestamp],
     // Whether a name was ever wrapped.
@@ -194,13 +202,7 @@ export const domainEvent = indexed(
 /** Events of a registration: interface RegistrationEvent. */
 export const registrationEvent = indexed(
   onchainTable("registration_event", (t) => ({
-    id: text(t).primaryKey(),
-    type: text(t).notNull(),
-    blockNumber: t.integer().notNull(),
-    /** Of the block, in Unix seconds. */
-    timestamp: t.integer(),
-    logIndex: t.integer(),
-    transactionID: hex(t).notNull(),
+    ...eventColumns(t),
     registrationId: hex(t).notNull(),
     registrantId: hex(t),
     newOwnerId: hex(t),
@@ -210,10 +212,7 @@ export const registrationEvent = indexed(
   })),
   (table) => ({
     byRegistration: [table.registrationId, table.id],
-    byType: [table.type, table.id],
-    byTypeAndBlock: [table.type, table.blockNumber, table.id],
-    byTypeAndTime: [table.type, table.timestamp],
-    byBlock: [table.blockNumber, table.id],
+    ...eventIndexes(table),
     byRegistrant: [table.registrantId, table.timestamp],
     byNewOwner: [table.newOwnerId, table.timestamp],
   }),
@@ -222,13 +221,7 @@ export const registrationEvent = indexed(
 /** Events of a resolver: interface ResolverEvent. */
 export const resolverEvent = indexed(
   onchainTable("resolver_event", (t) => ({
-    id: text(t).primaryKey(),
-    type: text(t).notNull(),
-    blockNumber: t.integer().notNull(),
-    /** Of the block, in Unix seconds. */
-    timestamp: t.integer(),
-    logIndex: t.integer(),
-    transactionID: hex(t).notNull(),
+    ...eventColumns(t),
     resolverId: text(t).notNull(),
     /** AddrChanged: the account. */
     addrId: hex(t),
@@ -253,10 +246,7 @@ export const resolverEvent = indexed(
   })),
   (table) => ({
     byResolver: [table.resolverId, table.id],
-    byType: [table.type, table.id],
-    byTypeAndBlock: [table.type, table.blockNumber, table.id],
-    byTypeAndTime: [table.type, table.timestamp],
-    byBlock: [table.blockNumber, table.id],
+    ...eventIndexes(table),
     byAddr: [table.addrId],
     byName: [prefixOf(table.name)],
     byAccount: { on: [table.primaryNameOf, table.timestamp], where: "primary_name_of IS NOT NULL" },
