@@ -10,9 +10,9 @@ import {
 import { type Contradiction, findContradiction } from "../../src/operations/finalized-blocks.ts";
 import { statusOf } from "../../src/operations/stored-indexes.ts";
 import { requestHash } from "../../src/ponder/rpc-request.ts";
-import { PreflightError } from "../database.ts";
+import { PreflightError, withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
-import { emptied, onDatabase } from "./index-state.ts";
+import { emptySchema, onDatabase } from "./index-state.ts";
 import { nameOfUrl } from "./nodes.ts";
 
 // Ponder resumes from its checkpoints and its cache without asking whether the chain still has those blocks.
@@ -133,10 +133,9 @@ function startingOver(config: Settings, { found, ranges }: Fault): Finding {
     found: `The index starts over: ${found}`,
     remedy: `${purged}${section}`,
     repair: () =>
-      onDatabase(config, async (run) => {
+      withDatabase(config, async (run) => {
         for (const range of ranges) await purgeCache(run, range, Date.now());
-        for (const statement of emptied(config.databaseSchema)) await run(statement);
-        return [];
+        await emptySchema(run, config.databaseSchema);
       }),
   };
 }

@@ -3,7 +3,7 @@ import { changesOf, rowSettings } from "../../src/config/row-settings.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
-import { openDatabase } from "../database.ts";
+import { openDatabase, withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
 
 /** What is found on a connection to the configured database; nothing if the embedded one does not exist yet. A repair opens its own. */
@@ -64,18 +64,11 @@ async function appOf(run: Statement, schema: string) {
   return row && { isHeld: row["held"] === true, isReady: row["ready"] === true, hosts: row["hosts"] };
 }
 
-/** Carries out statements on the configured database. */
-const running = (place: Place, statements: readonly string[]) => () =>
-  onDatabase(place, async (run) => {
-    for (const statement of statements) await run(statement);
-    return [];
-  });
-
-/** Statements that empty the schema of an index. */
-export const emptied = (schema: string) => [
-  `DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`,
-  `CREATE SCHEMA ${quoted(schema)}`,
-];
+/** Empties the schema of an index. */
+export async function emptySchema(run: Statement, schema: string): Promise<void> {
+  await run(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`);
+  await run(`CREATE SCHEMA ${quoted(schema)}`);
+}
 
 // ponder: on PGlite the writes of a batch are not a transaction. A process that exits in the middle of a batch leaves some of its
 // rows. During the backfill nothing records which; later the reorg tables do, and Ponder reverts those rows.
@@ -83,14 +76,14 @@ const dropped = (place: Place): Finding => ({
   ...{ subject: "index", state: "repair" },
   found: "PGlite cannot resume a backfill that was interrupted: restarting it",
   remedy: `With Postgres (DATABASE_URL) a backfill resumes where it stopped. ${seeOperations("After a kill")}`,
-  repair: running(place, emptied(place.databaseSchema)),
+  repair: () => withDatabase(place, (run) => emptySchema(run, place.databaseSchema)),
 });
 
 /** Drops the undo rows of finalized blocks, which Ponder would have dropped next, and would otherwise revert. */
 const finalized = (place: Place): Finding => ({
   ...about("index").ok("its backfill was complete"),
   repair: () =>
-    onDatabase(place, async (run) => {
+    withDatabase(place, async (run) => {
       const schema = quoted(place.databaseSchema);
       const { rows } = await run(
         "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND starts_with(tablename, '_reorg__')",
@@ -99,7 +92,6 @@ const finalized = (place: Place): Finding => ({
       const safe = `(SELECT min(safe_checkpoint) FROM ${schema}._ponder_checkpoint)`;
       for (const { name } of rows)
         await run(`DELETE FROM ${schema}.${quoted(String(name))} WHERE checkpoint <= ${safe}`);
-      return [];
     }),
 });
 
