@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { startServiceProcess } from "../../devnet/service-process.ts";
 import { processorSecondsOf, residentMegabytes } from "../measure.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -65,8 +64,13 @@ export async function indexOnce<Result>({
   const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
   // As cli/ponder.ts starts it.
   const preload = ["--import", pathToFileURL(join(home, "cli/preload.mjs")).href];
-  const child = spawn(process.execPath, [...flags, ...preload, join(home, ponder), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
+  let peakMegabytes = 0;
+  let atFirstBatch: number | undefined;
+  const completed = Promise.withResolvers<number>();
+  const service = startServiceProcess({
+    name,
+    args: [...flags, ...preload, join(home, ponder), ...args],
+    cwd: process.cwd(),
     env: {
       PONDER_CACHE_BYTES: String(512 * 2 ** 20),
       ...process.env,
@@ -74,42 +78,35 @@ export async function indexOnce<Result>({
       DATABASE_SCHEMA: name,
       PORT: String(port),
     },
+    onLine(line) {
+      if (!/^["{]/.test(line)) return console.error(line);
+      const parsed: LogEntry | string = JSON.parse(line);
+      // As the preloaded module logs, or as a checkout without it does.
+      const entry: LogEntry = typeof parsed === "string" ? JSON.parse(parsed) : parsed;
+      const { msg, level, duration = 0, error } = entry;
+      if (level >= 50) completed.reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
+      if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(service.pid);
+      const usage = () => ({
+        megabytes: residentMegabytes(service.pid),
+        processorSeconds: processorSecondsOf(service.pid),
+      });
+      seeEntry?.(entry, { usage, kill: service.kill });
+      if (msg === "Completed backfill indexing across all chains") completed.resolve(duration);
+    },
   });
-  let peakMegabytes = 0;
+  void service.ended.then(() =>
+    completed.reject(new Error(`${name}: the indexing service ended before its backfill was complete`)),
+  );
   const watch = setInterval(() => {
-    peakMegabytes = Math.max(peakMegabytes, residentMegabytes(child.pid));
+    peakMegabytes = Math.max(peakMegabytes, residentMegabytes(service.pid));
   }, 250);
   try {
-    let atFirstBatch: number | undefined;
-    const duration = await new Promise<number>((resolve, reject) => {
-      const lines = createInterface({ input: child.stdout });
-      lines.on("line", (line) => {
-        const parsed: LogEntry | string = JSON.parse(line);
-        // As the preloaded module logs, or as a checkout without it does.
-        const entry: LogEntry = typeof parsed === "string" ? JSON.parse(parsed) : parsed;
-        const { msg, level, duration = 0, error } = entry;
-        if (level >= 50) reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
-        if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(child.pid);
-        const usage = () => ({
-          megabytes: residentMegabytes(child.pid),
-          processorSeconds: processorSecondsOf(child.pid),
-        });
-        seeEntry?.(entry, { usage, kill: () => child.kill("SIGKILL") });
-        if (msg === "Completed backfill indexing across all chains") resolve(duration);
-      });
-      lines.on("close", () =>
-        reject(new Error(`${name}: the indexing service ended before its backfill was complete`)),
-      );
-    });
-    const processorSeconds = processorSecondsOf(child.pid) - (atFirstBatch ?? 0);
+    const duration = await completed.promise;
+    const processorSeconds = processorSecondsOf(service.pid) - (atFirstBatch ?? 0);
     const result = await whenComplete();
     return { seconds: duration / 1000, processorSeconds, peakMegabytes, result };
   } finally {
     clearInterval(watch);
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGINT");
-      await ended;
-    }
+    await service.stop();
   }
 }
