@@ -1,7 +1,7 @@
 // Measures the label service on generated labels: ingest, disk, validation, start, heals, memory.
 //
 //   node cli/with-node.mjs bench/labels.ts [--labels 5000000] [--seconds 6] [--port 21900] [--folder DIR]
-//   node cli/with-node.mjs bench/labels.ts --against CHECKOUT [--rounds 60]
+//   node cli/with-node.mjs bench/labels.ts --against CHECKOUT [--rounds 20]
 //
 // With --against, this checkout alternates with another one of this project (with its packages installed): both ingest the
 // same dump, and both serve the same database in short turns. Ratios above 1: this one costs less processor time.
@@ -29,7 +29,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "6" },
     port: { type: "string", default: "21900" },
     against: { type: "string" },
-    rounds: { type: "string", default: "60" },
+    rounds: { type: "string", default: "20" },
     folder: { type: "string", default: join(tmpdir(), "labels-bench") },
   },
 });
@@ -103,5 +103,6 @@ async function measureService() {
 }
 
 /** Private memory of the process that is not a file's page. */
-const reportMemory = (what: string, pid: number) =>
+function reportMemory(what: string, pid: number) {
   report(what, whole(megabytesIn(`/proc/${pid}/smaps_rollup`, /^Private_Dirty: +(\d+)/m)), "< 100");
+}

@@ -1,10 +1,10 @@
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { startServiceProcess } from "../../devnet/service-process.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { load, requestOf } from "../load/load.ts";
-import { untilReady } from "../measure.ts";
+import { quantile, untilReady } from "../measure.ts";
 import { generatedLabels } from "./data.ts";
 
 /** What a command of the label service cost. */
@@ -29,7 +29,7 @@ export function ingest(
 }
 
 /** A label service under measurement. */
-export type Server = { port: number; pid: number; stop(): Promise<void> };
+export type Server = { port: number; pid: number; stop(): Promise<unknown> };
 
 /** Starts the label service of `checkout`; it has its database when the promise resolves. */
 export async function startServer(
@@ -38,13 +38,15 @@ export async function startServer(
 ): Promise<Server> {
   const cli = join(checkout, "labels-service/cli.ts");
   const options = ["--port", String(port), "--host", "127.0.0.1", "--database", database];
-  const child = spawn(process.execPath, [cli, "serve", ...options], { stdio: "ignore" });
+  const args = [cli, "serve", ...options];
+  const { pid = 0, stop } = startServiceProcess({
+    name: "label service",
+    args,
+    cwd: checkout,
+    env: process.env,
+  });
   await untilReady(port);
-  const stop = async () => {
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  };
-  return { port, pid: child.pid ?? 0, stop };
+  return { port, pid, stop };
 }
 
 /** Processor seconds of the label service at `port` so far, to the microsecond. */
@@ -85,58 +87,37 @@ export async function compareLabels(
   { dump, folder, labelCount, port, rounds }: Comparison,
 ): Promise<void> {
   const database = join(folder, "turns.sqlite");
-  const measured = async (rounds: number, turns: (round: number) => Promise<number[]>) => {
-    const results = [];
-    for (let round = 0; round < rounds; round++) results.push(await turns(round));
-    return results;
-  };
-  const ingestOnce = (one: string) => (ingest(one, { dump, database }).cpuSeconds * 1e6) / labelCount;
-  print("ingest, us/row", await measured(5, (round) => inTurn(round, checkouts, ingestOnce)));
-
+  const costs = new Map<string, number[][]>();
   const kinds = Object.entries(requests(labelCount));
-  const all = new Map<string, number[][]>(kinds.map(([kind]) => [kind, []]));
-  for (let pair = 0; pair < pairs; pair++) {
-    // One after the other, each first in every second pair.
-    const servers = await inTurn(pair, checkouts, (one) => startServer(one, { port: port++, database }));
-    for (const [kind, next] of kinds) {
-      const [connections, seconds] = kind === "batch" ? [2, 0.4] : [50, 0.2];
-      const turn = async ({ port }: Server) => {
-        const before = await cpuSeconds(port);
-        const result = await load(port, { connections, seconds, next });
-        return (((await cpuSeconds(port)) - before) * 1e6) / result.requests;
+  // Each checkout begins in every second round. One process may cost a tenth more than its twin for as long as it lives: each round has new ones.
+  for (let round = 0; round < rounds; round++) {
+    const order = round % 2 === 0 ? [0, 1] : [1, 0];
+    for (const index of order) {
+      const checkout = checkouts[index as 0 | 1];
+      const note = (kind: string, microseconds: number) => {
+        const turns = costs.get(kind) ?? [[], []];
+        turns[index]?.push(microseconds);
+        costs.set(kind, turns);
       };
-      for (const server of servers) await load(server.port, { connections, seconds: 1, next });
-      const turns = await measured(Math.ceil(rounds / pairs), (round) => inTurn(round, servers, turn));
-      all.get(kind)?.push(...turns);
+      if (round < 5)
+        note("ingest, us/row", (ingest(checkout, { dump, database }).cpuSeconds * 1e6) / labelCount);
+      const server = await startServer(checkout, { port, database });
+      for (const [kind, next] of kinds) {
+        const connections = kind === "batch" ? 2 : 50;
+        await load(port, { connections, seconds: 1, next });
+        const before = await cpuSeconds(port);
+        const { requests: count } = await load(port, { connections, seconds: 1, next });
+        note(`${kind} heal, us/request`, (((await cpuSeconds(port)) - before) * 1e6) / count);
+      }
+      await server.stop();
     }
-    await Promise.all(servers.map((server) => server.stop()));
   }
-  for (const [kind, turns] of all) print(`${kind} heal, us/request`, turns);
-}
-
-// One process may cost a tenth more than its twin for as long as it lives, by where its memory lies: several are measured.
-const pairs = 10;
-
-/** The results in the order of `items`; in odd rounds the last one begins. */
-async function inTurn<T, R>(round: number, items: T[], turn: (item: T) => R | Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (const i of round % 2 === 0 ? items.keys() : [...items.keys()].reverse()) {
-    const item = items[i];
-    if (item !== undefined) results[i] = await turn(item);
+  for (const [kind, [own = [], others = []]] of costs) {
+    // Small machines share their cores: ratios of one quantile compare turns of the same kind.
+    const shown = [0.1, 0.25, 0.5].map((share) => {
+      const [one, other] = [quantile(own, share), quantile(others, share)];
+      return `${one.toFixed(2)} / ${other.toFixed(2)} = ${(other / one).toFixed(3)}`;
+    });
+    console.log(`${kind.padEnd(26)} ${shown.join("   ")}`);
   }
-  return results;
-}
-
-// Small machines share their cores: a turn costs up to twice as much beside a neighbour. Ratios of one quantile compare
-// turns of the same kind.
-function print(what: string, rounds: number[][]) {
-  const sorted = (isOwn: boolean) =>
-    rounds.flatMap((round) => round.filter((_, i) => (i % 2 === 0) === isOwn)).sort((a, b) => a - b);
-  const [own, others] = [sorted(true), sorted(false)];
-  const quantiles = [0.1, 0.25, 0.5].map((share) => {
-    const at = Math.floor((own.length - 1) * share);
-    const [one = 0, other = 0] = [own[at], others[at]];
-    return `${one.toFixed(2)} / ${other.toFixed(2)} = ${(other / one).toFixed(3)}`;
-  });
-  console.log(`${what.padEnd(26)} ${quantiles.join("   ")}`);
 }
