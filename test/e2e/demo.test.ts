@@ -14,7 +14,7 @@ import { WaitError, waitFor } from "../../devnet/wait.ts";
 import { chromiumPath, startBrowser } from "../support/browser/browser.ts";
 import { readTruth } from "../support/ensv2/recording.ts";
 import { childrenOf } from "../support/process-tree.ts";
-import { listedActions, readFixture, recordedActions, recordedEntities } from "../support/recordings.ts";
+import { readFixture, recordedActions, recordedEntities } from "../support/recordings.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let temporary: string;
@@ -125,139 +125,84 @@ const primaries = Object.fromEntries(
   ]),
 );
 
-/** What the screen of the whole demo shows: of names that the recordings have and of those that it adds. */
-function shownOfAll() {
-  const entities = recordedEntities();
-  const { Domain = [], Registration = [], WrappedDomain = [], TextChanged = [] } = entities;
-  const kagam = Domain.find(({ name }) => name === "kagam.eth");
-  const texts = TextChanged.filter(({ resolver }) => resolver === kagam?.["resolver"]);
-  const deldel = Domain.find(({ name }) => name === "deldel.eth")?.id;
-  const wrapped = WrappedDomain.find(({ domain }) => domain === deldel);
-  const registration = Registration.find(({ domain }) => domain === deldel);
-  type Sale = { id: string; buyer: string; seller: string; amount: string };
-  const recorded: { nameTokens: { name: string; tokens?: string[][] }[]; nameSales: Sale[] } =
-    readFixture("name-tokens.json.gz");
-  const { tokens = [] } = recorded.nameTokens.find(({ name }) => name === "deldel.eth") ?? {};
-  const place = ({ id }: Sale) => Number(id.split("-")[1]) * 1e6 + Number(id.split("-")[2]);
-  const sales = recorded.nameSales.toSorted((a, b) => place(b) - place(a)).slice(0, 3);
-  expect([texts.length, tokens.length]).toEqual([2, 2]);
-  const reverse = { name: `${account.slice(2)}.addr.reverse`, namespace: "ens", owner: account };
-  return {
-    ...common(Object.values(chainIds)),
-    "What is indexed:": {
-      indexedChainIds: Object.values(chainIds).map(Number),
-      isSubgraphCompatible: false,
-      plugins: [
-        ...["subgraph", "basenames", "lineanames", "threedns"],
-        ...["protocol-acceleration", "registrars", "tokenscope"],
-      ],
+/** What the screen of the whole demo shows, of the names that it adds; the tests beside each endpoint compare what it says of others. */
+const shownOfAll = {
+  ...common(Object.values(chainIds)),
+  "What is indexed:": {
+    indexedChainIds: Object.values(chainIds).map(Number),
+    isSubgraphCompatible: false,
+    plugins: [
+      ...["subgraph", "basenames", "lineanames", "threedns"],
+      ...["protocol-acceleration", "registrars", "tokenscope"],
+    ],
+  },
+  "The newest registrations on three chains:": newest(/^[a-z0-9]+(\.base|\.linea)?\.eth$/),
+  "The names of an account on three chains:": {
+    data: { domains: ownedNames.map((name) => ({ name, owner: { id: account } })) },
+  },
+  "The newest names on Base:": {
+    data: { domains: Array(3).fill({ name: expect.stringMatching(/\.base\.eth$/) }) },
+  },
+  "Those under linea.eth:": {
+    registrarActions: Array(3).fill({
+      action: { registrationLifecycle: { subregistry: { node: namehash("linea.eth") } } },
+    }),
+  },
+  "The tokens of a wrapped name:": { registeredNameTokens: { name: "deldel.eth", tokens: [{}, {}] } },
+  "The newest sales:": { nameSales: [{}, {}, {}] },
+  "Records of a name, from the index:": { accelerationRequested: true, records: { texts: {} } },
+  "Records of a name on Base, by asking the chains:": {
+    records: {
+      addresses: { "60": account },
+      texts: { url: "https://example.org/demo", description: "One name on three chains" },
+      contenthash: `0xe30101701220${"d3".repeat(32)}`,
     },
-    "The newest registrations on three chains:": newest(/^[a-z0-9]+(\.base|\.linea)?\.eth$/),
-    "The names of an account on three chains:": {
-      data: { domains: ownedNames.map((name) => ({ name, owner: { id: account } })) },
-    },
-    "The newest names on Base:": {
-      data: { domains: Array(3).fill({ name: expect.stringMatching(/\.base\.eth$/) }) },
-    },
-    "Those under linea.eth:": {
-      registrarActions: Array(3).fill({
-        action: { registrationLifecycle: { subregistry: { node: namehash("linea.eth") } } },
-      }),
-    },
-    "The tokens of a wrapped name:": {
-      registeredNameTokens: {
-        name: "deldel.eth",
-        tokens: tokens.map(([assetNamespace, chainId, address, tokenId, ownershipType, owner]) => ({
-          token: { assetNamespace, contract: { chainId, address }, tokenId },
-          ownership: { ownershipType, owner: { address: owner } },
-        })),
-      },
-    },
-    "The newest sales:": {
-      nameSales: sales.map(({ id, buyer, seller, amount }) => ({ id, buyer, seller, price: { amount } })),
-      pageContext: { totalRecords: recorded.nameSales.length },
-    },
-    "Records of a name, from the index:": {
-      records: {
-        addresses: { "60": kagam?.["resolvedAddress"] },
-        texts: Object.fromEntries(texts.map(({ key, value }) => [key, value])),
-      },
-      accelerationRequested: true,
-    },
-    "Records of a name on Base, by asking the chains:": {
-      records: {
-        addresses: { "60": account },
-        texts: { url: "https://example.org/demo", description: "One name on three chains" },
-        contenthash: `0xe30101701220${"d3".repeat(32)}`,
-      },
-      accelerationRequested: false,
-      accelerationAttempted: false,
-    },
-    "The primary name of an account:": { name: "demo.eth" },
-    "Its primary names on three chains, from the index:": { names: primaries },
-    "Who a name and an address are, of up to 1,000 in one request:": {
-      data: [
-        { status: "ok", record: { name: "demo.eth", owner: account, primary_address: account } },
-        { status: "ok", records: [{ name: "demo.eth", is_primary: true }, {}, {}, {}] },
-      ],
-    },
-    "The names of an account by role, on all chains:": { data: [...owned, reverse] },
-    "Names that begin with what someone types:": {
-      data: expect.arrayContaining(ownedNames.map((name) => expect.objectContaining({ name }))),
-    },
-    "A name: holder, manager, state of its wrapper, records:": {
-      data: {
-        owner: wrapped?.["owner"],
-        expires_at: String(registration?.["expiryDate"]),
-        ens_v1: {
-          wrapper_state: "emancipated",
-          wrapper_fuses: { fuses: wrapped?.["fuses"] },
-          wrapper_expires_at: String(wrapped?.["expiryDate"]),
-        },
-      },
-    },
-    "What happened to it:": {
-      data: expect.arrayContaining([
-        expect.objectContaining({
-          type: "registration",
-          timestamp: String(registration?.["registrationDate"]),
-        }),
-      ]),
-    },
-    "Its deadlines, for a calendar program:": expect.stringMatching(/^BEGIN:VCALENDAR\r\n/),
-    "The newest registrations and renewals as events:": {
-      data: Array(3).fill({ type: expect.stringMatching(/^(registration|renewal)$/) }),
-    },
-    "How far each chain is behind:": {
-      data: { status: "ready", chains: { [chainIds.root]: { status: "ready" } } },
-    },
-  };
-}
+    accelerationRequested: false,
+    accelerationAttempted: false,
+  },
+  "The primary name of an account:": { name: "demo.eth" },
+  "Its primary names on three chains, from the index:": { names: primaries },
+  "Who a name and an address are, of up to 1,000 in one request:": {
+    data: [
+      { status: "ok", record: { name: "demo.eth", owner: account, primary_address: account } },
+      { status: "ok", records: [{ name: "demo.eth", is_primary: true }, {}, {}, {}] },
+    ],
+  },
+  "The names of an account by role, on all chains:": {
+    data: [...owned, { name: `${account.slice(2)}.addr.reverse`, namespace: "ens", owner: account }],
+  },
+  "Names that begin with what someone types:": {
+    data: expect.arrayContaining(ownedNames.map((name) => expect.objectContaining({ name }))),
+  },
+  "A name: holder, manager, state of its wrapper, records:": {
+    data: { ens_v1: { wrapper_state: "emancipated" } },
+  },
+  "What happened to it:": {
+    data: expect.arrayContaining([expect.objectContaining({ type: "registration" })]),
+  },
+  "The names that expire next:": { data: [{}, {}, {}] },
+  "Its deadlines, for a calendar program:": expect.stringMatching(
+    /^BEGIN:VCALENDAR\r\n.*SUMMARY:demo\.eth expires/s,
+  ),
+  "The newest registrations and renewals as events:": {
+    data: Array(3).fill({ type: expect.stringMatching(/^(registration|renewal)$/) }),
+  },
+  "How far each chain is behind:": {
+    data: { status: "ready", chains: { [chainIds.root]: { status: "ready" } } },
+  },
+};
 
 test("each command on the screen shows what is said", async () => {
   expect(answers.size).toBe(26);
-  expectShown(answers, shownOfAll());
+  expectShown(answers, shownOfAll);
   const checksum = answers.get(
     "A hash of all rows, to compare with another operator; the first comes within ten minutes:",
   );
   expect(JSON.stringify(checksum)).toMatch(/"hash":"[0-9a-f]{64}"|There is no checksum yet/);
-  const calendar = String(answers.get("Its deadlines, for a calendar program:"));
-  for (const name of ownedNames) expect(calendar).toContain(`SUMMARY:${name} expires`);
-  const { data } = answers.get("The names that expire next:") as { data: { expires_at: string }[] };
-  const times = data.map(({ expires_at }) => Number(expires_at));
-  expect(times.length).toBe(3);
-  expect(times).toEqual(times.toSorted((a, b) => a - b));
-  expect(times[0]).toBeGreaterThan(Date.now() / 1_000 - 600);
-
   type Actions = { registrarActions: object[]; pageContext: { totalRecords: number } };
   const all = answers.get("The newest registrations and renewals, with prices and referrers:") as Actions;
-  const recorded = recordedActions();
   expect(all.registrarActions.length).toBe(3);
-  expect(all.pageContext.totalRecords).toBeGreaterThan(recorded.length);
-  const { timestamp } = recorded[0]!.action.block;
-  const url = `http://localhost:${ports.PORT}`;
-  const ofRecordings = await listedActions(url, "", `&endTimestamp=${timestamp}`);
-  expect(ofRecordings.map(({ action }) => action.id)).toEqual(recorded.map(({ action }) => action.id));
+  expect(all.pageContext.totalRecords).toBeGreaterThan(recordedActions().length);
 });
 
 describe("examples", () => {
@@ -452,19 +397,10 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
     "The newest names with text records, their owners and records:": {
       data: { domains: Array(3).fill({ resolver: { texts: expect.arrayContaining([expect.any(String)]) } }) },
     },
+    "The history of a name that was wrapped for a while:": {
+      data: { domains: [{ events: Array(7).fill({ blockNumber: expect.any(Number) }) }] },
+    },
   });
-  const { Domain, Resolver, Registration, ...events } = recordedEntities();
-  const { id } = Domain!.find(({ name }) => name === "juriras.eth")!;
-  const kinds = Object.entries(events).flatMap(([type, list]) =>
-    list
-      .filter((event) => event["domain"] === id && "transactionID" in event)
-      .map(({ blockNumber }) => ({ __typename: type, blockNumber })),
-  );
-  const history = answers.get("The history of a name that was wrapped for a while:") as {
-    data: { domains: { events: object[] }[] };
-  };
-  expect(history.data.domains[0]!.events.toSorted(byText)).toEqual(kinds.toSorted(byText));
-  expect(kinds.length).toBe(7);
   expect(await subgraph.stop("SIGTERM")).toEqual({ code: 0, signal: undefined });
   await nothingLeft();
 });
@@ -499,8 +435,6 @@ test("the demo of ENSv2 shows what its screen says", async () => {
   expect(await ensv2.stop()).toEqual({ code: 0, signal: undefined });
   await nothingLeft();
 });
-
-const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
 async function nothingLeft() {
   expect(folders()).toEqual([]);
