@@ -6,8 +6,13 @@ import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
 import { addressCalendar, addressNames } from "../../src/api/endpoints/v1-addresses.ts";
 import { addressHistory, events, nameHistory } from "../../src/api/endpoints/v1-history.ts";
 import { lookup } from "../../src/api/endpoints/v1-lookup.ts";
-import { deadlineNames, nameDetail, search, subnames } from "../../src/api/endpoints/v1-names.ts";
-import { nameRecords } from "../../src/api/endpoints/v1-records.ts";
+import {
+  deadlineNames,
+  nameDetail,
+  nameRecords,
+  search,
+  subnames,
+} from "../../src/api/endpoints/v1-names.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
 import { placesOf } from "../../src/api/names/places.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";

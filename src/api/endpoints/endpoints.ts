@@ -6,11 +6,10 @@ import { nameSales, nameTokens } from "./name-tokens.ts";
 import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
-import { addressCalendar, addressNames } from "./v1-addresses.ts";
+import { addressCalendar, addressNames, addressPrimaryName } from "./v1-addresses.ts";
 import { addressHistory, events, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
-import { deadlineNames, nameDetail, search, subnames } from "./v1-names.ts";
-import { addressPrimaryName, nameRecords } from "./v1-records.ts";
+import { deadlineNames, nameDetail, nameRecords, search, subnames } from "./v1-names.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
 const list = [

@@ -181,7 +181,7 @@ const nothingSelected = {
 type Asked = { query: z.output<typeof optionsQuery>; request: { raw: Request }; client: string };
 
 /** Runs a resolution within the limits of one client, and adds how it went. Throws ApiError 503 for a chain that cannot be asked. */
-export async function resolve<T extends object>(
+async function resolve<T extends object>(
   context: ResolveContext,
   { query: { accelerate, trace }, request, client }: Asked,
   ask: (resolution: Resolution) => Promise<T>,
@@ -213,6 +213,23 @@ export async function resolve<T extends object>(
   } finally {
     // What one failure has made superfluous ends too.
     ending.abort();
+  }
+}
+
+/** A request that asks the chain, and the client that sent it. */
+export type LiveCall = { request: { raw: Request }; client: string };
+
+/** What the chain responds, or why it does not: a failure of its own, or too many resolutions at a time. */
+export async function askChain<T extends object>(
+  context: ResolveContext,
+  { request, client }: LiveCall,
+  ask: (resolution: Resolution) => Promise<T>,
+): Promise<T | { failure_reason: string }> {
+  try {
+    return await resolve(context, { query: { accelerate: false, trace: false }, request, client }, ask);
+  } catch (error) {
+    if (error instanceof ApiError) return { failure_reason: error.message };
+    throw error;
   }
 }
 

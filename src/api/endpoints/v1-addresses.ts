@@ -3,9 +3,9 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
-import { isEvmCoinType } from "../../ens/reverse-names.ts";
+import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
 import { ownResolver } from "../database/names.ts";
-import { closedQuery, refuse } from "../names/contract.ts";
+import { asOfWithToken, closedQuery, metaSchema, refuse } from "../names/contract.ts";
 import {
   anywhereIn,
   type Binder,
@@ -26,6 +26,7 @@ import {
   notFoundAnswer,
   ofLookup,
   openStatement,
+  placesIn,
   type Relation,
   relationText,
   sortedByName,
@@ -44,9 +45,11 @@ import { namesHeldBy, partsOfNames } from "../names/names.ts";
 import { isCustodian, type Place, placeOfRow } from "../names/places.ts";
 import { defaultCoin } from "../names/records.ts";
 import { addressRow, listRow, type Row } from "../names/rows.ts";
+import { primaryName } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters } from "../rest/pages.ts";
-import { anyCaseAddress } from "../rest/values.ts";
+import { addressSchema, anyCaseAddress } from "../rest/values.ts";
+import { askChain, type ResolveContext } from "./resolve.ts";
 
 const sorts = {
   name: byName,
@@ -287,6 +290,104 @@ function relationsOf(relation: Relation, holder: string): string {
   if (relation === "resolves_to" || relation === "former_owner") return `json_build_array('${relation}')`;
   const asked = (["owner", "manager"] as const).filter((one) => relation === "any" || relation === one);
   return `array_to_json(array_remove(ARRAY[${asked.map((one) => `CASE WHEN names.${one} = ${holder} THEN '${one}' END`).join(", ")}], NULL))`;
+}
+
+const answerWord = z.enum(["ok", "not_found", "invalid_name", "unsupported", "failed"]);
+const primaryAnswer = z.strictObject({
+  source: z.enum(["indexed", "verified"]),
+  status: answerWord,
+  name: z.string().optional(),
+  raw_claim_name: z.string().optional(),
+  unsupported_reason: z.string().optional(),
+  failure_reason: z.string().optional(),
+});
+
+type PrimaryAnswer = z.output<typeof primaryAnswer>;
+
+/** GET /v1/addresses/{address}/primary-name. */
+export const addressPrimaryName = endpoint({
+  ...ofLookup,
+  path: "/v1/addresses/{address}/primary-name",
+  summary: "The name that an address gave itself",
+  description:
+    "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
+  hasTags: true,
+  params: z.object({ address: anyCaseAddress("address") }),
+  query: closedQuery({
+    coin_type: z
+      .string({ error: "coin_type must be given once" })
+      .regex(/^\d{1,19}$/, { error: "coin_type must contain only decimal digits" })
+      .transform(Number)
+      .optional(),
+    namespace: namespaceParameter,
+    source: choice("source", ["indexed", "verified"]).optional(),
+  }),
+  answers: {
+    200: {
+      description: "The answers, also where there is no name",
+      schema: z.strictObject({
+        data: z.strictObject({
+          address: addressSchema,
+          coin_type: z.int(),
+          namespace: z.string(),
+          answers: z.array(primaryAnswer),
+        }),
+        meta: metaSchema,
+      }),
+    },
+    404: notFoundAnswer,
+  },
+  handle: async (
+    { params: { address }, query: { source, namespace = "ens", ...given }, current, ...call },
+    context: LookupContext & ResolveContext,
+  ) => {
+    const { lookup } = context;
+    const [place] = placesIn(lookup, namespace);
+    const coin = given.coin_type ?? (place && !place.isRoot ? Number(coinTypeOfChain(place.chainId)) : eth);
+    const answers = await Promise.all([
+      ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, call.request.raw.signal)]),
+      ...(source === "indexed" ? [] : [verified()]),
+    ]);
+    const data = { address, coin_type: coin, namespace, answers };
+    const body = { data, meta: asOfWithToken(current, lookup.hashOf) };
+    return { status: 200, body, isCached: source === "indexed" };
+
+    async function verified(): Promise<PrimaryAnswer> {
+      if (!isEvmCoinType(BigInt(coin))) return { source: "verified", ...noSuchNames };
+      // The root chain's names are for coin type 60 on test networks too.
+      const chainId = coin === eth ? 1 : coin - Number(defaultCoin);
+      const found = await askChain(context, call, async (resolution) => ({
+        name: await primaryName(resolution, { address, chainId }),
+      }));
+      // The claim is worth sending without it.
+      if ("failure_reason" in found) return { source: "verified", status: "failed", ...found };
+      return found.name === null
+        ? { source: "verified", status: "not_found" }
+        : { source: "verified", status: "ok", name: found.name };
+    }
+  },
+});
+
+const eth = 60;
+const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
+
+async function claimOf(
+  lookup: LookupContext["lookup"],
+  { address, coin }: { address: Hex; coin: number },
+  signal: AbortSignal,
+): Promise<PrimaryAnswer> {
+  // Other chains' claims are indexed with the records.
+  if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords))
+    return { source: "indexed", ...noSuchNames };
+  const text = (index: number) => `$${index}::text COLLATE "C"`;
+  const [sql, values] =
+    coin === eth
+      ? [claimSql(lookup, text(1), text(2)), [address, reverseNode(address)]]
+      : [claimOfCoin(text(1), String(coin)), [address]];
+  const [name] = await lookup.database.row(`SELECT ${sql}`, values, signal);
+  if (!name) return { source: "indexed", status: "not_found" };
+  if (!isNormalizedName(name)) return { source: "indexed", status: "invalid_name", raw_claim_name: name };
+  return { source: "indexed", status: "ok", name };
 }
 
 const mostNames = 500;

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
+import { isNormalizedName } from "../../ens/normalization.ts";
 import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
 import { secondGeneration } from "../database/names.ts";
 import {
@@ -39,15 +40,30 @@ import {
   type SortKey,
   type StatementCall,
   textParameter,
+  unsupportedAnswer,
   wordsParameter,
 } from "../names/lists.ts";
 import type { Listed } from "../names/lookups.ts";
 import { entriesOf, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
 import { namespacesText, type Place, placeOfRow } from "../names/places.ts";
+import {
+  defaultAddressOf,
+  isAddressKey,
+  isReadFromEvents,
+  isTextKey,
+  type RecordAnswer,
+  recordOf,
+  recordSchema,
+  textKeyOf,
+} from "../names/records.ts";
 import { detailRow, listRow, type Row, rowSchema, searchRow, subnameRow } from "../names/rows.ts";
 import { relevanceSql, relevanceTypes } from "../names/search.ts";
+import { resolveRecords } from "../resolution/resolve.ts";
+import type { Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters, limitOf } from "../rest/pages.ts";
+import { addressSchema } from "../rest/values.ts";
+import { askChain, type LiveCall, type ResolveContext } from "./resolve.ts";
 
 const namePath = z.object({
   name: z.string().meta({
@@ -90,11 +106,7 @@ export const nameDetail = endpoint({
   },
 });
 
-function countsOf({ records }: Row) {
-  if (records === undefined) return {};
-  const { seen_addresses, seen_texts, seen_singletons } = records;
-  return { record_count: seen_addresses.length + seen_texts.length + seen_singletons.length };
-}
+const countsOf = (row: Row) => (row.records === undefined ? {} : { record_count: keysOf(row).length });
 
 const mostCounted = 1_000;
 
@@ -105,6 +117,131 @@ async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall
   const sql = countSql(lookup.places, { branches, filters: [] }, mostCounted);
   const count = await statement.count(sql, mostCounted);
   return count === null ? {} : { subname_count: count };
+}
+
+const mostKeys = 200;
+const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
+
+// As many of a kind as `/api/resolve/records` asks the chain for.
+const mostLive = 50;
+
+/** GET /v1/names/{name}/records. */
+export const nameRecords = endpoint({
+  ...ofLookup,
+  path: "/v1/names/{name}/records",
+  summary: "Records of a name",
+  description: `The asked keys, or all that were ever set, as indexed. \`source=verified\` asks the chain, CCIP-Read included, for up to ${mostLive} addresses and ${mostLive} texts; \`auto\` only for keys that the index cannot answer. More kinds of records are at \`/api/resolve/records/{name}\`.`,
+  hasTags: true,
+  params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
+  query: closedQuery({
+    keys: textParameter("keys", 10_000)
+      .transform((text) => text.split(",").map((key) => key.trim()))
+      .refine((keys) => keys.length <= mostKeys, { error: `keys must not name more than ${mostKeys}` })
+      .refine((keys) => new Set(keys).size === keys.length, {
+        error: "keys must not contain duplicate record keys",
+      })
+      .refine((keys) => keys.every((key) => keyForm.test(key)), {
+        error: "keys must be addr:<coin type>, text:<key>, avatar, contenthash or name, with commas between",
+      })
+      .optional(),
+    source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
+  }),
+  answers: {
+    200: {
+      description: "The records by key",
+      schema: z.strictObject({
+        data: z.strictObject({
+          namespace: z.string(),
+          resolver: z.strictObject({ chain_id: z.int(), address: addressSchema }).nullable(),
+          records: z.record(z.string(), recordSchema),
+        }),
+        meta: metaSchema,
+      }),
+    },
+    404: notFoundAnswer,
+    422: unsupportedAnswer,
+  },
+  handle: async (call, context: LookupContext & ResolveContext) => {
+    const { lookup } = context;
+    const { keys, source } = call.query;
+    const { found, name } = await readNameOfPath(lookup, call.params.name, { ...call, withRecords: true });
+    const row = detailRow(lookup.places, found, lookup.known);
+    const known = [...new Set(keys ?? keysOf(row))].sort();
+    const fallback = defaultAddressOf(lookup.places, found, lookup.known);
+    const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
+    // Without keys the index tells them, and with them their values, if the code of the name's resolver is known.
+    const isProven = isReadFromEvents(lookup, found);
+    const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
+    const wanted =
+      source === "verified"
+        ? known
+        : source === "auto" && keys
+          ? [...indexed].filter(isMissing).map(([key]) => key)
+          : [];
+    const live = await liveRecordsOf(context, call, { name, keys: wanted });
+    const records = Object.fromEntries(known.map((key) => [key, live.get(key) ?? indexed.get(key) ?? unset]));
+    const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
+    const isVerified = source === "verified" || wanted.length > 0;
+    const meta = {
+      ...asOfWithToken(call.current, lookup.hashOf),
+      source: isVerified ? ("verified" as const) : ("indexed" as const),
+    };
+    return { status: 200, body: { data, meta }, isCached: !isVerified };
+  },
+});
+
+const unset: RecordAnswer = { status: "not_found" };
+const numberOf = (key: string) => BigInt(key.slice("addr:".length));
+
+/** What the chain responds for keys of a name. Keys that it cannot be asked for are `unsupported` or `failed`. */
+async function liveRecordsOf(
+  context: ResolveContext,
+  call: LiveCall,
+  { name, keys }: { name: string; keys: readonly string[] },
+): Promise<Map<string, RecordAnswer>> {
+  if (keys.length === 0) return new Map();
+  const addresses = keys.filter(isAddressKey);
+  const texts = keys.filter(isTextKey);
+  if (Math.max(addresses.length, texts.length) > mostLive)
+    refuse(
+      "unsupported",
+      `The chain is asked for at most ${mostLive} addresses and ${mostLive} texts: name fewer keys`,
+    );
+  const all = (answer: RecordAnswer) => new Map(keys.map((key) => [key, answer]));
+  if (!isNormalizedName(name))
+    return all({ status: "unsupported", unsupported_reason: "verified_records_not_supported" });
+  const selection = {
+    addresses: addresses.map(numberOf),
+    texts: [...new Set(texts.map(textKeyOf))],
+    contenthash: keys.includes("contenthash"),
+    name: keys.includes("name"),
+  };
+  const found = await askChain(context, call, async (resolution) => ({
+    records: await resolveRecords(resolution, { name, selection }),
+  }));
+  if ("failure_reason" in found) return all({ status: "failed", ...found });
+  return new Map(keys.map((key) => [key, answerOf(found.records, key)]));
+}
+
+function answerOf({ addresses, texts, contenthash, name }: Records, key: string): RecordAnswer {
+  const value = isAddressKey(key)
+    ? addresses?.[String(numberOf(key))]
+    : isTextKey(key)
+      ? texts?.[textKeyOf(key)]
+      : key === "name"
+        ? name
+        : contenthash;
+  return value ? { status: "ok", value } : unset;
+}
+
+function keysOf({ records }: Row): string[] {
+  if (records === undefined) return [];
+  const { seen_addresses, seen_texts, seen_singletons } = records;
+  return [
+    ...seen_addresses.map((coin) => `addr:${coin}`),
+    ...seen_texts.map((key) => `text:${key}`),
+    ...seen_singletons,
+  ];
 }
 
 /** GET /v1/names/{name}/subnames. */

@@ -314,7 +314,7 @@ export async function readAddresses(
 export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
 
 /** The coin type of the default name and address (ENSIP-19), which stand for every EVM chain without one of its own. */
-export const defaultCoin = 2_147_483_648;
+const defaultCoin = 2_147_483_648;
 
 type Claims = { places: readonly Place[]; hasRecords: boolean };
 

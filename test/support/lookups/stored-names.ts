@@ -31,7 +31,7 @@ export const grace = 90 * day;
 export const [later, inGrace, past] = [now + 10 * day, now - day, now - grace - day] as const;
 
 /** Fuses of the name wrapper. */
-export const fuse = { cannotUnwrap: 1, parentCannotControl: 65_536, isDotEth: 131_072 };
+const fuse = { cannotUnwrap: 1, parentCannotControl: 65_536, isDotEth: 131_072 };
 
 /** Where names live: namespace and chain. */
 export const home = {
