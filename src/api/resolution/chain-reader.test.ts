@@ -154,13 +154,6 @@ describe("the resolver of a name (ENSIP-10)", () => {
     // The argument is the name in DNS wire format (RFC 1035).
     expect(calls[0]?.data).toContain("05616c6963650365746800");
   });
-
-  test("is unavailable without a universal resolver", async () => {
-    const { reader } = readerOf(fail({ code: 3, message: "execution reverted" }), {
-      hasUniversalResolver: true,
-    });
-    await expect(reader.findResolver("alice.eth")).rejects.toThrow(UnavailableError);
-  });
 });
 
 test("an extended resolver is called through `resolve`, with the name and its own call data (ENSIP-10)", async () => {

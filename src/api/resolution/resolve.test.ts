@@ -87,13 +87,16 @@ beforeAll(async () => {
   await address(1, resolver5, "alice.eth", 0n, "0x76a9");
   await text(1, resolver5, "alice.eth", "o'clock {},\"", "12");
   await client.query(
-    "UPDATE resolver_records SET name = 'alice.eth', contenthash = '0xe301' WHERE node = $1",
+    "UPDATE resolver_records SET name = 'alice.eth', contenthash = '0xe301', pubkey_x = '0x01', pubkey_y = '0x02', dnszonehash = '0xe302' WHERE node = $1",
     [namehash("alice.eth")],
   );
   await text(1, resolver5, "sub.alice.eth", "avatar", "unreachable");
 
   await relation(1, registry, "bob.eth", resolver4);
   await address(1, resolver4, "bob.eth", 0x80000000n, bob);
+  await client.query("UPDATE resolver_records SET name = 'Bob.eth', pubkey_x = '0x01' WHERE node = $1", [
+    namehash("bob.eth"),
+  ]);
 
   await relation(1, registry, "base.eth", basenamesResolver);
   await relation(8453, baseRegistry, "carol.base.eth", l2Resolver1);
@@ -125,19 +128,22 @@ test("a resolver with a default address returns it for every EVM chain, unless a
   });
 });
 
-test("returns every record in the index, under keys of any text", async () => {
-  expect(
-    await resolve("alice.eth", {
-      name: true,
-      contenthash: true,
-      pubkey: true,
-      texts: ["o'clock {},\"", "x"],
-    }),
-  ).toEqual({
+test("returns every record in the index, under keys of any text, and null for the others", async () => {
+  const selection = {
+    ...{ name: true, contenthash: true, pubkey: true, dnszonehash: true },
+    texts: ["o'clock {},\"", "x", "constructor"],
+  };
+  expect(await resolve("alice.eth", selection)).toEqual({
     name: "alice.eth",
     contenthash: "0xe301",
-    pubkey: null,
-    texts: { "o'clock {},\"": "12", x: null },
+    pubkey: { x: "0x01", y: "0x02" },
+    dnszonehash: "0xe302",
+    texts: { "o'clock {},\"": "12", x: null, constructor: null },
+  });
+  // Neither a name that is not normalised (ENSIP-15) nor half of a key is a record.
+  expect(await resolve("bob.eth", selection)).toEqual({
+    ...{ name: null, contenthash: null, pubkey: null, dnszonehash: null },
+    texts: { "o'clock {},\"": null, x: null, constructor: null },
   });
 });
 

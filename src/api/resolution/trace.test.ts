@@ -23,57 +23,35 @@ test("records steps within steps, with inputs, times in microseconds and results
     }),
   );
   expect(value).toBe("done");
-
   const [root] = spans;
-  const id = /^[0-9a-f]{16}$/;
+  const id = expect.stringMatching(/^[0-9a-f]{16}$/);
   const traceId = root?.traceId;
   expect(traceId).toMatch(/^[0-9a-f]{32}$/);
+  const spanOf = (protocol: string, step: string, [from, to]: [number, number], more: object) => ({
+    ...{ scope: "protocol-tracing", id, traceId, name: `${protocol}:${step}`, status: { code: 1 } },
+    ...{ timestamp: 1_700_000_000_000_000 + from, duration: to - from, events: [], children: [] },
+    attributes: { "ens.protocol": protocol, "ens.protocol.step": step },
+    ...more,
+  });
+  const parentSpanContext = { traceId, spanId: root?.id };
+  const attributes = { "ens.protocol.step.result": "0xa1" };
+  const events = [{ name: "first", attributes, time: 1_700_000_000_004_500 }];
   expect(spans).toEqual([
-    {
-      scope: "protocol-tracing",
-      id: expect.stringMatching(id),
-      traceId,
-      name: "outer:whole",
-      timestamp: 1_700_000_000_001_500,
-      duration: 9_000,
+    spanOf("outer", "whole", [1_500, 10_500], {
       attributes: { "ens.protocol": "outer", "ens.protocol.step": "whole", name: "alice.eth" },
-      status: { code: 1 },
-      events: [],
       children: [
-        {
-          scope: "protocol-tracing",
-          id: expect.stringMatching(id),
-          traceId,
-          parentSpanContext: { traceId, spanId: root?.id },
-          name: "inner:first",
-          timestamp: 1_700_000_000_003_000,
-          duration: 3_000,
-          attributes: { "ens.protocol": "inner", "ens.protocol.step": "first" },
-          status: { code: 1 },
-          events: [
-            {
-              name: "first",
-              attributes: { "ens.protocol.step.result": "0xa1" },
-              time: 1_700_000_000_004_500,
-            },
-          ],
-          children: [],
-        },
-        expect.objectContaining({ name: "inner:second", timestamp: 1_700_000_000_007_500, duration: 1_500 }),
+        spanOf("inner", "first", [3_000, 6_000], { parentSpanContext, events }),
+        spanOf("inner", "second", [7_500, 9_000], { parentSpanContext }),
       ],
-    },
+    }),
   ]);
 });
 
 test("marks the steps that fail by the kind of the error, whose text may hold the URL of a node", async () => {
-  const failing = () =>
-    span(["outer", "whole"], {}, () =>
-      span(["inner", "first"], {}, async () => {
-        throw new TypeError("https://rpc.example/v2/secret-key");
-      }),
-    );
   const [, spans] = await traced(ticking(), () =>
-    failing().catch((error) => expect(error).toBeInstanceOf(TypeError)),
+    span(["outer", "whole"], {}, () =>
+      span(["inner", "first"], {}, () => Promise.reject(new TypeError("https://rpc.example/v2/secret-key"))),
+    ).catch((error) => expect(error).toBeInstanceOf(TypeError)),
   );
   const status = { code: 2, message: "TypeError" };
   expect(spans[0]).toMatchObject({ status, children: [{ status }] });

@@ -1,8 +1,6 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { getTableColumns } from "drizzle-orm";
 import { expect, test } from "vitest";
-import { tables } from "../../../test/support/create-tables.ts";
 import { entityTypes, type Field } from "./schema/entities.ts";
 import { filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
 
@@ -79,21 +77,4 @@ test("offers the id of every relation and a list per event type in addition", ()
     "nameTransferreds [NameTransferred!]!",
   ]);
   expect(extras("NewOwner")).toEqual(["domainId String!", "parentDomainId String!", "ownerId String!"]);
-});
-
-test("names tables and columns that exist", () => {
-  for (const type of types) {
-    const table = tables.get(type.table);
-    expect(table, type.table).toBeDefined();
-    const columns = new Set(Object.values(getTableColumns(table!)).map(({ name }) => name));
-    expect(columns).toContain(type.changeColumn);
-    for (const field of type.fields.values()) {
-      if (field.kind === "scalar" && field.isWalked) continue;
-      if (field.kind !== "derived") expect(columns, `${type.name}.${field.name}`).toContain(field.column);
-      else {
-        const target = tables.get(entityTypes.get(field.target)!.table)!;
-        expect(Object.values(getTableColumns(target)).map(({ name }) => name)).toContain(field.by);
-      }
-    }
-  }
 });
