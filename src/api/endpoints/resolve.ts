@@ -6,12 +6,12 @@ import { createChainReader, UnavailableError } from "../resolution/chain-reader.
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { primaryName, type Resolution, resolveRecords } from "../resolution/resolve.ts";
-import { isEmptySelection, namePath, selectionQuery } from "../resolution/selection.ts";
+import { isEmptySelection, namePath, recordsSchema, selectionQuery } from "../resolution/selection.ts";
 import { traced } from "../resolution/trace.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, messageSchema } from "../rest/errors.ts";
-import { addressParameter, addressSchema, booleanParameter, hexSchema } from "../rest/values.ts";
+import { addressParameter, booleanParameter } from "../rest/values.ts";
 import { project } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
 
@@ -75,24 +75,6 @@ const options = {
   accelerationAttempted: z.boolean().meta({ description: "Whether the index was fresh enough to be used" }),
   trace: z.array(z.looseObject({ name: z.string() })).optional(),
 };
-const nullableText = z.string().nullable();
-const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
-
-const recordsSchema = z.strictObject({
-  name: nullableText.optional(),
-  addresses: byKey(nullableText).optional(),
-  texts: byKey(nullableText).optional(),
-  contenthash: nullableText.optional(),
-  pubkey: z
-    .strictObject({ x: hexSchema(64), y: hexSchema(64) })
-    .nullable()
-    .optional(),
-  dnszonehash: nullableText.optional(),
-  version: nullableText.optional(),
-  abi: z.strictObject({ contentType: z.string(), data: z.string() }).nullable().optional(),
-  interfaces: byKey(addressSchema.nullable()).optional(),
-});
-
 const unavailable = { description: "A chain that the response needs cannot be asked", schema: messageSchema };
 
 const acceleration =
@@ -129,7 +111,10 @@ export const resolvedPrimaryName = endpoint({
   params: accountPath,
   query: optionsQuery,
   answers: {
-    200: { description: "The name or null", schema: z.strictObject({ name: nullableText, ...options }) },
+    200: {
+      description: "The name or null",
+      schema: z.strictObject({ name: z.string().nullable(), ...options }),
+    },
     503: unavailable,
   },
   handle: async (call, context: ResolveContext) => {
@@ -152,8 +137,8 @@ export const resolvedPrimaryNames = endpoint({
     200: {
       description: "The names by chain id",
       schema: z.strictObject({
-        names: byKey(nullableText),
-        errors: byKey(z.string()).optional(),
+        names: z.record(z.string(), z.string().nullable()),
+        errors: z.record(z.string(), z.string()).optional(),
         ...options,
       }),
     },

@@ -56,7 +56,7 @@ describe("query parameters", () => {
 test("unset records are null under every selected key, and absent for the rest", () => {
   const selection = {
     ...{ name: true, addresses: [60n], texts: ["url", "__proto__"], abi: 1n },
-    ...{ interfaces: ["0x01ffc9a7"] as const, pubkey: false },
+    ...{ interfaces: ["0x01ffc9a7" as const], pubkey: false },
   };
   expect(JSON.stringify(unsetRecords(selection))).toBe(
     '{"name":null,"addresses":{"60":null},"texts":{"url":null,"__proto__":null},"abi":null,"interfaces":{"0x01ffc9a7":null}}',

@@ -1,43 +1,10 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isTextKey } from "../../ens/record-values.ts";
-import { booleanParameter, nameParameter } from "../rest/values.ts";
+import { addressSchema, booleanParameter, hexSchema, nameParameter } from "../rest/values.ts";
 
-/** Records that a request selects; what is absent is not selected. */
-export type Selection = {
-  name?: boolean | undefined;
-  addresses?: readonly bigint[] | undefined;
-  texts?: readonly string[] | undefined;
-  contenthash?: boolean | undefined;
-  pubkey?: boolean | undefined;
-  dnszonehash?: boolean | undefined;
-  version?: boolean | undefined;
-  /** Mask of the accepted content types. */
-  abi?: bigint | undefined;
-  interfaces?: readonly Hex[] | undefined;
-};
-
-// In the order of responses.
-const families = [
-  ...(["name", "addresses", "texts", "contenthash", "pubkey", "dnszonehash"] as const),
-  ...(["version", "abi", "interfaces"] as const),
-] as const satisfies (keyof Selection)[];
-
-/** A kind of records. */
-export type Family = (typeof families)[number];
-
-/** Values of the selected records: groups and keys that were not selected are absent, unset records are null. */
-export type Records = {
-  name?: string | null;
-  addresses?: Record<string, string | null>;
-  texts?: Record<string, string | null>;
-  contenthash?: Hex | null;
-  pubkey?: { x: Hex; y: Hex } | null;
-  dnszonehash?: Hex | null;
-  version?: string | null;
-  abi?: { contentType: string; data: Hex } | null;
-  interfaces?: Record<string, Hex | null>;
-};
+const nullableText = z.string().nullable();
+const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
 
 const maxItems = 50;
 const maxLabels = 50;
@@ -97,12 +64,40 @@ export const selectionQuery = z.object({
     .meta({ description: "Interface ids (ENSIP-8), with commas between" }),
 });
 
+/** Records that a request selects; what is absent is not selected. */
+export type Selection = Readonly<z.output<typeof selectionQuery>>;
+
+/** The schema of the selected records: groups and keys that were not selected are absent, unset records are null. */
+export const recordsSchema = z.strictObject({
+  name: nullableText.optional(),
+  addresses: byKey(nullableText).optional(),
+  texts: byKey(nullableText).optional(),
+  contenthash: nullableText.optional(),
+  pubkey: z
+    .strictObject({ x: hexSchema(64), y: hexSchema(64) })
+    .nullable()
+    .optional(),
+  dnszonehash: nullableText.optional(),
+  version: nullableText.optional(),
+  abi: z.strictObject({ contentType: z.string(), data: z.string() }).nullable().optional(),
+  interfaces: byKey(addressSchema.nullable()).optional(),
+});
+
+/** Values of the selected records. */
+export type Records = z.output<typeof recordsSchema>;
+
+/** A kind of records. */
+export type Family = keyof Selection;
+
 /** The name in the path. */
 export const namePath = z.object({
   name: nameParameter("name")
     .refine((name) => name.split(".").length <= maxLabels, `name must not have more than ${maxLabels} labels`)
     .meta({ example: "moonlamp.eth" }),
 });
+
+// In the order of responses.
+const families = Object.keys(recordsSchema.shape) as Family[];
 
 /** The selected records, each as `read` gives it by its family, and by its key where the family has several. */
 export function recordsBy(
