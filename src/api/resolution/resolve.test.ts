@@ -26,6 +26,7 @@ const reverseResolver = "0xa7d635c8de9a58a228aa69353a1699c7cc240dcf";
 const baseReverseResolver = "0xc800dbc8ff9796e58efba2d7b35028ddd1997e5e";
 const alice: Hex = `0x${"a1".repeat(20)}`;
 const bob: Hex = `0x${"b0".repeat(20)}`;
+const carol: Hex = `0x${"ca".repeat(20)}`;
 const zero: Hex = `0x${"0".repeat(40)}`;
 
 let client: PGlite;
@@ -114,6 +115,7 @@ beforeAll(async () => {
   await reverse(alice, 0x80000000n, "alice.eth");
   await reverse(bob, 0x80000000n, "bob.eth");
   await reverse(bob, 0x80002105n, "Bob.eth");
+  await reverse(carol, 0x80000000n, "alice.eth");
 });
 
 afterAll(() => client.close());
@@ -176,6 +178,7 @@ describe("primary names", () => {
     ["the default name, on a chain without another", alice, 8453, "alice.eth"],
     ["none, where a name that is not normalised hides the default one", bob, 8453, null],
     ["none, where the reverse name has no resolver", alice, 10, null],
+    ["none, where the name has another address", carol, 0, null],
     ["none for a stranger", `0x${"cc".repeat(20)}`, 0, null],
   ])("%s", async (_, address, chainId, expected) => {
     expect((await primary(address, chainId))[0]).toBe(expected);

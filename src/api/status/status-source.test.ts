@@ -90,33 +90,33 @@ describe("staleness", () => {
     "The index is stale: no progress has been reported by its indexing process since 2026-01-14T14:20:11Z.";
   const stale = { since: 1_768_400_411, reason };
 
-  test("is reported once the indexing process has been silent for more than 30 seconds, and taken back", async () => {
-    const left = (age: number) => ({ ...reading(2_000), age });
-    const { source, logged, refreshAt } = sourceOf([left(0), left(30), left(31), left(500), reading(2_010)]);
+  const left = (age: number) => ({ ...reading(2_000), age });
+  const lost = new Error("connection lost");
+
+  test.each<[string, (Reading | Error)[], number[], (typeof stale | undefined)[], string[]]>([
+    [
+      "once the indexing process has been silent for more than 30 seconds, and taken back",
+      [left(0), left(30), left(31), left(500), reading(2_010)],
+      [0, 30, 31, 500, 501],
+      [undefined, undefined, stale, stale, undefined],
+      [reason, "The index is no longer stale."],
+    ],
+    ["at once of a snapshot that was left long ago", [left(3_600)], [0], [stale], [reason]],
+    [
+      "while the status cannot be read",
+      [reading(2_000), lost, lost],
+      [0, 20, 40],
+      [undefined, undefined, stale],
+      ["Could not read the indexing status: connection lost", reason],
+    ],
+  ])("is reported %s", async (_, answers, times, expected, log) => {
+    const { source, logged, refreshAt } = sourceOf(answers);
     const seen: unknown[] = [];
-    for (const seconds of [0, 30, 31, 500, 501]) {
+    for (const seconds of times) {
       await refreshAt(seconds);
       seen.push(source.current()?.stale);
     }
-    expect(seen).toEqual([undefined, undefined, stale, stale, undefined]);
-    expect(logged).toEqual([reason, "The index is no longer stale."]);
-  });
-
-  test("is reported at once of a snapshot that was left long ago", async () => {
-    const { source } = sourceOf([reading(2_000, 3_600)]);
-    await source.refresh();
-    expect(source.current()?.stale?.since).toBe(1_768_396_811);
-  });
-
-  test("is reported while the status cannot be read", async () => {
-    const { source, logged, refreshAt } = sourceOf([
-      reading(2_000),
-      new Error("connection lost"),
-      new Error("connection lost"),
-    ]);
-    for (const seconds of [0, 20, 40]) await refreshAt(seconds);
-    expect(source.current()?.stale).toEqual(stale);
-    expect(logged).toEqual(["Could not read the indexing status: connection lost", reason]);
+    expect([seen, logged]).toEqual([expected, log]);
   });
 
   test("does not concern a completed index, which needs no indexing process", async () => {
