@@ -13,6 +13,7 @@ import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { graphiqlOfToday, sendPage } from "./graphiql.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
+import { joinEqual } from "./run/equal-requests.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
 import { QueryError } from "./schema/errors.ts";
 
@@ -86,6 +87,7 @@ const compressFrom = 4_096;
 /** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL. */
 export function subgraphRoutes(subgraph: Subgraph, path = "/") {
   const send = createSender();
+  const join = joinEqual<Answer>();
   return new Hono()
     .use(async (c, next) => {
       await next();
@@ -107,7 +109,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       const text = await readText(c, subgraph.limits.bodyBytes);
       await yieldToEventLoop();
       const request = readBody(text);
-      return respond(c, subgraph, request, { send });
+      return respond(c, subgraph, request, { join: (...run) => join(text, ...run), send });
     })
     .get("/", async (c) => {
       const url = new URL(c.req.url);
@@ -120,7 +122,11 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       await yieldToEventLoop();
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
-      return respond(c, subgraph, request, { tagOf: taggedBy(subgraph, url.search), send });
+      return respond(c, subgraph, request, {
+        join: (...run) => join(url.search, ...run),
+        tagOf: taggedBy(subgraph, url.search),
+        send,
+      });
     })
     .onError((error, c) => {
       if (error instanceof RequestError) {
@@ -152,18 +158,21 @@ function taggedBy(subgraph: Subgraph, search: string) {
 
 type TagOf = ReturnType<typeof taggedBy>;
 
+// Runs a request, or waits for an equal one.
+type Join = (signal: AbortSignal, run: (stop: AbortSignal) => Promise<Answer>) => Promise<Answer>;
+
 async function respond(
   c: Context,
   subgraph: Subgraph,
   request: QueryRequest,
-  { tagOf, send }: { tagOf?: TagOf; send: Send },
+  { join, tagOf, send }: { join: Join; tagOf?: TagOf; send: Send },
 ): Promise<Response> {
   const { signal } = c.req.raw;
   const known = tagOf && c.req.header("If-None-Match");
   const current = known && tagOf(await subgraph.head(signal));
   if (current && known.includes(current))
     return c.body(null, 304, { ETag: current, "Cache-Control": "public, no-cache" });
-  const answer = await subgraph.answer(request, signal).catch((error: unknown) => {
+  const answer = await join(signal, (stop) => subgraph.answer(request, stop)).catch((error: unknown) => {
     // The client has gone: nobody reads the response.
     if (signal.aborted) return undefined;
     throw error;
