@@ -48,20 +48,6 @@ describe("CSV", () => {
     expect((await parse('eth\n"never closed\nxyz\n')).invalid[0]).toMatch(/: a quote is never closed$/);
   });
 
-  test("is the same in pieces of any size", async () => {
-    const text = '\ufeffeth\r\n"a\r\n""b"""\r\n\nx,"y\nz"\nlast\r';
-    const expected = {
-      labels: ["eth", 'a\r\n"b"', "last\r"],
-      given: [undefined, undefined, undefined],
-      invalid: ["line 5: it has 2 columns; expected one"],
-      ignored: [],
-    };
-    const bytes = Buffer.from(text);
-    expect(await parse(bytes)).toEqual(expected);
-    for (let cut = 3; cut < bytes.length; cut++)
-      expect(await parse(bytes.subarray(0, cut), bytes.subarray(cut))).toEqual(expected);
-  });
-
   test("goes on at the line after a bad row", async () => {
     const { labels, invalid } = await parse('a"\n"b"c\n"d"\r \ne\n"f"');
     expect(labels).toEqual(["e", "f"]);

@@ -58,12 +58,6 @@ describe(".ensrainbow file", () => {
     });
   });
 
-  test("may arrive byte by byte", async () => {
-    const bytes = Buffer.concat([header, eth, empty, eth]);
-    const { labels } = await parse(...Array.from(bytes, (byte) => Buffer.from([byte])));
-    expect(labels).toEqual(["eth", "", "eth"]);
-  });
-
   test("may contain labels of more than 64 kB", async () => {
     const long = Buffer.alloc(120_000, "x");
     const record = Buffer.concat([hex("e6a907 0a20"), ethHash, hex("12 c0a907"), long]);

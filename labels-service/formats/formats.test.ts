@@ -38,29 +38,39 @@ const row = (label: string) => `${labelhash(label)}\t${label}\n`;
 
 test.each<[FormatName, string | Buffer]>([
   ["ensrainbow", records],
-  ["sql", `--\nCOPY ens_names FROM stdin;\n${row("eth")}${row("xyz")}\\.\n`],
-  ["csv", 'one\n"t\nwo"\nthree\n'],
-  ["text", "\ufeffone\ntwo\n\nthree"],
-])("a parser of %s resumes at every checkpoint of another", async (name, text) => {
-  const { createParser } = formats[name];
-  const bytes = Buffer.from(text);
-  const whole = await collect(createParser, [bytes]);
-  for (let cut = 1; cut < bytes.length; cut++) {
-    const first: string[] = [];
-    const parser = createParser(
-      {
-        label: (label, start, end) => first.push(label.toString("utf8", start, end)),
-        invalid: () => undefined,
-        ignored: () => undefined,
-      },
-      startOfInput,
-    );
-    parser.push(bytes.subarray(0, cut));
-    const checkpoint = parser.checkpoint();
-    const { labels, invalid } = await collect(createParser, [bytes.subarray(checkpoint.offset)], checkpoint);
-    expect([[...first, ...labels], invalid]).toEqual([whole.labels, whole.invalid]);
-  }
-});
+  ["sql", `--\nCOPY ens_names FROM stdin;\n${row("eth")}${labelhash("x\\y")}\tx\\\\y\n${row("👍")}\\.\n`],
+  ["csv", '\ufeffone\r\n"t\r\nwo ""b"""\r\n\nx,"y\nz"\nlast\r'],
+  ["text", "\ufeffoné\ntwo\n\nß👍"],
+])(
+  "%s is the same in pieces of any size, and a parser resumes at every checkpoint of another",
+  async (name, text) => {
+    const { createParser } = formats[name];
+    const bytes = Buffer.from(text);
+    const whole = await collect(createParser, [bytes]);
+    const single = Array.from(bytes, (byte) => Buffer.from([byte]));
+    expect(await collect(createParser, single)).toEqual(whole);
+    for (let cut = 1; cut < bytes.length; cut++) {
+      const first: string[] = [];
+      let faults = 0;
+      const parser = createParser(
+        {
+          label: (label, start, end) => first.push(label.toString("utf8", start, end)),
+          invalid: () => void faults++,
+          ignored: () => undefined,
+        },
+        startOfInput,
+      );
+      parser.push(bytes.subarray(0, cut));
+      const checkpoint = parser.checkpoint();
+      const { labels, invalid } = await collect(
+        createParser,
+        [bytes.subarray(checkpoint.offset)],
+        checkpoint,
+      );
+      expect([[...first, ...labels], faults + invalid.length]).toEqual([whole.labels, whole.invalid.length]);
+    }
+  },
+);
 
 test("every format is documented as the command line explains it, in the order of detection", () => {
   const guide = readFileSync(new URL("../../docs/labels.md", import.meta.url), "utf8");

@@ -27,17 +27,6 @@ describe("SQL dump", () => {
     expect((await parse(copy + text + end)).labels).toEqual(["", "  ", "a\rb", "\u2028", "a\\b\tc\nd"]);
   });
 
-  test("may arrive in chunks of any size", async () => {
-    const text = `${preamble}${copy}${row("eth")}${ethHash}\tx\\\\y\n${row("👍")}${end}`;
-    for (const size of [1, 2, 7, 50]) {
-      const bytes = Buffer.from(text);
-      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
-        bytes.subarray(i * size, (i + 1) * size),
-      );
-      expect((await collect(sqlDump.createParser, pieces)).labels).toEqual(["eth", "x\\y", "👍"]);
-    }
-  });
-
   test("reports the stray header row without counting it as invalid", async () => {
     const { labels, invalid, ignored } = await parse(`${copy}${row("eth")}hash\tname\n${row("xyz")}${end}`);
     expect({ labels, invalid, ignored }).toEqual({

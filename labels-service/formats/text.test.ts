@@ -22,11 +22,6 @@ describe("plain text", () => {
     ]);
   });
 
-  test("may arrive in chunks that split lines and characters", async () => {
-    const bytes = Buffer.from("éa\nß👍\n");
-    expect(await labelsOf(...Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(["éa", "ß👍"]);
-  });
-
   test("drops a byte order mark at the very beginning", async () => {
     expect(await labelsOf("\ufeffeth\n\ufeffxyz\n")).toEqual(["eth", "\ufeffxyz"]);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { encodedLabel, isUsableLabel, labelhash, normalizeLabelhash } from "./labels.ts";
+import { encodedLabel, isUsableLabel, labelhash } from "./labels.ts";
 
 const ethHash = "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0";
 
@@ -25,31 +25,4 @@ test.each(["test", "", "UPPER", "a b", "\u{1f984}", "\ufeffbom", "xn--ls8h"])("u
 
 test.each(["te\0st", "te.st", "te[st", "te]st", "\0"])("refuses %j", (label) => {
   expect(isUsableLabel(label)).toBe(false);
-});
-
-test.each([
-  ["unchanged", ethHash],
-  ["upper case", `0x${ethHash.slice(2).toUpperCase()}`],
-  ["without prefix", ethHash.slice(2)],
-  ["in brackets", `[${ethHash.slice(2)}]`],
-  ["in brackets with prefix", `[${ethHash}]`],
-])("reads a labelhash %s", (_, text) => {
-  expect(normalizeLabelhash(text)).toBe(ethHash);
-});
-
-test("restores one lost leading zero", () => {
-  const hash = `0x0${"f".repeat(63)}`;
-  expect(normalizeLabelhash("f".repeat(63))).toBe(hash);
-  expect(normalizeLabelhash(`0x${"f".repeat(63)}`)).toBe(hash);
-});
-
-test.each([
-  ["62 digits", "f".repeat(62)],
-  ["65 digits", "f".repeat(65)],
-  ["prefix 0X", `0X${"f".repeat(64)}`],
-  ["another letter", `0x${"f".repeat(63)}g`],
-  ["one bracket", `[${"f".repeat(64)}`],
-  ["nothing", ""],
-])("refuses a labelhash with %s", (_, text) => {
-  expect(normalizeLabelhash(text)).toBeUndefined();
 });
