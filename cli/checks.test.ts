@@ -171,33 +171,22 @@ describe("an embedded database", () => {
   });
 
   test("whose backfill was complete is kept, and an interrupted finalization completed", async () => {
-    await leave({ is_ready: 1, is_locked: 0, heartbeat_at: 0 });
+    await leave({ is_ready: 1, is_locked: 1, heartbeat_at: Date.now() });
     await check();
     expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
     expect(await read("SELECT id AS value FROM _reorg__domain")).toEqual(["live"]);
+    expect(await read("SELECT value ->> 'is_locked' AS value FROM _ponder_meta")).toEqual(["0"]);
     expect(messages).toEqual([]);
   });
 
   test.each([
     ["without a lock", { is_locked: 0, heartbeat_at: 0 }],
-    ["with a lock that has expired", { is_locked: 1, heartbeat_at: Date.now() - 26_000 }],
+    ["with the lock of a process that was killed", { is_locked: 1, heartbeat_at: Date.now() }],
   ])("with an interrupted backfill keeps fetched data alone: %s", async (_, lock) => {
     await leave({ is_ready: 0, ...lock });
     await check();
     expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
     expect(messages).toEqual([expect.stringContaining("restarting it. With Postgres (DATABASE_URL)")]);
-  });
-
-  test("whose last process may be alive is waited for", async () => {
-    await leave({ is_ready: 0, is_locked: 1, heartbeat_at: Date.now() });
-    await check(async () => {
-      expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
-      await read(`UPDATE _ponder_meta SET value = jsonb_set(value, '{is_locked}', '0')`);
-    });
-    expect(messages[0]).toMatch(
-      /^Another indexer holds schema "public"\. Waiting until it stops \(25 s after a kill\)/,
-    );
-    expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
   });
 
   test.each([

@@ -25,7 +25,8 @@ export function examineIndex(config: Config): Promise<Finding[]> {
     const { fail, away } = about("index");
     const app = await appOf(run, schema);
     if (app === undefined) return [];
-    if (app.isHeld)
+    // The lock of its folder tells that no other process uses an embedded database.
+    if (app.isHeld && config.databaseUrl !== undefined)
       return [
         away(
           `Another indexer holds schema ${quoted(schema)}${app.hosts === null ? "" : `, connected from ${app.hosts}`}. Waiting until it stops ` +
@@ -79,7 +80,7 @@ const dropped = (place: Place): Finding => ({
   repair: () => withDatabase(place, (run) => emptySchema(run, place.databaseSchema)),
 });
 
-/** Drops the undo rows of finalized blocks, which Ponder would have dropped next, and would otherwise revert. */
+/** Drops the undo rows of finalized blocks, which Ponder would have dropped next, and would otherwise revert; and its lock after a kill. */
 const finalized = (place: Place): Finding => ({
   ...about("index").ok("its backfill was complete"),
   repair: () =>
@@ -92,6 +93,9 @@ const finalized = (place: Place): Finding => ({
       const safe = `(SELECT min(safe_checkpoint) FROM ${schema}._ponder_checkpoint)`;
       for (const { name } of rows)
         await run(`DELETE FROM ${schema}.${quoted(String(name))} WHERE checkpoint <= ${safe}`);
+      await run(
+        `UPDATE ${schema}._ponder_meta SET value = jsonb_set(value, '{is_locked}', '0') WHERE key = 'app'`,
+      );
     }),
 });
 
