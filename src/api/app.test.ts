@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { chainOf } from "../../test/support/endpoints.ts";
+import { pageSources, service } from "../../test/support/service.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
@@ -38,23 +39,6 @@ const snapshot = {
   },
 };
 
-// What a careless spread could leak into a response.
-const secrets = {
-  databaseUrl: "postgresql://indexer:hunter2@db:5432/names",
-  labelsUrl: "http://user:hunter2@labels:3223",
-  chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://eth-mainnet.g.alchemy.com/v2/hunter2"] } }],
-};
-
-const config = {
-  ...secrets,
-  namespace: "mainnet",
-  plugins: ["subgraph", "registrars"],
-  isSubgraphCompatible: false,
-  labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
-  databaseSchema: "names_v1_5_1",
-  indexedChainIds: [1, 8453, 59144],
-};
-
 function api({
   hasSnapshot = true,
   stale = undefined as CurrentStatus["stale"],
@@ -65,16 +49,8 @@ function api({
   const current: CurrentStatus = { snapshot, stale };
   const context = {
     ...chainOf(),
-    config,
-    plugins: config.plugins,
-    versions: {
-      runtime: "24.13.0",
-      indexingFramework: "0.17.7",
-      nsDb: "1.5.1",
-      nsIndexer: "1.5.1",
-      nsNormalize: "1.11.1",
-    },
-    labelSource: async () => ({ version: "1.5.0", schemaVersion: 3 }),
+    ...service,
+    plugins: service.config.plugins,
     status: { current: () => (hasSnapshot ? current : undefined) },
     clock: () => now * 1000 + 999,
     subregistries: [],
@@ -89,18 +65,7 @@ function api({
       known: knownContracts(namespaces.mainnet),
     },
   };
-  const pages = {
-    ...context,
-    registry: undefined,
-    examples: new Map(),
-    archives: new Map(),
-    believed: new Map(),
-    process: { isIndexer: true, isEmbedded: false },
-    indexes: () => undefined,
-    hashOf: () => undefined,
-    log: () => undefined,
-    onStop: () => undefined,
-  };
+  const pages = { ...context, ...pageSources };
   const app = createApi({ context, subgraph, pages, log: (_, message) => logged.push(message) });
   const get = async (path: string, init?: RequestInit) => {
     const response = await app.request(path, init);

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { pageSources, service } from "../../../test/support/service.ts";
 import type { Snapshot } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
@@ -62,35 +63,10 @@ afterEach(() => stop());
 
 function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {}) {
   const statements: string[] = [];
-  const chains = [
-    { id: 1, name: "mainnet", rpc: { http: ["https://eth.example/v2/hunter2", "https://b.example"] } },
-    { id: 8453, name: "base", rpc: { http: ["https://user:hunter2@base.example"] } },
-  ];
-  const config = {
-    namespace: "mainnet",
-    plugins,
-    isSubgraphCompatible: false,
-    labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
-    databaseSchema: "names_v1",
-    indexedChainIds: [1, 8453],
-    chains,
-    databaseUrl: "postgresql://indexer:hunter2@db:5432/names",
-  };
   const sources = {
-    config,
-    versions: {
-      runtime: "24.0.0",
-      indexingFramework: "0.17.7",
-      nsDb: "1",
-      nsIndexer: "1.2.3",
-      nsNormalize: "1",
-    },
-    labelSource: async () => ({
-      version: "1.5.0",
-      schemaVersion: 1,
-      recordsCount: 12_345,
-      highestLabelSetVersion: 2,
-    }),
+    ...service,
+    ...pageSources,
+    config: { ...service.config, plugins },
     status: { current: () => snapshot && ({ snapshot, stale } satisfies CurrentStatus) },
     database: {
       row: async (sql: string) => {
@@ -109,15 +85,8 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
       };
       return { status: 200, body: { registrarActions: [{ name: "<b>\u202e.eth", action }] } };
     },
-    registry: undefined,
-    examples: new Map(),
-    archives: new Map(),
-    believed: new Map(),
-    process: { isIndexer: true, isEmbedded: false },
-    indexes: () => undefined as { built: number; total: number } | undefined,
     hashOf: () => `0x${"ef".repeat(32)}`,
     clock: () => now * 1_000,
-    log: () => undefined,
     onStop: (end: () => void) => {
       stop = end;
     },
@@ -272,7 +241,7 @@ test("anomalies by kind with the last ones; labels, database, configuration", as
   });
   expect(facts.database).toEqual({
     kind: "Postgres",
-    schema: "names_v1",
+    schema: "names_v1_5_1",
     schemaBytes: 1_048_576,
     cacheBytes: null,
     databaseBytes: 3_221_225_472,

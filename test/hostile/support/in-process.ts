@@ -13,6 +13,7 @@ import { v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
 import type { Snapshot } from "../../../src/api/status/snapshot.ts";
 import { indexedSubregistries, namespaces } from "../../../src/deployments/namespaces.ts";
 import { insertAction } from "../../support/actions.ts";
+import { pageSources, service } from "../../support/service.ts";
 import { createEndpoint, createLoadedDatabase } from "../../support/subgraph/endpoint.ts";
 import { readDump } from "../../support/subgraph/entities.ts";
 import type { FuzzResponse } from "./oracle.ts";
@@ -47,18 +48,9 @@ export async function createWholeApi() {
   const logged: string[] = [];
   const log = (_level: string, message: string) => void logged.push(message);
   const common = {
-    config: {
-      namespace: "mainnet",
-      plugins,
-      isSubgraphCompatible: false,
-      labelSet: { labelSetId: "subgraph", labelSetVersion: 0 },
-      databaseSchema: "public",
-      indexedChainIds: [1, 8453],
-      chains: [],
-    },
+    ...service,
+    config: { ...service.config, plugins, databaseSchema: "public", chains: [] },
     plugins,
-    versions: { runtime: "1", indexingFramework: "1", nsDb: "1", nsIndexer: "1", nsNormalize: "1" },
-    labelSource: async () => ({ version: "1", schemaVersion: 3 }),
     status,
     database,
     clock: () => now * 1000,
@@ -85,15 +77,9 @@ export async function createWholeApi() {
     subgraph: createEndpoint(client).app,
     pages: {
       ...common,
-      registry: undefined,
-      examples: new Map(),
-      archives: new Map(),
-      believed: new Map(),
+      ...pageSources,
       process: { isIndexer: true, isEmbedded: true },
-      indexes: () => undefined,
-      hashOf: () => undefined,
       log,
-      onStop: () => undefined,
     },
     log,
   });
