@@ -63,6 +63,7 @@ afterEach(() => stop());
 
 function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {}) {
   const statements: string[] = [];
+  const sizes = { schemaBytes: 1_048_576, cacheBytes: null, databaseBytes: 3_221_225_472 };
   const sources = {
     ...service,
     ...pageSources,
@@ -71,8 +72,7 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
     database: {
       row: async (sql: string) => {
         statements.push(sql);
-        if (sql.includes("pg_database_size"))
-          return [JSON.stringify({ database: 3_221_225_472, schema: 1_048_576, cache: null })];
+        if (sql.includes("pg_database_size")) return [JSON.stringify(sizes)];
         throw new Error(`unexpected: ${sql}`);
       },
     },

@@ -153,16 +153,13 @@ function requestsIn(answered: readonly Value[], failed: readonly Value[]): Reque
     .sort((a, b) => a.chain.localeCompare(b.chain) || b.answered - a.answered);
 }
 
-/** Bytes of the database, of one schema and of the RPC cache. */
-type DatabaseSize = { database: number; schema: number | null; cache: number | null };
-
 const sizeOf = (schema: string) => `(SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = ${schema})`;
-const sizeSql = `SELECT json_build_object('database', pg_database_size(current_database()), 'schema', ${sizeOf("$1")},
-  'cache', ${sizeOf("'ponder_sync'")})::text`;
+const sizeSql = `SELECT json_build_object('schemaBytes', ${sizeOf("$1")}, 'cacheBytes', ${sizeOf("'ponder_sync'")},
+  'databaseBytes', pg_database_size(current_database()))::text`;
 
-/** How large the database is. */
-async function readSize(database: Database, schema: string, signal: AbortSignal): Promise<DatabaseSize> {
+/** Bytes of the database, of one schema and of the RPC cache. */
+async function readSize(database: Database, schema: string, signal: AbortSignal): Promise<object> {
   const [text] = await database.row(sizeSql, [schema], signal);
   return JSON.parse(text ?? "null");
 }
@@ -300,9 +297,7 @@ function describe(sources: StatusSources, found: Found) {
     database: {
       kind: process.isEmbedded ? "embedded" : "Postgres",
       schema: config.databaseSchema,
-      schemaBytes: size?.schema,
-      cacheBytes: size?.cache,
-      databaseBytes: size?.database,
+      ...size,
     },
     configuration: {
       namespace: config.namespace,
