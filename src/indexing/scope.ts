@@ -2,18 +2,13 @@ import type { Context } from "ponder:registry";
 import type { InferInsertModel, InferSelectModel, Table } from "drizzle-orm";
 import type { Hex } from "viem";
 import type { V2KnownContracts } from "../deployments/namespaces.ts";
+import type { RpcCall } from "../ponder/rpc-request.ts";
 import type { SavedResults } from "../ponder/saved-results.ts";
 import type { Anomaly } from "./anomalies.ts";
 import type { Naming } from "./naming.ts";
 
 /** A JSON-RPC request about the block of an event, with the longest response (bytes) and time allowed. */
-export type NodeRequest = {
-  method: string;
-  params: readonly unknown[];
-  blockNumber: number;
-  maxBytes: number;
-  timeoutMs: number;
-};
+export type NodeRequest = Required<RpcCall> & { params: readonly unknown[]; blockNumber: number };
 
 /**
  * The result that a chain's nodes return; undefined if they refuse, have none, exceed a limit, or fail on this request

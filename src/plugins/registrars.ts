@@ -3,8 +3,8 @@ import { referralRenewalsAbi } from "../../abis/registrars.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, managedNameOf, v2Subregistries } from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/ids.ts";
+import { onController, registrarAbi } from "../handlers/names.ts";
 import type { EventsOf, LogsOf } from "../handlers/on.ts";
-import { onController, registrarAbi } from "../handlers/registrar.ts";
 import * as leases from "../indexing/ensv2/records.ts";
 import { applyControllerFacts, applyRegistration, applyRenewal } from "../indexing/registrar.ts";
 

@@ -44,15 +44,11 @@ const ofGlobals = [
   ...["PONDER_NAMESPACE_BUILD.schema", "PONDER_INDEXING_BUILD.chains", "PONDER_DATABASE.driver.dialect"],
 ];
 
+type Flag = "isRealtime" | "isComplete";
+
 /** Ponder's metrics of one chain's sync; a number is absent until Ponder has set it. */
-export type SyncMetrics = {
-  historicalTotalBlocks?: number | undefined;
-  historicalTotalSeconds?: number | undefined;
-  syncBlock?: number | undefined;
-  syncBlockTimestamp?: number | undefined;
-  isRealtime: boolean;
-  isComplete: boolean;
-};
+export type SyncMetrics = Record<Flag, boolean> &
+  Partial<Record<Exclude<keyof typeof figures, Flag>, number | undefined>>;
 
 /** What the API may know of the Ponder process it runs in. */
 export type PonderProcess = ReturnType<typeof ponderProcess>;

@@ -59,11 +59,7 @@ function isCheckDue(nodes: Nodes, { node, logs }: NodeAnswer): boolean {
 }
 
 /** The answer, or the one that holds when a second URL is asked; without one the same is asked again: providers have several nodes. */
-export async function crossChecked(
-  nodes: Nodes,
-  answer: NodeAnswer,
-  request: LogsRequest,
-): Promise<NodeAnswer> {
+async function crossChecked(nodes: Nodes, answer: NodeAnswer, request: LogsRequest): Promise<NodeAnswer> {
   answer.node.compared += 1;
   const node = anotherThan(nodes, answer.node) ?? answer.node;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "extra-request" });
