@@ -17,8 +17,7 @@ async function withBaseEth(labels: string[] = ["eth", "base", "alice"]) {
     harness.play("basenames/Registry:NewOwner", { node, label: labelhash(label), owner });
   await newOwner(rootNode, "eth");
   await newOwner(namehash("eth"), "base");
-  const domainOf = (node: Hex) => harness.rows(domain).find((row) => row["id"] === node);
-  return { ...harness, newOwner, domainOf };
+  return { ...harness, newOwner };
 }
 
 test("creates the root if this chain is the first to name a node", async () => {

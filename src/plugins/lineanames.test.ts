@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createChainsHarness } from "../../test/support/handlers.ts";
 import { rootNode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import { domain, registration, wrappedDomain } from "../schema/subgraph.ts";
+import { registration, wrappedDomain } from "../schema/subgraph.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const linea = namehash("linea.eth");
@@ -22,8 +22,7 @@ async function withAlice() {
   await newOwner(namehash("eth"), "linea");
   await newOwner(linea, "alice");
   await harness.play("lineanames/BaseRegistrar:NameRegistered", { id, owner, expires: 1_800_000_000n });
-  const domainOf = (node: Hex) => harness.rows(domain).find((row) => row["id"] === node);
-  return { ...harness, newOwner, domainOf };
+  return { ...harness, newOwner };
 }
 
 test.each([

@@ -35,8 +35,7 @@ async function withBox(options: Options = {}) {
       place,
     );
   await newOwner(rootNode, "box");
-  const domainOf = (node: Hex) => harness.rows(domain).find((row) => row["id"] === node);
-  return { ...harness, newOwner, register, domainOf };
+  return { ...harness, newOwner, register };
 }
 
 test("a name lives on the chain that registered it last", async () => {

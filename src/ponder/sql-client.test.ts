@@ -1,18 +1,5 @@
-import { drizzle as drizzlePool } from "drizzle-orm/node-postgres";
-import { drizzle } from "drizzle-orm/pglite";
-import pg from "pg";
 import { expect, test } from "vitest";
-import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { isDatabaseAway, sqlClientOf } from "./sql-client.ts";
-
-test("finds the client behind drizzle's databases", async () => {
-  const embedded = await createEmbedded();
-  expect(sqlClientOf(drizzle(embedded))).toBe(embedded);
-  await embedded.close();
-  const pool = new pg.Pool();
-  expect(sqlClientOf(drizzlePool(pool))).toBe(pool);
-  await pool.end();
-});
 
 test("reports what a database without a client lacks", () => {
   expect(() => sqlClientOf({})).toThrow("Unsupported Ponder version: db lacks $client");

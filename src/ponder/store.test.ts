@@ -5,14 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { requireExpectedVersion } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
-import { expectReplaced, readNeededColumns, unlessMissing } from "./store.ts";
-
-test("an update returns the updated row, or nothing of a missing one; any other error is rethrown", async () => {
-  expect(await unlessMissing(Promise.resolve({ id: "0x1" }))).toEqual({ id: "0x1" });
-  const error = Object.assign(new Error("No existing record found"), { name: "RecordNotFoundError" });
-  expect(await unlessMissing(Promise.reject(error))).toBeUndefined();
-  await expect(unlessMissing(Promise.reject(new Error("away")))).rejects.toThrow("away");
-});
+import { expectReplaced, readNeededColumns } from "./store.ts";
 
 test("of cached blocks and transactions Ponder reads what handlers see, and nothing long", () => {
   const ofPonder = createRequire(import.meta.url)(

@@ -197,7 +197,8 @@ export function createChainsHarness({
     };
     return opened.call(name, args, at, { request });
   }
-  return { ...opened, play };
+  const domainOf = (node: Hex) => opened.rows(tables.domain).find(({ id }) => id === node);
+  return { ...opened, play, domainOf };
 }
 
 /** An event as the fixtures write it: big numbers as decimal strings. */

@@ -11,7 +11,3 @@ test("knows every key that was added, and few others, as it grows", () => {
   const others = Array.from({ length: 20_000 }, (_, index) => key(1_000_000 + index));
   expect(others.filter((one) => filter.mayHave(one)).length).toBeLessThan(20_000 * 0.05);
 });
-
-test("knows no key at first", () => {
-  expect(createKeyFilter().mayHave(key(1))).toBe(false);
-});
