@@ -11,8 +11,11 @@ import {
   text,
   wrapped,
 } from "../../test/support/given-events.ts";
-import { rootNode, subnode, zeroAddress } from "../ens/ids.ts";
+import type { GivenEvent } from "../../test/support/handlers.ts";
+import { addrReverseNode, rootNode, subnode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
+import { multichainNaming } from "./naming.ts";
+import { addressesIn } from "./reverse-labels.ts";
 
 // Situations that the public chains do not show, or that stop the original mapping. Its results for the first kind were
 // found by feeding it such events; the second kind must not stop this index.
@@ -160,4 +163,130 @@ test("a text value of NULs only is empty, an empty one unset", async () => {
   const { entities } = await after([], [text(eth, "k", "\0\0"), text(eth, "k", "")]);
   expect(entities["TextChanged"]?.["1-1"]?.["value"]).toBe("");
   expect(entities["TextChanged"]?.["1-2"]).not.toHaveProperty("value");
+});
+
+// Outside subgraph mode: ids prefixed with the chain, interpreted names, reverse labels healed.
+
+const naming = multichainNaming;
+const afterOn10 = (labels: string[], events: GivenEvent[]) => after(labels, events, { naming, chainId: 10 });
+const named = (label: string) => [own(rootNode, "eth"), own(eth, label)];
+const encoded = (label: string) => `[${labelhash(label).slice(2)}]`;
+
+test("the root's name is empty, and its children's names do not begin with a full stop", async () => {
+  const { domains } = await afterOn10(["eth", "foo"], named("foo"));
+  expect(domains[rootNode]?.["name"]).toBe("");
+  expect(domains[eth]).toMatchObject({ name: "eth", labelName: "eth" });
+  expect(domains[foo]).toMatchObject({ name: "foo.eth", labelName: "foo" });
+});
+
+test("ids carry the chain, a registration is known by its node", async () => {
+  const resolver = event("ENSv1Registry", "NewResolver", { node: foo, resolver: owner });
+  const { entities, domains } = await afterOn10(
+    ["eth", "foo"],
+    [...named("foo"), registered("foo", "9"), resolver],
+  );
+  expect(Object.keys(entities["Registration"] ?? {})).toEqual([foo]);
+  expect(Object.keys(entities["NewOwner"] ?? {})).toEqual(["10-1-1", "10-1-2"]);
+  expect(entities["NewResolver"]?.["10-1-4"]?.["resolver"]).toBe(`10-${owner}-${foo}`);
+  expect(domains[foo]).toMatchObject({ resolver: `10-${owner}-${foo}`, expiryDate: "7776009" });
+});
+
+test.each([
+  ["an unnormalised", "ALICE"],
+  ["an unnormalisable", "a\0b"],
+])("%s label is represented by its hash", async (_, label) => {
+  const { domains } = await afterOn10(["eth", label], named(label));
+  expect(domains[subnode(eth, labelhash(label))]).toMatchObject({
+    labelName: encoded(label),
+    name: `${encoded(label)}.eth`,
+  });
+});
+
+test("a controller cannot name a domain with another label's text", async () => {
+  const { domains } = await afterOn10(["eth"], [...named("foo"), revealed("liar", labelhash("foo"))]);
+  expect(domains[foo]).toMatchObject({ name: `${encoded("foo")}.eth` });
+});
+
+test("a name that a controller revealed survives a registration with an unknown label", async () => {
+  const events = [...named("foo"), registered("foo", "9"), revealed("foo"), registered("foo", "9")];
+  const { domains, entities } = await afterOn10(["eth"], events);
+  expect(domains[foo]).toMatchObject({ name: "foo.eth", labelName: "foo" });
+  expect(entities["Registration"]?.[foo]).toMatchObject({ labelName: "foo", cost: "5" });
+});
+
+test("the wrapper's name heals a domain with an encoded label", async () => {
+  const { domains } = await afterOn10(["eth"], [...named("foo"), wrapped(foo, "0x03666f6f0365746800")]);
+  expect(domains[foo]).toMatchObject({ labelName: "foo", name: "foo.eth" });
+});
+
+test("a wrapped name with a label that no name can use keeps that label as its hash", async () => {
+  const node = subnode(eth, labelhash("A B"));
+  const { entities } = await afterOn10(["eth"], [...named("A B"), wrapped(node, "0x034120420365746800")]);
+  expect(entities["WrappedDomain"]?.[node]?.["name"]).toBe(`${encoded("A B")}.eth`);
+});
+
+test("a text value of NULs only is unset, and a key with a NUL is kept once", async () => {
+  const { entities } = await afterOn10([], [text(eth, "k\0", "\0"), text(eth, "k\0", "\0")]);
+  expect(entities["Resolver"]?.[`10-${other}-${eth}`]?.["texts"]).toEqual(["k"]);
+  expect(entities["TextChanged"]?.["10-1-1"]).not.toHaveProperty("value");
+});
+
+const claimed: Hex = `0x${"5c".repeat(20)}`;
+const digits = claimed.slice(2);
+const relay: Hex = `0x${"0d".repeat(20)}`;
+
+async function claim({ to = relay, ...rest }: { sender?: Hex; to?: Hex; trace?: unknown }) {
+  const claim = { ...own(addrReverseNode, digits, to), sender: relay, ...rest };
+  const names = [own(rootNode, "reverse"), own(namehash("reverse"), "addr")];
+  const { domains, anomalies } = await afterOn10(["reverse", "addr"], [...names, claim]);
+  return { domain: domains[subnode(addrReverseNode, labelhash(digits))], anomalies };
+}
+
+test.each([
+  ["the sender", { sender: claimed }],
+  ["the new owner", { to: claimed }],
+  [
+    "a contract called on the way",
+    { trace: { from: relay, to: relay, calls: [{ from: relay, to: claimed }] } },
+  ],
+  ["an argument of a call", { trace: { to: relay, input: `0x0f5a5466${"0".repeat(24)}${digits}` } }],
+])("heals the label of a reverse node from %s", async (_, change) => {
+  const { domain, anomalies } = await claim(change);
+  expect(domain).toMatchObject({ labelName: digits, name: `${digits}.addr.reverse` });
+  expect(anomalies).toEqual([]);
+});
+
+test("leaves a reverse node encoded if no address matches, or the node returns no traces, and reports it", async () => {
+  for (const trace of [{ from: relay }, undefined]) {
+    const { domain, anomalies } = await claim({ trace });
+    expect(domain?.["name"]).toBe(`${encoded(digits)}.addr.reverse`);
+    expect(anomalies).toEqual(["unhealed-reverse-label"]);
+  }
+});
+
+test("finds plain addresses and padded words of a trace, in return data too", () => {
+  const word = `${"0".repeat(24)}${"ab".repeat(20)}`;
+  expect(
+    [
+      ...addressesIn({
+        to: `0x${"AA".repeat(20)}`,
+        output: `0x${word}${"f".repeat(64)}`,
+        value: "0x1",
+        type: "CALL",
+      }),
+    ].sort(),
+  ).toEqual(["aa".repeat(20), "ab".repeat(20)]);
+});
+
+test("walks a trace of any depth and any number of calls, up to 25,000 addresses", () => {
+  const hex = (number: number): Hex => `0x${number.toString(16).padStart(40, "0")}`;
+  let deep: object = { to: hex(1) };
+  for (let depth = 0; depth < 200_000; depth++) deep = { calls: [deep] };
+  const wide = { calls: Array.from({ length: 200_000 }, () => ({ to: hex(2) })) };
+  expect([...addressesIn({ deep, wide })].sort()).toEqual([hex(1).slice(2), hex(2).slice(2)]);
+  const words = `0x${Array.from({ length: 30_000 }, (_, i) => hex(i).slice(2).padStart(64, "0")).join("")}`;
+  expect(addressesIn({ input: words }).size).toBe(25_000);
+  expect(addressesIn({ calls: Array.from({ length: 30_000 }, (_, i) => ({ to: hex(i) })) }).size).toBe(
+    25_000,
+  );
 });

@@ -4,34 +4,47 @@ import { createScopes } from "../../../test/support/scope.ts";
 import { at } from "../../deployments/deployment.ts";
 import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
-import { v2Domain } from "../../schema/ensv2.ts";
+import { v2Contract, v2Domain, v2Entry, v2KeptFuses } from "../../schema/ensv2.ts";
+import { domain } from "../../schema/subgraph.ts";
 import { nameSale } from "../../schema/tokenscope.ts";
+import { applyNameUnwrapped, applyNameWrapped } from "../name-wrapper.ts";
+import { applyNewOwner } from "../registry.ts";
 import { applyOrderFulfilled, type OrderItem } from "../tokenscope.ts";
 import {
   applyLabelRegistered,
   applyLabelUnregistered,
   applyProxyDeployed,
+  applyResolverCreated,
   applyResolverUpdated,
   applySubregistryUpdated,
   applyTokenResource,
   applyTokens,
+  applyUpgraded,
 } from "./entries.ts";
+import { applyLabel } from "./records.ts";
 
 // Names of entries in registries that are put under others, before and after they have entries.
 
 const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
-const [eth, first, second, code, owner, stranger] = ["e0", "d1", "d2", "b7", "c0", "99"].map(address) as [
-  Hex,
-  Hex,
-  Hex,
-  Hex,
-  Hex,
-  Hex,
+const addresses = ["e0", "d1", "d2", "b7", "c0", "99", "a0", "a1", "b0"].map(address);
+const [eth, first, second, code, owner, stranger, unlocked, locked, wrapperCode] = addresses as [
+  ...[Hex, Hex, Hex, Hex, Hex, Hex, Hex],
+  ...[Hex, Hex],
 ];
-const contracts = { ETHRegistry: at(eth, 0), UserRegistryImpl: at(code, 0) };
+const contracts = {
+  ETHRegistry: at(eth, 0),
+  UnlockedMigrationController: at(unlocked, 0),
+  LockedMigrationController: at(locked, 0),
+  WrapperRegistryImpl: at(wrapperCode, 0),
+  UserRegistryImpl: at(code, 0),
+};
 const v2 = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
 const expiry = 2n ** 63n;
 const tokenOf = (label: string) => BigInt(keccak256(stringToHex(label))) & ~0xffff_ffffn;
+const entryOf = (text: string) => {
+  const label = stringToHex(text);
+  return { label, labelHash: keccak256(label), tokenId: tokenOf(text) };
+};
 
 function createWorld() {
   const { next, store, anomalies } = createScopes({ v2 });
@@ -39,13 +52,10 @@ function createWorld() {
     next,
     store,
     anomalies,
-    deploy: (proxyAddress: Hex, implementation = code) =>
-      applyProxyDeployed(next(), { sender: owner, proxyAddress, implementation }),
-    register: (registry: Hex, text: string, until = expiry) => {
-      const label = stringToHex(text);
-      const entry = { label, labelHash: keccak256(label), tokenId: tokenOf(text), owner, expiry: until };
-      return applyLabelRegistered(next({ emitter: registry }), { ...entry, sender: owner });
-    },
+    deploy: (proxyAddress: Hex, implementation = code, sender = owner) =>
+      applyProxyDeployed(next(), { sender, proxyAddress, implementation }),
+    register: (registry: Hex, text: string, { until = expiry, sender = owner } = {}) =>
+      applyLabelRegistered(next({ emitter: registry }), { ...entryOf(text), owner, expiry: until, sender }),
     put: (registry: Hex, label: string, subregistry: Hex) =>
       applySubregistryUpdated(next({ emitter: registry }), {
         tokenId: tokenOf(label),
@@ -170,7 +180,7 @@ test.each([
 
 test("and so it does where the call comes in the middle of another registration of the label", async () => {
   const { register, next, store, anomalies } = createWorld();
-  await register(eth, "moon", 5n);
+  await register(eth, "moon", { until: 5n });
   const tokenId = tokenOf("moon");
   // The old token is burned first; the new one has the next version.
   await applyTokens(next({ emitter: eth }), {
@@ -180,8 +190,7 @@ test("and so it does where the call comes in the middle of another registration 
     from: owner,
     to: zeroAddress,
   });
-  const label = stringToHex("moon");
-  const entry = { label, labelHash: keccak256(label), tokenId: tokenId + 1n, owner: stranger, expiry };
+  const entry = { ...entryOf("moon"), tokenId: tokenId + 1n, owner: stranger, expiry };
   await applyLabelRegistered(next({ emitter: eth }), { ...entry, sender: owner });
   // Set before the log of the mint.
   await applyResolverUpdated(next({ emitter: eth }), {
@@ -259,4 +268,92 @@ test("nor is a token below a name that has gone", async () => {
   const world = await withSubname();
   await applyLabelUnregistered(world.next({ emitter: eth }), { tokenId: tokenOf("tree") });
   expect(await sell(world, item(first, tokenOf("leaf")))).toEqual([]);
+});
+
+// --- Rules of the contracts' source that the recorded chain does not show ---
+
+test.each<[string, { emitter: Hex; sender: Hex }, boolean]>([
+  ["a controller under .eth", { emitter: eth, sender: unlocked }, true],
+  ["another account under .eth", { emitter: eth, sender: owner }, false],
+  ["a registry that names a controller", { emitter: owner, sender: unlocked }, false],
+  ["a registry that names itself", { emitter: owner, sender: owner }, false],
+])("%s registers: whether the name counts as migrated", async (_, { emitter, sender }, isMigrated) => {
+  const { next, store } = createScopes({ v2, emitter });
+  const scope = next();
+  await applyLabelRegistered(scope, { ...entryOf("moon"), owner, expiry, sender });
+  expect(store.rows(v2Entry)[0]?.["migratedAt"]).toBe(isMigrated ? scope.timestamp : null);
+});
+
+async function attach({ deployer, parent }: { deployer: Hex; parent: Hex }) {
+  const { deploy, register, put, store } = createWorld();
+  await deploy(first, wrapperCode, deployer);
+  await register(parent, "moon", { sender: locked });
+  await put(parent, "moon", first);
+  return store.rows(v2Contract).find((row) => row["address"] === first);
+}
+
+test("the registry of a locked name is under the registry for which the controller deployed it", async () => {
+  const row = await attach({ deployer: locked, parent: eth });
+  expect([row?.["parent"], row?.["node"]]).toEqual([eth, namehash("moon.eth")]);
+});
+
+test.each([
+  ["deployed by a user", { deployer: owner, parent: eth }],
+  ["of the controller, under the registry of somebody else", { deployer: locked, parent: owner }],
+  ["deployed by the registry that it is under, which nobody migrated", { deployer: owner, parent: owner }],
+])("nobody knows the name of a registry for locked names that was %s", async (_, given) => {
+  const row = await attach(given);
+  expect([row?.["parent"], row?.["node"]]).toEqual([null, null]);
+});
+
+test("a proxy counts as upgraded from its second code on, not at its deployment", async () => {
+  const emitter = first;
+  const { next, store } = createScopes({ v2, emitter });
+  const isUpgraded = () => store.rows(v2Contract).find((row) => row["address"] === emitter)?.["isUpgraded"];
+  await applyUpgraded(next(), { implementation: code });
+  await applyResolverCreated(next());
+  await applyProxyDeployed(next(), { sender: owner, proxyAddress: emitter, implementation: code });
+  expect(isUpgraded()).toBe(false);
+  await applyUpgraded(next(), { implementation: code });
+  expect(isUpgraded()).toBe(false);
+  await applyUpgraded(next(), { implementation: wrapperCode });
+  expect(isUpgraded()).toBe(true);
+});
+
+const node = namehash("vault.moon.eth");
+const wire: Hex = "0x057661756c74046d6f6f6e0365746800";
+
+test.each([
+  ["a subname beyond its parent's reach", 0x10000, [{ node, fuses: 0x10000, expiryDate: 1_900_000_000n }]],
+  ["a subname that its parent controls", 0, []],
+  ["a name of the registrar", 0x30000, []],
+])("fuses that the wrapper keeps of %s outlive its unwrapping", async (_, fuses, kept) => {
+  const { next, store } = createScopes({ v2 });
+  const parentNode = namehash("moon.eth");
+  await applyNewOwner(next(), {
+    parentNode,
+    labelhash: keccak256(stringToHex("vault")),
+    owner,
+    isOldRegistry: false,
+  });
+  await applyNameWrapped(next(), { node, name: wire, owner, fuses, expiry: 1_900_000_000n });
+  await applyNameUnwrapped(next(), { node, owner, managedNode: namehash("eth") });
+  expect(store.rows(v2KeptFuses)).toEqual(kept);
+});
+
+test("a label of the store names a subname of the first generation that comes later", async () => {
+  const { next, store } = createScopes({ v2 });
+  const owned = { parentNode: namehash("eth"), owner, isOldRegistry: false };
+  await applyLabel(next(), { label: stringToHex("moon"), labelHash: keccak256(stringToHex("moon")) });
+  const invalid: Hex = "0xff61fe";
+  await applyLabel(next(), { label: invalid, labelHash: keccak256(invalid) });
+  for (const labelhash of [keccak256(stringToHex("moon")), keccak256(invalid)])
+    await applyNewOwner(next({ isV2Indexed: true }), { ...owned, labelhash });
+  await applyNewOwner(next(), { ...owned, labelhash: keccak256(stringToHex("moon")), owner: zeroAddress });
+  const nameOf = (labelhash: Hex) =>
+    store.rows(domain).find((row) => row["labelhash"] === labelhash)?.["labelName"];
+  expect([nameOf(keccak256(stringToHex("moon"))), nameOf(keccak256(invalid))]).toEqual([
+    "moon",
+    `[${keccak256(invalid).slice(2)}]`,
+  ]);
 });
