@@ -39,12 +39,6 @@ const verify = program(
 /** A question whose answer differs, with the chain's value. */
 type Difference = Question & { theirs: string };
 
-class UnansweredError extends PreflightError {
-  constructor() {
-    super(`No node answers. ${seeOperations("While something is away")}`);
-  }
-}
-
 /** A client of a chain, which asks the next URL after three tries of one. */
 const clientOf = ({ chains }: Config, chainId: number) => {
   const urls = chains.find(({ id }) => id === chainId)?.rpc.http ?? [];
@@ -60,21 +54,14 @@ function shown(value: unknown): string {
 
 type Client = ReturnType<typeof clientOf>;
 
-async function answerOf(
-  { to, field, args, asOurs }: Question,
-  client: Client,
-  head: { number: number; timestamp: number },
-) {
-  const call = { abi: reads, address: to, functionName: field, args } as Parameters<
-    Client["readContract"]
-  >[0];
-  const given = await client
-    .readContract({ ...call, blockNumber: BigInt(head.number) })
-    .then(shown, ({ message }: Error) => {
-      if (/revert|returned no data|invalid opcode/i.test(message)) return "reverted";
-      throw new UnansweredError();
-    });
-  return { given, theirs: asOurs === undefined ? given : asOurs(given, head.timestamp) };
+/** The chain's value as text; "reverted" if the contract has none, undefined if no node answers. */
+function answerOf({ to, field, args }: Question, client: Client, block: number): Promise<string | undefined> {
+  const call = { abi: reads, address: to, functionName: field, args, blockNumber: BigInt(block) };
+  return client
+    .readContract(call as Parameters<Client["readContract"]>[0])
+    .then(shown, ({ message }: Error) =>
+      /revert|returned no data|invalid opcode/i.test(message) ? "reverted" : undefined,
+    );
 }
 
 const atOnce = 5;
@@ -90,17 +77,14 @@ export async function compare(
   const work = async () => {
     for (const [index, question] of queue) {
       const [head, client] = [heads.get(question.chainId), clients.get(question.chainId)];
-      const answer =
-        head && client && (await answerOf(question, client, head).catch((error: Error) => error));
-      if (answer instanceof UnansweredError) result.unanswered += 1;
-      else if (answer instanceof Error) throw answer;
-      else if (answer !== undefined) {
-        const { theirs, given } = answer;
-        if (given === "reverted") result.reverted += 1;
-        if (theirs !== undefined) result.compared += 1;
-        if (theirs !== undefined && theirs !== question.ours)
-          result.differences.push({ ...question, theirs });
-      }
+      if (head === undefined || client === undefined) continue;
+      const given = await answerOf(question, client, head.number);
+      const { asOurs = () => given, ours } = question;
+      const theirs = given && asOurs(given, head.timestamp);
+      if (given === undefined) result.unanswered += 1;
+      if (given === "reverted") result.reverted += 1;
+      if (theirs !== undefined) result.compared += 1;
+      if (theirs !== undefined && theirs !== ours) result.differences.push({ ...question, theirs });
       progress(index + 1);
     }
   };
@@ -187,8 +171,11 @@ async function readIndex(run: Statement, config: Config, asked: Asked) {
     if (number === undefined || !indexed.has(id)) continue;
     const block = clientOf(config, id).getBlock({ blockNumber: BigInt(number) });
     const { timestamp } = await block.catch(({ name }: Error) => {
-      if (name !== "BlockNotFoundError") throw new UnansweredError();
-      throw new PreflightError(`The node of chain ${id} has no block ${number} yet.`);
+      throw new PreflightError(
+        name === "BlockNotFoundError"
+          ? `The node of chain ${id} has no block ${number} yet.`
+          : `No node answers. ${seeOperations("While something is away")}`,
+      );
     });
     heads.set(id, { number, timestamp: Number(timestamp) });
   }
