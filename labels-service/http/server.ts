@@ -29,33 +29,23 @@ import { answerHeal } from "./heal.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
 /** How much the server does for its clients. Times are in milliseconds. */
-export type ServerLimits = {
-  connections: number;
-  /** How long a request's headers, and the whole request, may take to arrive. */
-  headersMs: number;
-  requestMs: number;
-  /** How long a client may neither send a byte of a body nor take one of a long response, and idle between two requests. */
-  stalledMs: number;
-  idleMs: number;
-  /** How long a client may take to read a long response. */
-  responseMs: number;
-  /** Bytes of all bodies that are arriving; the one that has been arriving for longest ends first. */
-  arrivingBytes: number;
-  /** Bytes of memory that batches and long labels share. */
-  memory: number;
-};
-
-const productionLimits: ServerLimits = {
+const productionLimits = {
   connections: 1024,
+  /** How long a request's headers, and the whole request, may take to arrive. */
   headersMs: 10_000,
   requestMs: 20_000,
+  /** How long a client may neither send a byte of a body nor take one of a long response. */
   stalledMs: 10_000,
-  // Longer than common proxies keep idle connections, so that the proxy closes them.
+  /** Between two requests; longer than common proxies keep idle connections, so that the proxy closes them. */
   idleMs: 75_000,
+  /** How long a client may take to read a long response. */
   responseMs: 60_000,
+  /** Bytes of all bodies that are arriving; the one that has been arriving for longest ends first. */
   arrivingBytes: 32 * 1024 * 1024,
+  /** Bytes of memory that batches and long labels share. */
   memory: 128 * 1024 * 1024,
 };
+export type ServerLimits = typeof productionLimits;
 
 export type ServerOptions = {
   database: LiveDatabase;

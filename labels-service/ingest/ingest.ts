@@ -16,23 +16,17 @@ import {
   flush,
   type LabelDatabaseWriter,
 } from "../store/database.ts";
-import { createProgress, type Output, type Progress } from "./progress.ts";
-import { type Input, peek } from "./read-input.ts";
-import { type ReadRows, type RowCounts, readRows } from "./read-rows.ts";
+import { createProgress, type Progress } from "./progress.ts";
+import { peek } from "./read-input.ts";
+import { type ReadOptions, type ReadRows, type RowCounts, readRows } from "./read-rows.ts";
 
-export type IngestOptions = {
-  input: Input;
+export type IngestOptions = Pick<ReadOptions, "input" | "skipInvalid" | "checkpointBytes" | "stderr"> & {
   databasePath: string;
   /** Both may be left out for formats whose files name them. */
   labelSetId?: string | undefined;
   labelSetVersion?: number | undefined;
   format?: FormatName | undefined;
-  skipInvalid: boolean;
-  /** Unpacked bytes between two points from which a killed ingest resumes. */
-  checkpointBytes: number;
   now: () => Date;
-  /** Gets progress and remarks. */
-  stderr: Output;
 };
 
 export type IngestReport = {

@@ -57,6 +57,7 @@ export type ReadOptions = {
   /** Unpacked bytes between two points from which a killed process resumes. */
   checkpointBytes: number;
   progress: Progress;
+  /** Gets progress and remarks. */
   stderr: Output;
 };
 
