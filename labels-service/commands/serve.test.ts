@@ -1,8 +1,8 @@
 import { copyFileSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freePort } from "../../devnet/ports.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
 import { ingestBytes, start, startCommand } from "../../test/support/labels/commands.ts";
@@ -21,14 +21,6 @@ afterEach(async () => {
   running = undefined;
   rmSync(folder, { recursive: true });
 });
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 
 async function serve() {
   const port = await freePort();

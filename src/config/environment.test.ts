@@ -7,6 +7,7 @@ import {
   misspeltVariables,
   parseEnvironment,
 } from "./environment.ts";
+import { defaultSubgraphLimits, limits } from "./limits.ts";
 
 const noFiles = (path: string): string => {
   throw new Error(`no such file: ${path}`);
@@ -29,31 +30,16 @@ function faultsOf(environment: Environment, readTextFile = noFiles): readonly st
   return [];
 }
 
-// docs/subgraph.md
-const documentedLimits = {
-  bodyBytes: 1_048_576,
-  tokens: 65_000,
-  depth: 100,
-  fields: 10_000,
-  rows: 2_000_000,
-  listValues: 10_000,
-  filterKeys: 5_000,
-  filterValues: 20_000,
-  estimatedBytes: 400_000_000,
-  sqlLength: 2_000_000,
-  parameters: 30_000,
-  introspection: 10_000_000,
-  skip: 4_294_967_295,
-  responseBytes: 67_108_864,
-  timeoutMs: 10_000,
-  concurrency: 4,
-  queue: 256,
-  quickMs: 200,
-  slow: 2,
-  slowQueue: 64,
-  queuePerClient: 128,
-  trustedProxies: 0,
-};
+test("docs/subgraph.md lists the limits' defaults", () => {
+  const text = readFileSync(new URL("../../docs/subgraph.md", import.meta.url), "utf8");
+  const rows = text.matchAll(/\| `([A-Z_]+)` \| (\d+) \|/g);
+  const documented = Object.fromEntries([...rows].map(([, variable, usual]) => [variable, Number(usual)]));
+  // docs/security.md has the proxies.
+  const all = { ...documented, TRUST_PROXY: 0 };
+  expect(all).toEqual(
+    Object.fromEntries(Object.values(limits).map(([variable, usual]) => [variable, usual])),
+  );
+});
 
 test("reads the minimal environment with the documented defaults", () => {
   const { datasources, ...config } = parseEnvironment(root, noFiles);
@@ -74,7 +60,7 @@ test("reads the minimal environment with the documented defaults", () => {
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
     switchesWhenReady: false,
-    subgraphLimits: documentedLimits,
+    subgraphLimits: defaultSubgraphLimits,
     port: 42069,
     logLevel: "info",
   });
@@ -121,7 +107,7 @@ test("reads the limits of the subgraph endpoint", () => {
     { ...root, SUBGRAPH_MAX_SKIP: "5000", SUBGRAPH_TIMEOUT_MS: "2500" },
     noFiles,
   );
-  expect(subgraphLimits).toEqual({ ...documentedLimits, skip: 5000, timeoutMs: 2500 });
+  expect(subgraphLimits).toEqual({ ...defaultSubgraphLimits, skip: 5000, timeoutMs: 2500 });
 });
 
 describe("refused alone", () => {
