@@ -37,7 +37,7 @@ export async function applyNameRegistered(
       expiryDate: expires + gracePeriod,
       ...homeOf(scope),
       ...(leavesWrapper ? { wrappedOwnerId: null } : {}),
-      ...nameUnder(scope, { managed, labelhash, known, before }),
+      ...nameUnder(scope, { managed, labelhash }, known, before),
     };
   };
   const stored = await updateDomainIfStored(scope, node, changes);
@@ -81,12 +81,9 @@ export async function startRegistration(
 // the names above, so the name is written under the registrar's own; a known label stays.
 function nameUnder(
   { naming }: Scope,
-  {
-    managed,
-    labelhash,
-    known,
-    before,
-  }: Registered & { known: StoredLabel | undefined; before: DomainRow | undefined },
+  { managed, labelhash }: Registered,
+  known: StoredLabel | undefined,
+  before: DomainRow | undefined,
 ): Partial<DomainRow> {
   if (known) return { labelName: known.labelName, name: childName(known.part, managed.name) };
   if (naming.isSubgraphCompatible) return {};
@@ -189,15 +186,16 @@ function idsOf({ naming }: Scope, { managed, labelhash }: Registered) {
 // the action, the controller's and the referral contract's, which follow, complete it. The lifecycle row of the name
 // remembers its newest action, so that events of other names in between do not interfere.
 
-type Named = { managed: ManagedName; labelhash: Hex };
-type ActionType = "registration" | "renewal";
-type ActionFacts = Partial<typeof registrarAction.$inferInsert>;
-type LifecycleRow = typeof registrationLifecycle.$inferSelect;
+type ActionRow = typeof registrarAction.$inferInsert;
+type Action = Pick<ActionRow, "node" | "subregistryId"> & {
+  type: "registration" | "renewal";
+  duration: bigint;
+};
 
 /** Base registrar NameRegistered: opens a registration and a new lifecycle. What the Graveyard of ENSv2 takes is no lease. */
 export async function applyRegistration(
   scope: Scope,
-  { managed, labelhash, owner, expires }: Named & { owner: Hex; expires: bigint },
+  { managed, labelhash, owner, expires }: Registered & { owner: Hex; expires: bigint },
 ): Promise<void> {
   if (scope.v2.graveyards.has(owner.toLowerCase())) return;
   const subregistryId = accountId(scope.chainId, scope.emitter);
@@ -212,10 +210,10 @@ export async function applyRegistration(
 /** Base registrar NameRenewed: opens a renewal of the newest lifecycle. */
 export async function applyRenewal(
   scope: Scope,
-  { managed, labelhash, expires }: Named & { expires: bigint },
+  { managed, labelhash, expires }: Registered & { expires: bigint },
 ): Promise<void> {
   const node = subnode(managed.node, labelhash);
-  const before = await findLifecycle(scope, node);
+  const before = await scope.db.find(registrationLifecycle, { node });
   if (before === null) {
     scope.report("unknown-lifecycle", scope);
     return;
@@ -243,10 +241,6 @@ export function applyControllerFacts(
   });
 }
 
-function findLifecycle({ db }: Scope, node: Hex): Promise<LifecycleRow | null> {
-  return db.find(registrationLifecycle, { node });
-}
-
 // A negative duration makes no action: the lifecycle moves, and later events find nothing to complete.
 function actionReference(scope: Scope, duration: bigint) {
   return duration < 0n
@@ -257,13 +251,8 @@ function actionReference(scope: Scope, duration: bigint) {
 /** Adds an action to the name of a node, with what its event tells beside (facts). */
 export async function openAction(
   scope: Scope,
-  {
-    type,
-    node,
-    subregistryId,
-    duration,
-  }: { type: ActionType; node: Hex; subregistryId: string; duration: bigint },
-  facts: ActionFacts = {},
+  { duration, ...action }: Action,
+  facts: Partial<ActionRow> = {},
 ): Promise<void> {
   if (duration < 0n) {
     scope.report("negative-duration", scope);
@@ -271,10 +260,7 @@ export async function openAction(
   }
   await scope.db.insert(registrarAction).values({
     id: scope.eventId,
-    type,
-    subregistryId,
-    node,
-    ...facts,
+    ...{ ...action, ...facts },
     incrementalDuration: duration,
     registrant: scope.sender,
     blockNumber: BigInt(scope.blockNumber),
@@ -285,8 +271,8 @@ export async function openAction(
 }
 
 /** Adds facts to the newest action on the name of a node, if it is of the same transaction. */
-export async function completeAction(scope: Scope, node: Hex, facts: ActionFacts): Promise<void> {
-  const lifecycle = await findLifecycle(scope, node);
+export async function completeAction(scope: Scope, node: Hex, facts: Partial<ActionRow>): Promise<void> {
+  const lifecycle = await scope.db.find(registrationLifecycle, { node });
   const id = lifecycle?.actionTransactionHash === scope.transactionHash ? lifecycle.actionId : null;
   const action = id ? await scope.db.find(registrarAction, { id }) : null;
   if (action === null) {

@@ -23,13 +23,15 @@ import type { Scope } from "./scope.ts";
 /** Whether an event comes from the old registry. */
 type Origin = { isOldRegistry: boolean };
 
+type Owned = { parentNode: Hex; labelhash: Hex; owner: Hex };
+
 // Of most events nothing is stored.
 const originOf = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry: true } : {});
 
 /** Registry NewOwner: a subname was created, or its parent set another owner. */
 export async function applyNewOwner(
   scope: Scope,
-  { parentNode, labelhash, owner, isOldRegistry }: { parentNode: Hex; labelhash: Hex; owner: Hex } & Origin,
+  { parentNode, labelhash, owner, isOldRegistry }: Owned & Origin,
 ): Promise<void> {
   const node = subnode(parentNode, labelhash);
   const before = await findDomain(scope, node);
@@ -48,7 +50,7 @@ export async function applyNewOwner(
     parentId: parentNode,
     labelhash,
     isMigrated,
-    ...(parent && needsName ? await nameOf(scope, { parent, parentNode, labelhash, owner, before }) : {}),
+    ...(parent && needsName ? await nameOf(scope, { parentNode, labelhash, owner }, parent, before) : {}),
   };
   await saveDomain(scope, before ?? bareDomain(scope, node, isMigrated), changes);
   if (owner === zeroAddress) await discountIfEmpty(scope, node);
@@ -61,16 +63,13 @@ export async function applyNewOwner(
   });
 }
 
-type NameInput = {
-  parent: DomainRow;
-  parentNode: Hex;
-  labelhash: Hex;
-  owner: Hex;
-  before: DomainRow | undefined;
-};
-
 // subgraph: a name is built once, and not again when a label above it becomes known.
-async function nameOf(scope: Scope, { parent, parentNode, labelhash, owner, before }: NameInput) {
+async function nameOf(
+  scope: Scope,
+  { parentNode, labelhash, owner }: Owned,
+  parent: DomainRow,
+  before: DomainRow | undefined,
+) {
   const { naming } = scope;
   const reverse = await reverseLabel(scope, { parentNode, labelhash, owner });
   const known = naming.proven(labelhash, reverse ?? (await healedLabel(scope, labelhash)));
