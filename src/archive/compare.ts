@@ -1,6 +1,6 @@
 import { differingLogs, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import type { BlockRange, RpcRequest } from "../rpc/nodes.ts";
-import { askLogs } from "./record.ts";
+import { askLogs, distinctLogs } from "./record.ts";
 import { type ArchivedBlock, keptHeader } from "./segment.ts";
 
 // How stored blocks differ from those of a node, in sentences; `store` is where they are.
@@ -58,10 +58,7 @@ export async function nodeLogs(
   const addresses = new Set(known.flatMap((query) => [...(query.addresses ?? [])]));
   const any = queries.filter((query) => query.addresses === undefined);
   const found = [...(await logsOf(known, [...addresses])), ...(await logsOf(any, null))];
-  const wanted = found.filter((log) => queries.some((query) => matches(log, query)));
-  return [
-    ...new Map(wanted.map((log) => [`${Number(log.blockNumber)} ${Number(log.logIndex)}`, log])).values(),
-  ];
+  return distinctLogs(found.filter((log) => queries.some((query) => matches(log, query))));
 }
 
 /** Logs that only the store has, or the node. */

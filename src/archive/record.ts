@@ -171,9 +171,13 @@ async function logsOf(
     }
     found.push(...(await askLogs(send, { from, to }, contracts, topics)));
   }
-  return [
-    ...new Map(found.map((log) => [`${Number(log.blockNumber)} ${Number(log.logIndex)}`, log])).values(),
-  ];
+  return distinctLogs(found);
+}
+
+/** The logs, each once. */
+export function distinctLogs(logs: readonly RpcLog[]): RpcLog[] {
+  const byPlace = new Map(logs.map((log) => [`${Number(log.blockNumber)} ${Number(log.logIndex)}`, log]));
+  return [...byPlace.values()];
 }
 
 /** The logs of a range by contracts and events, `null` for all, in requests of at most 500 contracts. */

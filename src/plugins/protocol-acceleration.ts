@@ -30,11 +30,8 @@ export function registerProtocolAcceleration(events: EventsOf, namespace: Namesp
   registerRegistries(events, namespace);
   registerThreednsTokens(events, namespace);
   registerReverseRegistrars(events, namespace);
-  for (const name of ["EarlyResolver", "Resolver"]) {
-    const on = events(`${plugin}/${name}`, resolverRecordsAbi);
-    registerResolvers(on);
-    registerResolversOfBytes(on);
-  }
+  for (const name of ["EarlyResolver", "Resolver"])
+    registerResolvers(events(`${plugin}/${name}`, resolverRecordsAbi));
 }
 
 // Both registries of the root chain write under the newer one's address.
@@ -73,10 +70,9 @@ function registerThreednsTokens(events: EventsOf, namespace: Namespace): void {
 }
 
 function registerReverseRegistrars(events: EventsOf, namespace: Namespace): void {
-  for (const deployed of deployedContracts(namespace, ["reverseRegistrar"])) {
-    const { datasourceId, name: contractName, contract, chainId } = deployed;
+  for (const { contract, chainId, ...of } of deployedContracts(namespace, ["reverseRegistrar"])) {
     const coinType = contract.scope === "default" ? defaultEvmCoinType : coinTypeOfChain(chainId);
-    const on = events(`${plugin}/${datasourceId}/${contractName}`, reverseRegistrarAbi);
+    const on = events(`${plugin}/${of.datasourceId}/${of.name}`, reverseRegistrarAbi);
     on("NameForAddrChanged", (scope, { addr: address, name }) =>
       setReverseName(scope, { address, coinType, name }),
     );
@@ -94,9 +90,6 @@ function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
   );
   on(textChangedWithValue, setTextRecord);
   on("VersionChanged", (scope, { node, newVersion: version }) => clearRecords(scope, { node, version }));
-}
-
-function registerResolversOfBytes(on: On<typeof resolverRecordsAbi>): void {
   on("ContenthashChanged", (scope, { node, hash }) =>
     saveRecords(scope, node, () => ({ contenthash: bytesValue(hash) })),
   );

@@ -78,14 +78,13 @@ const metricName = "nsindex_rpc_checks_total";
 /** A count that Ponder shows at /metrics; outside of Ponder nothing is counted. */
 export function openAnswerCount(): CountAnswer {
   const registry = metricsRegistry();
-  if (registry === undefined) return () => {};
   // A hot reload opens the metric again over the same registry.
-  registry.removeSingleMetric(metricName);
+  registry?.removeSingleMetric(metricName);
   const counter = new Counter({
     name: metricName,
     help: "Answers of RPC URLs that were refused or are unverified, and requests that only served a check",
     labelNames: ["chain", "host", "kind"],
-    registers: [registry],
+    registers: registry === undefined ? [] : [registry],
   });
   return (fact) => counter.inc(fact);
 }
