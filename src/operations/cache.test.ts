@@ -185,12 +185,8 @@ test("an index leaves ranges alone that another index of the database found", as
 test("a watch stores unverified ranges as they come and go, and says what to run", async () => {
   const unverified: Shared["unverified"] = new Map();
   const said: string[] = [];
-  const watch = createUnverifiedWatch({
-    run,
-    unverified,
-    owner: "public",
-    log: (_level, message) => void said.push(message),
-  });
+  const log = (_: string, message: string) => void said.push(message);
+  const watch = createUnverifiedWatch(run, "public", { unverified, log });
   await watch.look();
   expect(watch.fault()).toBeUndefined();
   unverified.set(1, [

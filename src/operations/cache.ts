@@ -148,17 +148,11 @@ export const purgeCommands = (ranges: readonly Required<CachedRange>[], separato
  * Stores the unverified ranges as they become known, so that the next start refuses the index. `fault` is for clients: since when
  * there are some (Unix seconds), and a sentence. `owner`: the index's schema.
  */
-export function createUnverifiedWatch({
-  run,
-  log,
-  unverified,
-  owner,
-}: {
-  run: Statement;
-  log: Log;
-  unverified: Shared["unverified"];
-  owner: string;
-}) {
+export function createUnverifiedWatch(
+  run: Statement,
+  owner: string,
+  { unverified, log }: Pick<Shared, "unverified"> & { log: Log },
+) {
   let [stored, since] = ["[]", 0];
   const current = () =>
     [...unverified].flatMap(([chainId, ranges]) =>

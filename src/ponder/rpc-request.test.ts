@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { listen } from "../../devnet/rpc/server.ts";
+import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import { checkedUrls } from "../rpc/checked-rpc.ts";
 import { requestRpc, rpcTarget } from "./rpc-request.ts";
 
@@ -49,18 +50,7 @@ test("what is no JSON-RPC, too long or too late is told apart", async () => {
 });
 
 test("and the framework, whose own client cannot reach it", async () => {
-  const urls = checkedUrls([url], {
-    chain: "mainnet",
-    chainId: 0,
-    isPublic: true,
-    crossCheckShare: 0,
-    log: () => {},
-    count: () => {},
-    unverified: () => {},
-    believe: () => {},
-    random: () => 0.5,
-    now: () => 0,
-  });
+  const urls = checkedUrls([url], watchedOptions({ chainId: 0 }).options);
   const [backend] = urls.map((text) => {
     throw new Error(`created a client for ${text}`);
   }) as unknown as { hostname: string; request(body: { method: string }): Promise<unknown> }[];
