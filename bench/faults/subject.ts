@@ -1,9 +1,9 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import pg from "pg";
 import { startNode } from "../../devnet/node.ts";
 import { createIndexer } from "../../test/support/indexer.ts";
 import { recordedLabels, recordingAs, sepolia, sepoliaDatasources } from "../../test/support/recordings.ts";
+import { storedRows } from "../../test/support/stored-rows.ts";
 import { sleep } from "../measure.ts";
 import { createDatabase } from "../world.ts";
 
@@ -137,27 +137,11 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
   };
 }
 
-/** A table and a hash of each row. */
+/** Each row as a text that begins with its table. */
 export type Rows = ReadonlySet<string>;
 
-function rowReader(connectionString: string, schema: () => string) {
-  async function rows(): Promise<Rows> {
-    const client = new pg.Client({ connectionString });
-    await client.connect();
-    try {
-      const tables = await client.query<{ name: string }>(
-        "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename !~ '^_'",
-        [schema()],
-      );
-      const hashes = tables.rows.map(
-        ({ name }) => `SELECT '${name} ' || md5(r::text) AS row FROM "${schema()}"."${name}" r`,
-      );
-      const found = await client.query<{ row: string }>(hashes.join(" UNION ALL "));
-      return new Set(found.rows.map(({ row }) => row));
-    } finally {
-      await client.end();
-    }
-  }
+function rowReader(databaseUrl: string, schema: () => string) {
+  const rows = async (): Promise<Rows> => new Set(await storedRows(databaseUrl, schema()));
   return {
     rows,
     /** Rows that the index lacks, and that it has too many. */

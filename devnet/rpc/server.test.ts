@@ -4,18 +4,6 @@ import { createFaults } from "./server.ts";
 const hundred = (faults: ReturnType<typeof createFaults>, methods = ["eth_getLogs"]) =>
   Array.from({ length: 100 }, () => faults.statusFor(methods));
 
-test("nothing fails by default", () => {
-  expect(new Set(hundred(createFaults()))).toEqual(new Set([undefined]));
-});
-
-test("a rate of 1 fails each request with the status, until it is reset", () => {
-  const faults = createFaults();
-  faults.set({ fail: { status: 429 } });
-  expect(new Set(hundred(faults))).toEqual(new Set([429]));
-  faults.set({ fail: null });
-  expect(new Set(hundred(faults))).toEqual(new Set([undefined]));
-});
-
 test("the same seed fails the same share of requests", () => {
   const [one, other] = [createFaults(), createFaults()];
   for (const faults of [one, other]) faults.set({ fail: { rate: 0.3, seed: 9 } });

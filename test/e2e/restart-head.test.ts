@@ -45,13 +45,34 @@ test("the first response to a client carries the indexed block", async () => {
   });
 });
 
-test("after outages and errors it contains exactly the entities of the ENS subgraph", async () => {
-  world.node.faults.set({ fail: null, down: true });
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
-  world.node.chain.setHead(1_630);
+test("an outage of all RPC URLs while live is a line when it begins and one when it ends", async () => {
+  const all = () => world.running().lastLines(Number.POSITIVE_INFINITY);
+  world.node.faults.set({ fail: null });
+  const before = all().length;
+  world.node.faults.set({ down: true });
+  await world.waitFor("requests to fail again and again", async () => {
+    const metrics = await (await fetch(`${world.url}/metrics`)).text();
+    const counts = metrics.matchAll(/^ponder_rpc_request_error_total\{.*\} (\d+)$/gm);
+    const failed = [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+    return failed >= 40 ? { done: failed } : { state: `${failed} failed` };
+  });
   world.node.faults.set({ down: false });
+  world.node.chain.setHead(1_630);
   await world.waitForIndex({ block: 1_630 });
 
+  const lines = all().slice(before);
+  expect(lines.filter((line) => /RPC URL answers/.test(line))).toEqual([
+    expect.stringMatching(
+      / WARN +No RPC URL answers\. Indexing waits chain=\S+ hostnames=127\.0\.0\.1 reason=/,
+    ),
+    expect.stringMatching(/ INFO +An RPC URL answers again chain=\S+ hostname=127\.0\.0\.1 seconds=\d+$/),
+  ]);
+  const others = lines.filter((line) => !/ INFO +(Indexed block|Finalized|Detected)/i.test(line));
+  // Beside the two lines: a check that was under way, say.
+  expect(others.length, others.join("\n")).toBeLessThanOrEqual(5);
+});
+
+test("after outages and errors it contains exactly the entities of the ENS subgraph", async () => {
   world.node.faults.set({ fail: { rate: 0.3, status: 429 } });
   world.node.chain.setHead(1_666);
   await world.waitForIndex({ block: 1_666 });

@@ -1,23 +1,21 @@
-import { randomBytes } from "node:crypto";
 import { drizzle } from "drizzle-orm/node-postgres";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { account } from "../../src/schema/subgraph.ts";
 import { tableStatements } from "../support/create-tables.ts";
 import { changeRowsAtRandom, createStore, type TestDatabase } from "../support/ponder/random-rows.ts";
+import { createEmptyDatabase } from "../support/postgres.ts";
 
 const server = inject("postgresUrl");
-const name = `rows_${randomBytes(6).toString("hex")}`;
 let client: pg.Client | undefined;
 let database: TestDatabase;
+let drop: (() => Promise<void>) | undefined;
 
 beforeAll(async () => {
   if (!server) return;
-  const admin = new pg.Client({ connectionString: server });
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${name}`);
-  await admin.end();
-  const own = new pg.Client({ connectionString: Object.assign(new URL(server), { pathname: name }).href });
+  const created = await createEmptyDatabase(server);
+  drop = created.drop;
+  const own = new pg.Client(created.url);
   await own.connect();
   for (const statement of tableStatements()) await own.query(statement);
   const db = drizzle(own, { casing: "snake_case" });
@@ -32,7 +30,10 @@ beforeAll(async () => {
   };
   client = own;
 });
-afterAll(() => client?.end());
+afterAll(async () => {
+  await client?.end();
+  await drop?.();
+});
 beforeEach(async ({ skip }) => {
   if (client === undefined)
     return skip("needs a Postgres server: rows are copied and replaced in other ways there");

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isPortFree } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
@@ -11,20 +10,6 @@ beforeAll(async () => {
   world = await startWorld({ head: 60 });
 });
 afterAll(() => world?.close());
-
-test("a node of another chain is rejected with the variable to correct", async () => {
-  world.start({ NAMESPACE: "sepolia", RPC_URL_11155111: world.node.url });
-  expect(await world.refusal()).toContain(
-    "answers for chain 15658733, not for chain 11155111. Correct RPC_URL_11155111.",
-  );
-});
-
-test("a port in use is rejected instead of replaced by another", async () => {
-  const other = createServer().listen(world.port);
-  world.start();
-  expect(await world.refusal()).toContain(`Port ${world.port} is taken by another process.`);
-  other.close();
-});
 
 test("an invalid configuration is rejected with all its errors at once", async () => {
   world.start({ NAMESPACE: "mainet", LABELS_URL: "localhost:3223" });

@@ -84,61 +84,57 @@ export function brokenInvariants(snapshot: Snapshot): string[] {
   return faults;
 }
 
+/** The faults of the rules that do not hold. */
+const broken = (...rules: [holds: boolean, fault: string][]): string[] =>
+  rules.flatMap(([holds, fault]) => (holds ? [] : [fault]));
+
 function chainFaults(chain: ChainSnapshot): string[] {
   const { config } = chain;
   const start = config.startBlock.number;
   const end = config.configType === "definite" ? config.endBlock.number : undefined;
-  const faults: string[] = [];
-  const require = (holds: boolean, fault: string) => {
-    if (!holds) faults.push(fault);
-  };
-
-  require(end === undefined || start <= end, "the end block is below the start block");
-  if (chain.chainStatus === "chain-queued") return faults;
-
+  const range = broken([end === undefined || start <= end, "the end block is below the start block"]);
+  if (chain.chainStatus === "chain-queued") return range;
   const latest = chain.latestIndexedBlock.number;
-  require(start <= latest, "latestIndexedBlock is below the start block");
-  switch (chain.chainStatus) {
-    case "chain-backfill":
-      require(latest <= chain.backfillEndBlock.number, "latestIndexedBlock is above backfillEndBlock");
-      require(end === undefined ||
-        chain.backfillEndBlock.number === end, "backfillEndBlock differs from endBlock");
-      break;
-    case "chain-following":
-      require(end === undefined, "a chain with an end block is following");
-      require(latest <= chain.latestKnownBlock.number, "latestIndexedBlock is above latestKnownBlock");
-      break;
-    case "chain-completed":
-      require(end !== undefined, "a chain without an end block is completed");
-      require(end === undefined || latest <= end, "latestIndexedBlock is above the end block");
+  range.push(...broken([start <= latest, "latestIndexedBlock is below the start block"]));
+  if (chain.chainStatus === "chain-backfill") {
+    const target = chain.backfillEndBlock.number;
+    return [
+      ...range,
+      ...broken(
+        [latest <= target, "latestIndexedBlock is above backfillEndBlock"],
+        [end === undefined || target === end, "backfillEndBlock differs from endBlock"],
+      ),
+    ];
   }
-  return faults;
+  const isFollowing = chain.chainStatus === "chain-following";
+  const most = isFollowing ? chain.latestKnownBlock.number : (end ?? latest);
+  return [
+    ...range,
+    ...broken(
+      [isFollowing === (end === undefined), "only a chain with an end block completes, any other follows"],
+      [latest <= most, "latestIndexedBlock is above the newest block that it can be"],
+    ),
+  ];
 }
 
 function omnichainFaults({ omnichainStatus, omnichainIndexingCursor, chains }: OmnichainSnapshot): string[] {
   const all = Object.values(chains);
+  const cursor = omnichainIndexingCursor;
   const indexed = all.flatMap((chain) =>
     chain.chainStatus === "chain-queued" ? [] : [chain.latestIndexedBlock.timestamp],
   );
-  const queued = all.filter((chain) => chain.chainStatus === "chain-queued");
+  const starts = all.flatMap((chain) =>
+    chain.chainStatus === "chain-queued" ? [chain.config.startBlock.timestamp] : [],
+  );
   const targets = all.flatMap((chain) =>
     chain.chainStatus === "chain-backfill" ? [chain.backfillEndBlock.timestamp] : [],
   );
-  const faults: string[] = [];
-
-  if (queued.some((chain) => omnichainIndexingCursor >= chain.config.startBlock.timestamp)) {
-    faults.push("the cursor has passed the start of a queued chain");
-  }
-  if (targets.length > 0 && omnichainIndexingCursor > Math.max(...targets)) {
-    faults.push("the cursor is past every backfillEndBlock");
-  }
-  if (indexed.length > 0 && omnichainIndexingCursor !== Math.max(...indexed)) {
-    faults.push("the cursor is not the newest indexed block");
-  }
-  if (omnichainStatus !== statusOf(all)) {
-    faults.push(`${omnichainStatus} does not fit the chains`);
-  }
-  return faults;
+  return broken(
+    [cursor < Math.min(...starts), "the cursor has passed the start of a queued chain"],
+    [targets.length === 0 || cursor <= Math.max(...targets), "the cursor is past every backfillEndBlock"],
+    [indexed.length === 0 || cursor === Math.max(...indexed), "the cursor is not the newest indexed block"],
+    [omnichainStatus === statusOf(all), `${omnichainStatus} does not fit the chains`],
+  );
 }
 
 const knownTimes = (chain: ChainSnapshot): number[] =>
