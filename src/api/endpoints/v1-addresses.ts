@@ -33,15 +33,8 @@ import {
   textParameter,
   unsupportedAnswer,
 } from "../names/lists.ts";
-import {
-  claimOfCoin,
-  claimSql,
-  forwardSql,
-  type Listed,
-  mostCountedOfAddress,
-  reverseNode,
-} from "../names/lookups.ts";
-import { namesHeldBy, partsOfNames } from "../names/names.ts";
+import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
+import { type Listed, namesHeldBy, partsOfNames } from "../names/names.ts";
 import { isCustodian, type Place, placeOfRow } from "../names/places.ts";
 import { defaultCoin } from "../names/records.ts";
 import { addressRow, listRow, type Row } from "../names/rows.ts";

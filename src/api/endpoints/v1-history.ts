@@ -30,11 +30,11 @@ import {
   ofLookup,
   openStatement,
   placesIn,
-  readNameOfPath,
   type StatementCall,
   textParameter,
   wordsParameter,
 } from "../names/lists.ts";
+import { readNameOfPath } from "../names/lookups.ts";
 import { isSubregistry, type Place } from "../names/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";

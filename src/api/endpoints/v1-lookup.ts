@@ -10,14 +10,8 @@ import {
   refuse,
 } from "../names/contract.ts";
 import { type LookupContext, ofLookup, placesIn, relationText } from "../names/lists.ts";
-import {
-  type FoundAddress,
-  mostCountedOfAddress,
-  type NamesSource,
-  readAddresses,
-  readGivenNames,
-} from "../names/lookups.ts";
-import type { StoredName } from "../names/names.ts";
+import { type FoundAddress, mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
+import type { NamesSource, StoredName } from "../names/names.ts";
 import { namespacesText, type Place, placeOfRow, timesOf } from "../names/places.ts";
 import type { FoundName } from "../names/records.ts";
 import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";

@@ -36,15 +36,14 @@ import {
   notFoundAnswer,
   ofLookup,
   openStatement,
-  readNameOfPath,
   type SortKey,
   type StatementCall,
   textParameter,
   unsupportedAnswer,
   wordsParameter,
 } from "../names/lists.ts";
-import type { Listed } from "../names/lookups.ts";
-import { entriesOf, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
+import { readNameOfPath } from "../names/lookups.ts";
+import { entriesOf, type Listed, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
 import { namespacesText, type Place, placeOfRow } from "../names/places.ts";
 import {
   defaultAddressOf,

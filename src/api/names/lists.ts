@@ -9,18 +9,19 @@ import {
   asOf,
   errorSchema,
   type HashOf,
-  isNode,
   lookupEnvelope,
   metaSchema,
   openPage,
   readName,
   refuse,
 } from "./contract.ts";
-import { type Extra, type Listed, type NamesSource, readGivenNames } from "./lookups.ts";
 import {
+  type Extra,
   hasName,
   hideFromPlanner,
+  type Listed,
   listText,
+  type NamesSource,
   nameOfNode,
   nameText,
   noExpiry,
@@ -117,7 +118,8 @@ export type ListOptions = {
   /** Values of the row to go on after, bound; none: from the first. */
   after: readonly string[] | undefined;
   isDescending: boolean;
-  limit: number;
+  /** A number, or SQL of one. */
+  limit: number | string;
   /**
    * A condition that many names or few may meet: it is tried on the first names in order, and looked up in its own index where
    * those do not fill the page. Needs `fromSome` of each branch.
@@ -164,10 +166,12 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
     tables.push(...withText.tables);
     return withText.part;
   });
-  const [first = "", ...others] = parts;
-  const isBounded = branches.some(({ isLater }) => isLater);
-  if (isBounded) tables.push(`first AS MATERIALIZED ${first}`);
-  const all = isBounded ? ["SELECT * FROM first", ...others] : parts;
+  const [sooner, later] = [false, true].map((isLater) =>
+    parts.filter((_, at) => (branches[at]?.isLater ?? false) === isLater),
+  );
+  const isBounded = later !== undefined && later.length > 0;
+  if (isBounded) tables.push(`first AS MATERIALIZED (${sooner?.join("\nUNION\n")})`);
+  const all = isBounded ? ["SELECT * FROM first", ...later] : parts;
   const [{ order: keys } = { order: [] }] = branches;
   const order = `${orderSql(keys, isDescending, "f.k")} LIMIT ${limit}`;
   const page = `(${all.join("\nUNION\n")}) f`;
@@ -197,7 +201,7 @@ function partWithText(
   const rowsOf = (one: string, conditions: readonly string[], end: string) =>
     `(SELECT d.*, ${sorted.join(", ")} FROM ${one} d WHERE ${conditions.join(" AND ")} ${end})`;
   const conditions = ["true", ...ofNames];
-  const most = ofNames.length === 0 ? limit : pagesAhead * limit;
+  const most = ofNames.length === 0 ? limit : `${pagesAhead} * ${limit}`;
   const ahead =
     contains.ofAll === undefined || table === undefined
       ? undefined
@@ -232,8 +236,8 @@ function partWithText(
   };
 }
 
-// No row after the first branch's last one is shown, if that branch alone fills the page.
-function upToSql({ sql, plus = 0 }: SortKey, limit: number, isDescending: boolean): string {
+// No row after the last one of the other branches is shown, if these fill the page.
+function upToSql({ sql, plus = 0 }: SortKey, limit: number | string, isDescending: boolean): string {
   const [extreme, none] = isDescending ? ["min", "-1"] : ["max", noExpiry];
   return `${sql} ${isDescending ? ">=" : "<="} (SELECT CASE WHEN count(*) < ${limit} THEN ${none} ELSE ${extreme}(k0) - ${plus} END FROM first)`;
 }
@@ -372,7 +376,7 @@ const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
  */
 function namesWithText(
   { begins, later }: NonNullable<TextAnywhere["ofAll"]>,
-  { table, own, most }: { table: string; own: readonly string[]; most: number },
+  { table, own, most }: { table: string; own: readonly string[]; most: number | string },
 ): { tables: string[]; isAll: string } {
   const keys = `SELECT d.id, d.name FROM ${table} d WHERE`;
   const conditions = own.join(" AND ");
@@ -502,31 +506,6 @@ export function inNamespace(source: NamesSource, namespace: string | undefined):
 export function nameIn(given: string) {
   const name = readName(given);
   return "fault" in name ? refuse("invalid_input", `The name is invalid: ${name.fault}`) : name;
-}
-
-/**
- * What is known of the name that a path gives, and the name by which the chain is asked for it. Refuses one that cannot be normalised,
- * and one that the index never saw.
- */
-export async function readNameOfPath(
-  source: NamesSource,
-  given: string,
-  {
-    current,
-    request,
-    withRecords = false,
-  }: Pick<ListCall, "current" | "request"> & { withRecords?: boolean },
-) {
-  const asked = { given: [given], times: timesOf(source.places, current), withRecords };
-  const [one] = await readGivenNames(source, asked, request.raw.signal);
-  const name = readName(given);
-  if (!one?.found) {
-    nameIn(given);
-    return refuse("not_found", "The index never saw this name");
-  }
-  const { row } = one.found;
-  const isTyped = !("fault" in name || isNode(given)) && name.node === row.node;
-  return { found: one.found, node: row.node, name: isTyped ? name.name : row.name };
 }
 
 type ListCall = StatementCall & { query: CursorQuery };

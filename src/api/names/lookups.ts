@@ -2,55 +2,31 @@ import type { Hex } from "viem";
 import { rootNode } from "../../ens/ids.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
-import { type Database, planOnce, type RowsReader } from "../database/client.ts";
+import { planOnce, type RowsReader } from "../database/client.ts";
 import { namesJoins, ownResolver, secondGeneration } from "../database/names.ts";
 import { pathOf } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";
-import { type GivenName, isNode, readName } from "./contract.ts";
+import { type GivenName, isNode, readName, refuse } from "./contract.ts";
+import { type Branch, countSql, listSql, nameIn, type StatementCall, sortedByName } from "./lists.ts";
 import {
   allNames,
   columns,
+  type Held,
   hasName,
-  hideFromPlanner,
-  listText,
+  type Listed,
+  type NamesSource,
   nameOfNode,
   nameOfPath,
   namesHeldBy,
   nameText,
   objectText,
-  type StoredName,
 } from "./names.ts";
-import { isCustodian, type Place } from "./places.ts";
+import { isCustodian, type Place, timesOf } from "./places.ts";
 import type { FoundName } from "./records.ts";
 
 /** SQL of a list: its values follow `$1`, the times of the places. */
 type NamesQuery = { sql: string; values: string[] };
-
-/** Further members of a row of a list. */
-export type Extra = {
-  relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
-  isPrimary: boolean;
-  /** Of a claimed name: `forwardSql`. */
-  forward: (boolean | null)[] | null;
-  /** Coin types whose record is the address. */
-  coins: number[];
-};
-
-/** What statements about names are made for. */
-export type NamesSource = {
-  database: Database & RowsReader;
-  places: readonly Place[];
-  /** Whether records of resolvers are indexed with their values. */
-  hasRecords: boolean;
-  /** Look-ups by key: long texts, which each connection plans once. */
-  statements: Readonly<
-    Record<"names" | "namesWithRecords" | "paths" | "pathsWithRecords" | "addresses", string>
-  >;
-};
-
-/** A row and what it is sorted by, as texts: where the next page begins. */
-export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
 
 // Others have their turn after each so many characters of rows, a millisecond's work.
 const sliceCharacters = 32_768;
@@ -248,6 +224,27 @@ export async function readGivenNames(
   return names.map((name, at) => ({ name, found: found[at] ?? null }));
 }
 
+/**
+ * What is known of the name that a path gives, and the name by which the chain is asked for it. Refuses one that cannot be normalised,
+ * and one that the index never saw.
+ */
+export async function readNameOfPath(
+  source: NamesSource,
+  given: string,
+  { current, request, withRecords = false }: StatementCall & { withRecords?: boolean },
+) {
+  const asked = { given: [given], times: timesOf(source.places, current), withRecords };
+  const [one] = await readGivenNames(source, asked, request.raw.signal);
+  const name = readName(given);
+  if (!one?.found) {
+    nameIn(given);
+    return refuse("not_found", "The index never saw this name");
+  }
+  const { row } = one.found;
+  const isTyped = !("fault" in name || isNode(given)) && name.node === row.node;
+  return { found: one.found, node: row.node, name: isTyped ? name.name : row.name };
+}
+
 /** An address whose names are asked for. `after`: the rank, name and node of the last row of the page before. */
 export type AskedAddress = {
   address: Hex;
@@ -295,9 +292,9 @@ export async function readAddresses(
       manager: isManager,
       size,
       reverse: reverseNode(address),
-      after_rank: after[0] === undefined ? null : Number(after[0]),
-      after_name: after[1] ?? null,
-      after_id: after[2] ?? null,
+      after_rank: Number(after[0] ?? -1),
+      after_name: after[1] ?? "",
+      after_id: after[2] ?? "",
       places: ofPlaces ?? null,
     };
   });
@@ -362,21 +359,22 @@ const isMine = `((${isOwner}) OR (${isManager}))`;
 const relations = `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]'
   WHEN ${isManager} THEN '["manager"]' ELSE '[]' END::json`;
 
-const foundSql = (claims: Claims, rank: string, name: string) =>
-  objectText(nameText, {
-    after: `json_build_array((${rank})::text, ${name}, d.id)`,
-    isPrimary: `${rank} = 0`,
-    forward: `CASE WHEN ${rank} = 0 THEN ${forwardSql(claims, "q.address")} END`,
-    relations,
-  });
+const extraOf = (claims: Claims) => ({
+  isPrimary: "coalesce(d.name = c.claim, false)",
+  forward: `CASE WHEN d.name = c.claim THEN ${forwardSql(claims, "q.address")} END`,
+  relations,
+});
 
 /** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
 function fewSql(claims: Claims): string {
   const { places } = claims;
   const { held, candidates } = candidatesOf(places);
-  const beyond =
-    "(q.after_rank IS NULL OR (o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id))";
-  const found = `array_agg(${foundSql(claims, "o.rank", "o.name")} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
+  const beyond = "(o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id)";
+  const row = objectText(nameText, {
+    after: "json_build_array(o.rank::text, o.name, d.id)",
+    ...extraOf(claims),
+  });
+  const found = `array_agg(${row} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
   return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
   '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
@@ -411,66 +409,36 @@ function candidatesOf(places: readonly Place[]) {
 /** SQL of the names of an address with many. */
 function manySql(claims: Claims): string {
   const { places } = claims;
-  const joins = namesJoins(places);
-  const branch = (
-    rank: number,
-    {
-      from,
-      where,
-      name = "d.name",
-      id = "d.id",
-    }: { from: string; where: string; name?: string; id?: string },
-    limit = "q.size + 1",
-  ) => `(SELECT ${id}, n.rank, left(${name}, 256) AS name FROM ${from}${joins} CROSS JOIN (SELECT ${rank} AS rank) n
-WHERE d.name <> '' AND ${where} AND (q.after_rank IS NULL OR (n.rank, left(${name}, 256), ${id}) > (q.after_rank, q.after_name, q.after_id))
-ORDER BY left(${name}, 256), ${id} LIMIT ${limit})`;
+  const ranked = (rank: number, { from, where, ...sorted }: Ranked, derived: string): Branch => ({
+    from,
+    where: rank === 0 ? where : `${where} AND d.name IS DISTINCT FROM c.claim`,
+    derived: [derived],
+    order: [{ sql: `${rank}::int`, type: "int" }, ...sortedByName(sorted)],
+    isLater: rank === 2,
+  });
   const held = namesHeldBy(places, "q.address");
-  const claimed = "d.name IS DISTINCT FROM c.claim";
-  const owned = held.map(({ where, ...found }) =>
-    branch(1, { ...found, where: `${where} AND ${hideFromPlanner(isOwner)} AND ${claimed}` }),
-  );
-  const room = "CASE WHEN (SELECT count(*) FROM held) > q.size THEN 0 ELSE q.size + 1 END";
-  const managed = held
-    .filter(({ by }) => by !== "registrant_id")
-    .map(({ where, ...found }) =>
-      branch(
-        2,
-        {
-          ...found,
-          where: `${where} AND ${hideFromPlanner(`${isManager} AND (${isOwner}) IS NOT TRUE`)} AND ${claimed}`,
-        },
-        room,
-      ),
-    );
-  const primary = {
-    from: allNames(places),
-    where: `left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim AND ${isMine}`,
-  };
-  return `SELECT ${totalSql(places)} AS total, r.rows FROM (WITH held AS MATERIALIZED (
-    ${branch(0, primary)}
-    UNION ${owned.join("\nUNION ")})
-  SELECT (${listText(`SELECT ${foundSql(claims, "f.rank", "f.name")} AS found
-    FROM (SELECT * FROM held UNION ${managed.join("\nUNION ")}) f ${nameOfNode(places, "f.id")}${joins}
-    ORDER BY f.rank, f.name, f.id LIMIT q.size + 1`)}) AS rows) r`;
+  const isClaimed = "left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim";
+  const primary = { from: allNames(places), where: isClaimed, name: "d.name", id: "d.id" };
+  const rows = listSql(places, {
+    branches: [
+      ranked(0, primary, isMine),
+      ...held.map((found) => ranked(1, found, isOwner)),
+      ...held
+        .filter(({ by }) => by !== "registrant_id")
+        .map((found) => ranked(2, found, `${isManager} AND (${isOwner}) IS NOT TRUE`)),
+    ],
+    filters: [],
+    after: ["q.after_rank", "q.after_name", "q.after_id"],
+    isDescending: false,
+    limit: "(q.size + 1)",
+    extra: extraOf(claims),
+  });
+  const branches = held.map(({ from, where }) => ({ from, where, order: [] }));
+  const total = countSql(places, { branches, filters: [isMine] }, mostCountedOfAddress);
+  return `SELECT (${total})::bigint AS total, (${rows}) AS rows`;
 }
 
-function totalSql(places: readonly Place[]): string {
-  const held = namesHeldBy(places, "q.address");
-  const most = mostCountedOfAddress;
-  const counted = (joined: string, more: string) => {
-    const parts = held.map(
-      ({ from, where }) =>
-        `(SELECT d.id FROM ${from}${joined} WHERE ${where} AND d.name <> ''${more} LIMIT ${most + 1})`,
-    );
-    return `(SELECT count(*) FROM (${parts.join(" UNION ")}) counted)`;
-  };
-  // One after the other, from an index alone: most addresses with too many have them in one of them.
-  const tooMany = held.map(
-    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
-  );
-  return `CASE ${tooMany.join(" ")} WHEN ${counted("", "")} > ${most} THEN ${most + 1}
-  ELSE ${counted(namesJoins(places), ` AND ${isMine}`)} END`;
-}
+type Ranked = Pick<Held, "from" | "where" | "name" | "id">;
 
 /** The statement that reads the names of addresses. */
 function namesOfAddressesSql(claims: Claims): string {

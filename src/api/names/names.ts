@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { zeroAddress } from "../../ens/ids.ts";
+import type { Database, RowsReader } from "../database/client.ts";
 import { indexTime, secondGeneration } from "../database/names.ts";
 import { ethAttachedSql, reachedJoin } from "../database/v2-domains.ts";
 import { askedByPath, type WalkContracts, walkSql } from "../database/v2-walk.ts";
@@ -170,6 +171,31 @@ export type StoredName = {
     subregistry: Hex | null;
     holder: Hex | null;
   };
+};
+
+/** Further members of a row of a list. */
+export type Extra = {
+  relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+  isPrimary: boolean;
+  /** Of a claimed name: `forwardSql`. */
+  forward: (boolean | null)[] | null;
+  /** Coin types whose record is the address. */
+  coins: number[];
+};
+
+/** A row and what it is sorted by, as texts: where the next page begins. */
+export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
+
+/** What statements about names are made for. */
+export type NamesSource = {
+  database: Database & RowsReader;
+  places: readonly Place[];
+  /** Whether records of resolvers are indexed with their values. */
+  hasRecords: boolean;
+  /** Look-ups by key: long texts, which each connection plans once. */
+  statements: Readonly<
+    Record<"names" | "namesWithRecords" | "paths" | "pathsWithRecords" | "addresses", string>
+  >;
 };
 
 // SQL of a member of JSON, null without a value: of text that has nothing to escape, of numbers and JSON, and of what is true.

@@ -5,8 +5,7 @@ import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrat
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import { omitUndefined } from "./contract.ts";
-import type { Listed } from "./lookups.ts";
-import { noExpiry, resolverOf, type StoredName } from "./names.ts";
+import { type Listed, noExpiry, resolverOf, type StoredName } from "./names.ts";
 import { type Place, placeOfRow } from "./places.ts";
 import {
   addressRecordOf,

@@ -1,8 +1,7 @@
 import { namehash } from "../../ens/names.ts";
 import { namesJoins } from "../database/names.ts";
 import type { SortType } from "../rest/pages.ts";
-import type { NamesSource } from "./lookups.ts";
-import { listText, nameOfNode, nameText, objectText, partsOfNames } from "./names.ts";
+import { listText, type NamesSource, nameOfNode, nameText, objectText, partsOfNames } from "./names.ts";
 import type { Place } from "./places.ts";
 
 // Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is

@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { type ApiContext, endpoints } from "../../../src/api/endpoints/endpoints.ts";
-import { createNamesSource, type NamesSource } from "../../../src/api/names/lookups.ts";
+import { createNamesSource } from "../../../src/api/names/lookups.ts";
+import type { NamesSource } from "../../../src/api/names/names.ts";
 import { placesOf } from "../../../src/api/names/places.ts";
 import type { Row } from "../../../src/api/names/rows.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
