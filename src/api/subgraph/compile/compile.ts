@@ -134,12 +134,11 @@ export async function compileRequest(
 }
 
 async function addField(
-  compiled: CompiledRequest,
+  { context, fields, groups, failed, extensions: hints }: CompiledRequest,
   selected: Selected,
   { extensions, introspect }: Pick<QueryRequest, "extensions"> & Pick<Compiler, "introspect">,
 ): Promise<void> {
-  const { context, fields, groups } = compiled;
-  const { key, name } = selected;
+  const { key, name, nodes } = selected;
   const root = roots.get(name);
   const isMeta = name === "_meta";
   const constraint: BlockConstraint =
@@ -147,37 +146,27 @@ async function addField(
   const text = JSON.stringify(constraint);
   if (text !== groups.at(-1)) groups.push(text);
   const base = { key, group: groups.length - 1, constraint };
-  if (root !== undefined) addEntityField(compiled, selected, { ...base, ...root, extensions });
-  else if (isMeta)
+  if (isMeta) {
     fields.push({ ...base, kind: "read", read: (source) => metaJson(context, selected, constraint, source) });
-  else {
+  } else if (root === undefined) {
     const json = name === "__typename" ? '"Query"' : await introspect(context, selected);
     fields.push({ ...base, kind: "read", read: async () => json });
-  }
-}
-
-type EntityField = Omit<RootField, "kind"> &
-  Pick<QueryRequest, "extensions"> & { type: EntityType; many: boolean };
-
-function addEntityField(
-  { context, fields, failed, extensions: hints }: CompiledRequest,
-  { nodes }: Selected,
-  { type, many, extensions, ...base }: EntityField,
-): void {
-  const { key, group } = base;
-  try {
-    const sql = many ? listSql(context, type, nodes) : singleSql(context, type, nodes);
-    if (sql === undefined) return;
-    payForSql(context, sql);
-    fields.push({ ...base, kind: "sql", sql });
-    if (!many || !(extensions.counts || extensions.truncated)) return;
-    const { count, truncated } = totalsSql(context, type, nodes);
-    payForSql(context, count + truncated);
-    if (extensions.counts) hints.push({ member: "counts", key, sql: count });
-    if (extensions.truncated) hints.push({ member: "truncated", key, sql: truncated });
-  } catch (error) {
-    if (!(error instanceof QueryError) || error.scope === "document") throw error;
-    if (!failed.has(group)) failed.set(group, error);
+  } else {
+    const { type, many } = root;
+    try {
+      const sql = many ? listSql(context, type, nodes) : singleSql(context, type, nodes);
+      if (sql === undefined) return;
+      payForSql(context, sql);
+      fields.push({ ...base, kind: "sql", sql });
+      if (!many || !(extensions.counts || extensions.truncated)) return;
+      const { count, truncated } = totalsSql(context, type, nodes);
+      payForSql(context, count + truncated);
+      if (extensions.counts) hints.push({ member: "counts", key, sql: count });
+      if (extensions.truncated) hints.push({ member: "truncated", key, sql: truncated });
+    } catch (error) {
+      if (!(error instanceof QueryError) || error.scope === "document") throw error;
+      if (!failed.has(base.group)) failed.set(base.group, error);
+    }
   }
 }
 
