@@ -9,6 +9,7 @@ import {
   now,
   wrapper,
 } from "../../../test/support/lookups/stored-names.ts";
+import { summariesOf } from "../../../test/support/tally.ts";
 import { namehash } from "../../ens/names.ts";
 
 const { client, store, fetch } = await createStoredNames();
@@ -17,8 +18,6 @@ const calendarOf = async (address: string, query = "") =>
   (await fetch(`/v1/addresses/${address}/calendar.ics${query}`)).text();
 // RFC 5545, 3.1: a line that begins with a blank goes on.
 const unfolded = (text: string) => text.replaceAll("\r\n ", "").split("\r\n");
-const summaries = (text: string) =>
-  unfolded(text).flatMap((line) => (line.startsWith("SUMMARY:") ? [line.slice("SUMMARY:".length)] : []));
 const triggers = (lines: readonly string[]) => lines.filter((line) => line.startsWith("TRIGGER"));
 const graceOf = (name: string) => `Grace period of ${name} ends`;
 const both = (name: string) => [`${name} expires`, graceOf(name)];
@@ -49,7 +48,7 @@ test.each<[string, string, string[]]>([
   [addressOf("44"), "", []],
 ])("events of %s%s", async (address, query, expected) => {
   const text = await calendarOf(address, query);
-  expect(summaries(text)).toEqual(expected);
+  expect(summariesOf(text)).toEqual(expected);
   expect(text).toContain("END:VCALENDAR");
 });
 
@@ -69,8 +68,8 @@ test("keeps leases when somebody gives the address names that end before, and sa
     INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, change_block)
       SELECT ${node}, ${node}, ${now + day}, 65536, '${eve}', 1 FROM generate_series(1, 500) n`);
   const text = await calendarOf(eve);
-  expect(summaries(text).slice(-2)).toEqual(both("kept.eth"));
-  expect(summaries(text)).toHaveLength(2 + 499);
+  expect(summariesOf(text).slice(-2)).toEqual(both("kept.eth"));
+  expect(summariesOf(text)).toHaveLength(2 + 499);
   expect(
     unfolded(text).find((line) => line.startsWith("DESCRIPTION") || line.startsWith("X-WR-CALDESC")),
   ).toMatch(/Shows 500 names\. Others are left out: \/v1\/addresses\/0xe5e5/);
@@ -105,5 +104,5 @@ test("a name with line breaks, or a long one, adds no line of its own", async ()
   expect(text).not.toContain("\u202e");
   expect(text.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
   expectShortLines(text);
-  expect(summaries(text).join("")).toContain("a\ufffd\ufffdEND:VEVENT");
+  expect(summariesOf(text).join("")).toContain("a\ufffd\ufffdEND:VEVENT");
 });

@@ -7,7 +7,13 @@ import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
-import { createTally, listedTally } from "../../../test/support/tally.ts";
+import {
+  createTally,
+  differencesOf,
+  type Facts,
+  listedTally,
+  summariesOf,
+} from "../../../test/support/tally.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
@@ -44,8 +50,6 @@ const deadlines = (expiry: bigint, grace: bigint) =>
   String(expiry) === forever
     ? { expires_at: null, grace_ends_at: null, expires_at_reason: "no_expiry" }
     : { expires_at: String(expiry), grace_ends_at: String(expiry + grace) };
-
-type Facts = Record<string, unknown>;
 
 // Of a name directly under .eth, by the generation in force.
 function expectedUnderEth(snapshot: Snapshot, { raw, authority, v1 }: Snapshot["authority"][number]): Facts {
@@ -96,20 +100,11 @@ function isInCircle({ registries }: Snapshot, labels: readonly Hex[]): boolean {
   return new Set(path).size < path.length;
 }
 
-const factsOf = ({ resolver, subregistry, ...row }: Row): Facts => ({
+const factsOf = (row: Row | undefined): Facts => ({
   ...row,
-  resolver: resolver?.address,
-  subregistry: subregistry?.address,
+  resolver: row?.resolver?.address,
+  subregistry: row?.subregistry?.address,
 });
-
-const differencesOf = (name: string, row: Row | undefined, expected: Facts) => {
-  const facts = row && factsOf(row);
-  return Object.keys(expected).flatMap((key) =>
-    JSON.stringify(facts?.[key]) === JSON.stringify(expected[key])
-      ? []
-      : `${name}: ${key} is ${JSON.stringify(facts?.[key])}, the chain says ${JSON.stringify(expected[key])}`,
-  );
-};
 
 const set = (value: string | null | undefined) => (value && !/^0x0*$/.test(value) ? value : null);
 // A text with a NUL counts as unset; see docs/compatibility.md.
@@ -256,7 +251,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const isKnown = rows.has(name) || one.v1 !== null || expected["status"] !== undefined;
       if (!isKnown) return [];
       tally.add("POST /v1/lookup");
-      return differencesOf(name, rows.get(name), expected);
+      return differencesOf(name, factsOf(rows.get(name)), expected);
     });
     expect(differences).toEqual([]);
   });
@@ -271,7 +266,7 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const entry = registry && snapshot.registries[registry]?.entries.find(({ raw }) => raw === labels[0]);
       if (labels.length < 3 || !isProven || !entry || exists !== 2) return [];
       seen += 1;
-      return differencesOf(nameOf(labels), row, {
+      return differencesOf(nameOf(labels), factsOf(row), {
         version: "v2",
         status: "active",
         owner: some(owner),
@@ -475,9 +470,8 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const byOwner = [...Map.groupBy(living, ([, { owner }]) => String(owner))];
       for (const [owner, own] of byOwner.sort((a, b) => b[1].length - a[1].length).slice(0, 5)) {
         const calendar = await v1.text(`/v1/addresses/${owner}/calendar.ics`);
-        const summaries = calendar.replaceAll("\r\n ", "").matchAll(/^SUMMARY:(.*)\r$/gm);
         // Whom the wrapper holds a name for is not recorded.
-        const shown = Array.from(summaries, ([, summary = ""]) => summary).filter((summary) => {
+        const shown = summariesOf(calendar).filter((summary) => {
           const name = summary.replace(/^Grace period of /, "").replace(/ (expires|ends)$/, "");
           return expected.get(name)?.["owner"] !== undefined;
         });
