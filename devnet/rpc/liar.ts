@@ -100,9 +100,7 @@ export async function startLiar({
     if (truthful-- > 0) return logs;
     if (current.kinds.length === 0 || logs.length === 0 || random.fraction() >= current.rate) return logs;
     const kind = random.pick(current.kinds);
-    const lie = lies[kind](logs, { random, limit: current.limit ?? 1_000 });
-    if (JSON.stringify(lie) !== JSON.stringify(logs)) told += 1;
-    return lie;
+    return lies[kind](logs, { random, limit: current.limit ?? 1_000 });
   }
 
   async function answer(call: Call): Promise<Reply> {
@@ -123,15 +121,14 @@ export async function startLiar({
     if (call.method !== "eth_getLogs" && change === undefined) return reply;
     const parsed = JSON.parse(reply.text) as { result?: unknown };
     if (parsed.result === undefined || parsed.result === null) return reply;
-    const [filter] = call.params ?? [];
-    let result: unknown = parsed.result;
-    if (call.method === "eth_getLogs") result = changed(filter as Answer, result as Answer[]);
-    if (change !== undefined) {
-      const before = JSON.stringify(result);
-      result = await changedResult(change, { seed, call, result, transactionsOf });
-      if (JSON.stringify(result) !== before) told += 1;
-    }
-    return { ...reply, text: JSON.stringify({ ...parsed, result }) };
+    const isOfLogs = call.method === "eth_getLogs";
+    let result: unknown = isOfLogs
+      ? changed(call.params[0] as Answer, parsed.result as Answer[])
+      : parsed.result;
+    if (change !== undefined) result = await changedResult(change, { seed, call, result, transactionsOf });
+    const text = JSON.stringify({ ...parsed, result });
+    if (text !== JSON.stringify(parsed)) told += 1;
+    return { ...reply, text };
   }
 
   const { url, close } = await serveReplies(answer);

@@ -47,27 +47,23 @@ const faultsSchema = z
 
 /** State of the injected faults; with the same seed the same requests fail. */
 export function createFaults() {
-  let current: { delayMs: number; down: boolean; fail: z.infer<typeof failure> | undefined } = {
-    ...{ delayMs: 0, down: false, fail: undefined },
-  };
+  const current = { delayMs: 0, down: false, fail: undefined as z.infer<typeof failure> | undefined };
   let random = createRandom(1);
 
   return {
     set(change: z.input<typeof faultsSchema>) {
-      const { delayMs = current.delayMs, down = current.down, fail } = faultsSchema.parse(change);
-      current = { delayMs, down, fail: fail === undefined ? current.fail : (fail ?? undefined) };
+      const { fail, ...others } = faultsSchema.parse(change);
+      Object.assign(current, others, fail === undefined ? {} : { fail: fail ?? undefined });
       if (fail !== undefined) random = createRandom(fail?.seed ?? 1);
     },
 
-    current: () => current,
+    current: () => ({ ...current }),
 
     /** HTTP status that a request with these methods fails with; undefined when it succeeds. */
     statusFor(methods: readonly string[]): number | undefined {
       const { fail } = current;
-      if (fail?.methods !== undefined && !methods.some((method) => fail.methods?.includes(method))) {
-        return undefined;
-      }
-      return fail !== undefined && random.fraction() < fail.rate ? fail.status : undefined;
+      const isMeant = fail?.methods === undefined || methods.some((method) => fail.methods?.includes(method));
+      return fail !== undefined && isMeant && random.fraction() < fail.rate ? fail.status : undefined;
     },
   };
 }

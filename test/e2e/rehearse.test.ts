@@ -61,18 +61,13 @@ test("--serve-only serves the recording on the wanted port until Ctrl-C", async 
 
 test.each([
   [[], 2, "Name one recording folder."],
+  [["--help"], 0, "usage: rehearse <recording-folder>"],
   [["a", "b"], 2, "Name one recording folder."],
   [["a", "--stand-ins", "many"], 2, '--stand-ins must be a whole number, not "many".'],
   [["--unknown"], 2, "Unknown option '--unknown'"],
   [["/nowhere"], 1, "/nowhere"],
-])("%j is rejected with exit code %i", async (args, code, message) => {
+])("%j ends with exit code %i", async (args, code, message) => {
   const refused = rehearse(...args);
   expect((await refused.ended).code).toBe(code);
   expect(refused.lastLines().join("\n")).toContain(message);
-});
-
-test("--help shows the usage", async () => {
-  const help = rehearse("--help");
-  expect(await help.ended).toEqual({ code: 0, signal: undefined });
-  expect(help.lastLines()[0]).toContain("usage: rehearse <recording-folder>");
 });

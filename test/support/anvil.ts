@@ -33,32 +33,6 @@ export function hasAnvil(): boolean {
   return isThere;
 }
 
-/** Starts a node with a real EVM and this chain id, with a client for it; by default it mines each transaction at once. */
-async function startAnvil(chainId: number, options: readonly string[] = []) {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const child = spawn(
-    binary,
-    ["--port", String(port), "--chain-id", String(chainId), "--silent", ...options],
-    { stdio: "ignore" },
-  );
-  const client = createTestClient({ mode: "anvil", transport: http(url) })
-    .extend(publicActions)
-    .extend(walletActions);
-  await waitFor("anvil", async () => ({ done: await client.getBlockNumber() }));
-  return {
-    url,
-    client,
-    head: async () => Number(await client.getBlockNumber({ cacheTime: 0 })),
-    async close() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
-      child.kill("SIGKILL");
-      await exited;
-    },
-  };
-}
-
 /** A chain with a real EVM whose contracts emit any logs; it mines on request. */
 export type EmittingChain = Awaited<ReturnType<typeof startEmittingChain>>;
 
@@ -67,15 +41,29 @@ export type EmittingChain = Awaited<ReturnType<typeof startEmittingChain>>;
  * makes blocks, blooms, hashes and receipts of it.
  */
 export async function startEmittingChain(chainId: number, contracts: readonly Hex[]) {
-  const mining = ["--no-mining", "--order", "fifo", "--base-fee", "0"];
-  const anvil = await startAnvil(chainId, [...mining, "--auto-impersonate", "--disable-block-gas-limit"]);
-  const { client } = anvil;
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const options = [
+    ...["--port", String(port), "--chain-id", String(chainId), "--silent", "--no-mining", "--order", "fifo"],
+    ...["--base-fee", "0", "--auto-impersonate", "--disable-block-gas-limit"],
+  ];
+  const child = spawn(binary, options, { stdio: "ignore" });
+  const client = createTestClient({ mode: "anvil", transport: http(url) })
+    .extend(publicActions)
+    .extend(walletActions);
+  await waitFor("anvil", async () => ({ done: await client.getBlockNumber() }));
+  const head = async () => Number(await client.getBlockNumber({ cacheTime: 0 }));
   const request = (method: string, ...params: unknown[]) => client.request({ method, params } as never);
   let nonce = 0;
   for (const address of [emitter, ...contracts]) await client.setCode({ address, bytecode: emitterCode });
   return {
-    ...anvil,
-    request,
+    ...{ url, client, head, request },
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = once(child, "exit");
+      child.kill("SIGKILL");
+      await exited;
+    },
 
     /** Mines one block with one transaction for each list of logs. */
     async mine(transactions: readonly (readonly EmittedLog[])[] = []) {
@@ -89,7 +77,7 @@ export async function startEmittingChain(chainId: number, contracts: readonly He
 
     /** Drops the newest `depth` blocks; the next ones are another branch. */
     async goBack(depth: number) {
-      const blockNumber = BigInt((await anvil.head()) - depth);
+      const blockNumber = BigInt((await head()) - depth);
       await request("anvil_rollback", depth);
       nonce = await client.getTransactionCount({ address: sender, blockNumber });
     },
