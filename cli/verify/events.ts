@@ -79,7 +79,7 @@ export async function missingRows(run: Statement, { config, heads, asked }: Tool
       Math.floor(first + random() * Math.max(0, head + 1 - first)),
     );
     const { rows } = await run(statement, [
-      ...[points, chainId, head, config.isSubgraphCompatible ? null : chainId],
+      ...[points, chainId, head, config.isSubgraphCompatible ? null : String(chainId)],
       kinds.map(({ emitter }) => emitter),
       kinds.map(({ event }) => toEventSelector(`event ${event}`)),
       kinds.map(({ event }) => event.split("(")[0]),
