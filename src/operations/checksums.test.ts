@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { stateTables } from "../../test/support/create-tables.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import { installChecksums, type TableChecksum, updateChecksums } from "./checksums.ts";
@@ -26,10 +27,7 @@ const createTrigger = `CREATE OR REPLACE TRIGGER reorg AFTER INSERT OR UPDATE OR
 beforeEach(async () => {
   await client.exec(`
     DROP SCHEMA IF EXISTS names CASCADE; CREATE SCHEMA names;
-    CREATE TABLE names._ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL);
-    INSERT INTO names._ponder_meta VALUES ('app', '{"is_ready": 0}');
-    CREATE TABLE names._ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint, safe_checkpoint varchar(75),
-      latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
+    ${stateTables({ is_ready: 0 }, "names")};
     CREATE TABLE names.thing (value numeric(78), id text PRIMARY KEY, list text[]);
     CREATE TABLE names._reorg__thing (value numeric(78), id text, list text[], operation_id serial PRIMARY KEY,
       operation int NOT NULL, checkpoint varchar(75) NOT NULL);

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { stateTables } from "../../test/support/create-tables.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { quoted, type Statement } from "../ponder/sql-client.ts";
 import {
@@ -40,10 +41,7 @@ async function createIndex(
   };
   await client.exec(`
     create schema ${schema};
-    create table ${schema}._ponder_meta (key text primary key, value jsonb not null);
-    insert into ${schema}._ponder_meta values ('app', '${JSON.stringify(app)}');
-    create table ${schema}._ponder_checkpoint (chain_name text primary key, chain_id bigint, safe_checkpoint varchar(75),
-      latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
+    ${stateTables(app, schema)};
     insert into ${schema}._ponder_checkpoint values ('mainnet', 1, '${checkpoint(block)}', '${checkpoint(block)}', '${checkpoint(block)}');
     create table ${schema}.domain (${columns}); create table ${schema}._reorg__domain (${columns}, operation int);
     create table ${schema}.resolver (id text primary key);

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { stateTables } from "../../test/support/create-tables.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { createDatabase } from "../api/database/client.ts";
 import { headSql, parseCheckpoint, parseHead, readCheckpoints, restoreHeads } from "./checkpoints.ts";
@@ -21,7 +22,6 @@ test.each(["", "1".repeat(74), "1".repeat(76), `${"1".repeat(74)}x`])("refuses %
   );
 });
 
-// The tables as Ponder 0.17.7 creates them (src/database/index.ts, src/sync-store/schema.ts).
 const client = await createEmbedded();
 const database = createDatabase(client);
 const signal = () => AbortSignal.timeout(10_000);
@@ -29,10 +29,7 @@ beforeEach(() =>
   client.exec(`
     drop schema if exists names cascade; create schema names; set search_path = names;
     drop schema if exists ponder_sync cascade; create schema ponder_sync;
-    create table _ponder_meta (key text primary key, value jsonb not null);
-    create table _ponder_checkpoint (chain_name text primary key, chain_id bigint not null,
-      safe_checkpoint varchar(75) not null, latest_checkpoint varchar(75) not null,
-      finalized_checkpoint varchar(75) not null);
+    ${stateTables({ is_ready: 0 })};
     create table ponder_sync.blocks (chain_id bigint not null, number bigint not null, timestamp bigint not null)`),
 );
 afterAll(() => client.close());

@@ -1,22 +1,16 @@
 import { Socket } from "node:net";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { listen } from "../../devnet/rpc/server.ts";
+import { stateTables } from "../../test/support/create-tables.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { createProgress } from "./progress.ts";
 import type { Pool, SqlClient } from "./sql-client.ts";
 
 const away = { message: "The database does not respond.", details: "Try again in some seconds." };
 const client = await createEmbedded();
-// The tables as Ponder 0.17.7 creates them (src/database/index.ts), of which only these columns are read.
-beforeAll(() =>
-  client.exec(`create table _ponder_meta (key text primary key, value jsonb not null);
-    create table _ponder_checkpoint (chain_name text primary key, chain_id bigint not null, latest_checkpoint text);
-    create table owners (owner text); create index by_owner on owners (owner)`),
-);
 beforeEach(() =>
-  client.exec(
-    `truncate _ponder_meta, _ponder_checkpoint; insert into _ponder_meta values ('app', '{"is_ready":0}')`,
-  ),
+  client.exec(`drop table if exists _ponder_meta, _ponder_checkpoint, owners; ${stateTables({ is_ready: 0 })};
+    create table owners (owner text); create index by_owner on owners (owner)`),
 );
 
 const servers: { close(): Promise<void> }[] = [];
@@ -80,7 +74,7 @@ describe("Ponder's own paths", () => {
     expect(await ask("/status")).toEqual([200, "application/json", "{}"]);
     const checkpoint = (chainId: number, number: number) =>
       `1700000000${String(chainId).padStart(16, "0")}${String(number).padStart(16, "0")}${"9".repeat(33)}`;
-    await client.exec(`insert into _ponder_checkpoint values
+    await client.exec(`insert into _ponder_checkpoint (chain_name, chain_id, latest_checkpoint) values
       ('base', 8453, '${checkpoint(8453, 7)}'), ('mainnet', 1, '${checkpoint(1, 18_000_000)}')`);
     expect(await ask("/status")).toEqual([
       200,

@@ -31,12 +31,16 @@ export function tableStatements(schema = "public"): string[] {
     );
     return `CREATE UNLOGGED TABLE ${name} (${[...lines, ...keys].join(", ")})`;
   });
-  const checkpoints =
-    "CREATE TABLE _ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint NOT NULL, " +
-    "safe_checkpoint varchar(75), latest_checkpoint varchar(75) NOT NULL, finalized_checkpoint varchar(75))";
-  const meta = "CREATE TABLE _ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL)";
-  const ready = `INSERT INTO _ponder_meta VALUES ('app', '{"is_ready": 1}')`;
-  return [...create, checkpoints, meta, ready, reachedFunction(schema)];
+  return [...create, ...stateTables({ is_ready: 1 }).split(";"), reachedFunction(schema)];
+}
+
+/** SQL for Ponder's tables about an index, with what it says of the index, in the current schema or in this one. */
+export function stateTables(app: object, schema?: string): string {
+  const own = schema === undefined ? "" : `${schema}.`;
+  return `CREATE TABLE ${own}_ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL);
+    INSERT INTO ${own}_ponder_meta VALUES ('app', '${JSON.stringify(app)}');
+    CREATE TABLE ${own}_ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint NOT NULL,
+      safe_checkpoint varchar(75), latest_checkpoint varchar(75), finalized_checkpoint varchar(75))`;
 }
 
 // Columns without a name of their own take one from their key.

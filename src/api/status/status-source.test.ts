@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { stateTables } from "../../../test/support/create-tables.ts";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
@@ -168,11 +169,7 @@ const checkpoint = (number: number, fill: string) =>
 beforeEach(async () => {
   await client.exec(`
     drop schema if exists names cascade; create schema names; set search_path = names;
-    create table _ponder_meta (key text primary key, value jsonb not null);
-    insert into _ponder_meta values ('app', '{"is_ready": 1}');
-    create table _ponder_checkpoint (chain_name text primary key, chain_id bigint not null,
-      safe_checkpoint varchar(75) not null, latest_checkpoint varchar(75) not null,
-      finalized_checkpoint varchar(75) not null);
+    ${stateTables({ is_ready: 1 })};
     insert into _ponder_checkpoint values ('mainnet', 1, '${checkpoint(190, "9")}', '${checkpoint(200, "9")}',
       '${checkpoint(190, "9")}')`);
   const write: Statement = (text, values) => client.query(text, values);

@@ -1,5 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { serveRpc } from "../../../devnet/rpc/server.ts";
+import { stateTables } from "../create-tables.ts";
 import { createEmbedded } from "../embedded/database.ts";
 
 /** An embedded database with the tables of Ponder 0.17's cache, in the columns that say which blocks they are of. */
@@ -50,10 +51,7 @@ export async function addIndex(
   const app = { is_ready: 1, is_locked: heartbeatAt === undefined ? 0 : 1, heartbeat_at: heartbeatAt ?? 0 };
   await database.exec(`
     CREATE SCHEMA IF NOT EXISTS ${schema};
-    CREATE TABLE ${schema}._ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL);
-    INSERT INTO ${schema}._ponder_meta VALUES ('app', '${JSON.stringify(app)}');
-    CREATE TABLE ${schema}._ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint NOT NULL,
-      safe_checkpoint varchar(75), latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
+    ${stateTables(app, schema)};
     INSERT INTO ${schema}._ponder_checkpoint
       VALUES ('chain', ${chainId}, '${checkpoint}', '${checkpoint}', '${checkpoint}')`);
 }
