@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pRetry from "p-retry";
 import pg from "pg";
 import { type DemoChains, goLive, openChains } from "../../devnet/demo/chains.ts";
 import {
@@ -100,22 +101,9 @@ async function addRows(url: string, { names, sales }: AddedRows) {
        SELECT id || '-' || i, ${columns} FROM name_sales, generate_series(1, (SELECT ceil($1::numeric / greatest(count(*), 1))::int FROM name_sales)) i`,
       [sales],
     );
-    await analyze(client);
+    // The service may be creating an index at that time: the server ends one of two that wait for each other.
+    await pRetry(() => client.query("ANALYZE"), { retries: 5 });
   } finally {
     await client.end();
-  }
-}
-
-// The service may be creating an index at that time: the server ends one of two that wait for each other.
-async function analyze(client: pg.Client): Promise<void> {
-  const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === "40P01";
-  for (let isDone = false; !isDone; ) {
-    isDone = await client.query("ANALYZE").then(
-      () => true,
-      (error) => {
-        if (isDeadlock(error)) return false;
-        throw error;
-      },
-    );
   }
 }
