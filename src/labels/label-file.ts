@@ -7,28 +7,7 @@ import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./
 import { counted, type LabelSource, LabelSourceError } from "./source.ts";
 
 /** A label database, open for reading. It keeps reading the file that it opened, even if another replaces it. */
-export type LabelFile = {
-  path: string;
-  facts: LabelSetFacts;
-  /** How many labels each version added, as counted when it was ingested. */
-  versions: readonly { version: number; recordsCount: number; ingestedAt: string }[];
-  /**
-   * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
-   * `TypeError` unless the labelhash is canonical: `0x` and 64 lower-case digits.
-   */
-  heal(labelhash: Hex, highestVersion: number): string | undefined;
-  /**
-   * As `heal`, for labelhashes given as bytes, 32 each, one after another: those at `places`, in that order, or all. Costs a
-   * fraction of single heals. A label of more than `longest` bytes is neither read nor checked; its number of bytes stands for
-   * it. Keep lists short: all labels are held in memory.
-   */
-  healAll(
-    digests: Uint8Array,
-    highestVersion: number,
-    some?: { places: Uint32Array; longest: number },
-  ): ShortHeal[];
-  close(): void;
-};
+export type LabelFile = ReturnType<typeof openLabelFile>;
 
 /** A short label, the bytes of a long one, or undefined: there is no such label. */
 export type ShortHeal = string | number | undefined;
@@ -41,7 +20,7 @@ export const labelDatabaseApplicationId = 0x45_4e_53_4c;
  * this schema version.
  * @example openLabelFile("data/labels.sqlite").heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", 0) // "eth"
  */
-export function openLabelFile(path: string): LabelFile {
+export function openLabelFile(path: string) {
   const database = openDatabase(path);
   try {
     const facts = readFacts(database, path);
@@ -50,8 +29,8 @@ export function openLabelFile(path: string): LabelFile {
     database.pragma("cache_size = -16384");
     database.exec("BEGIN");
     return {
-      path,
       facts,
+      /** How many labels each version added, as counted when it was ingested. */
       versions: readVersions(database),
       ...lookups(database),
       close: () => void database.close(),
@@ -76,7 +55,7 @@ export function openFileSource(path: string, labelSetVersion: number): LabelSour
   };
 }
 
-function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll"> {
+function lookups(database: Database.Database) {
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
@@ -106,7 +85,11 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
           LEFT JOIN labels ON labels.key = wanted.column1`,
     )
     .pluck();
-  const healAll: LabelFile["healAll"] = (digests, highestVersion, some) => {
+  const healAll = (
+    digests: Uint8Array,
+    highestVersion: number,
+    some?: { places: Uint32Array; longest: number },
+  ): ShortHeal[] => {
     const { places, longest } = some ?? { places: everyPlace(digests), longest: longestLabel };
     const answers: ShortHeal[] = [];
     for (let start = 0; start < places.length; start += keysAtOnce) {
@@ -129,12 +112,21 @@ function lookups(database: Database.Database): Pick<LabelFile, "heal" | "healAll
 
   const oneDigest = Buffer.alloc(digestLength);
   return {
-    heal: (labelhash, highestVersion) => {
+    /**
+     * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
+     * `TypeError` unless the labelhash is canonical: `0x` and 64 lower-case digits.
+     */
+    heal: (labelhash: Hex, highestVersion: number): string | undefined => {
       if (!writeDigest(labelhash, oneDigest)) {
         throw new TypeError(`${JSON.stringify(labelhash)} is not a canonical labelhash.`);
       }
       return healAt(oneDigest, 0, highestVersion);
     },
+    /**
+     * As `heal`, for labelhashes given as bytes, 32 each, one after another: those at `places`, in that order, or all. Costs a
+     * fraction of single heals. A label of more than `longest` bytes is neither read nor checked; its number of bytes stands for
+     * it. Keep lists short: all labels are held in memory.
+     */
     healAll,
   };
 }
@@ -181,7 +173,7 @@ function readFacts(database: Database.Database, path: string): LabelSetFacts {
 
 function readVersions(database: Database.Database) {
   return database
-    .prepare<[], LabelFile["versions"][number]>(
+    .prepare<[], { version: number; recordsCount: number; ingestedAt: string }>(
       "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
     )
     .all();
