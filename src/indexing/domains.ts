@@ -63,7 +63,7 @@ export function saveDomain(scope: Scope, row: DomainRow, changes: Partial<Domain
 }
 
 /** Stores a new domain. */
-export function insertDomain({ db, blockNumber }: Scope, row: DomainRow) {
+function insertDomain({ db, blockNumber }: Scope, row: DomainRow) {
   row.changeBlock = blockNumber;
   return db.insert(domain).values(row);
 }
