@@ -69,10 +69,8 @@ export function createChainReader({ clientOf, askGateways, known, signal }: Sour
       return decodeFunctionResult({ ...(request as object), data: reply.data ?? "0x" } as never);
     } catch (error) {
       if (!signal.aborted && isContractRefusal(error)) return undefined;
-      throw new UnavailableError(
-        callsLeft < 0 ? tooManyCalls : `Chain ${chainId} could not be asked.`,
-        error,
-      );
+      const reason = callsLeft < 0 ? tooManyCalls : `Chain ${chainId} could not be asked.`;
+      throw new UnavailableError(reason, { cause: error });
     }
   };
   const { root, universalResolver: address } = known;
@@ -137,9 +135,6 @@ export async function readExtended(
 /** A chain that a response needs could not be asked. */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-  }
 }
 
 type Resolver = { chainId: number; resolver: Hex; name: string; isWildcard: boolean };

@@ -112,20 +112,22 @@ function expand(template: string, values: { sender: Hex; data: Hex }): string {
   return places.reduce((text, { mark, value }) => text.replaceAll(mark, value), template);
 }
 
+const privateHost = () => new GatewayError("gateways in private networks are not asked");
+
 // Host names are checked by the look-up of the connection itself, so that a second look-up cannot give another address.
 function checkHost(url: URL, { allowsPrivateHosts }: GatewayLimits): void {
   const schemes = allowsPrivateHosts ? ["https:", "http:"] : ["https:"];
   if (!schemes.includes(url.protocol)) throw new GatewayError(`gateways over ${url.protocol} are not asked`);
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const isLiteral = url.hostname.startsWith("[") || /^[\d.]+$/.test(host);
-  if (isLiteral && !allowsPrivateHosts && !isPublicAddress(host)) throw new PrivateHostError();
+  if (isLiteral && !allowsPrivateHosts && !isPublicAddress(host)) throw privateHost();
 }
 
 const lookupPublic: LookupFunction = (hostname, options, callback) =>
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     const [first] = addresses ?? [];
     const isPublic = first && addresses.every(({ address }) => isPublicAddress(address));
-    if (error || !isPublic) return callback(error ?? new PrivateHostError(), "", 0);
+    if (error || !isPublic) return callback(error ?? privateHost(), "", 0);
     if (options.all) callback(null, addresses);
     else callback(null, first.address, first.family);
   });
@@ -133,10 +135,4 @@ const lookupPublic: LookupFunction = (hostname, options, callback) =>
 /** No gateway responded; the message says why the last one did not. */
 export class GatewayError extends Error {
   override name = "GatewayError";
-}
-
-class PrivateHostError extends GatewayError {
-  constructor() {
-    super("gateways in private networks are not asked");
-  }
 }
