@@ -133,45 +133,69 @@ export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXI
     WHERE n.chain_id = ${v2.chainId} AND n.id = ${node} AND n.registry = '${v2.ethRegistry}' AND n.owner_id <> '${zeroAddress}'
       AND n.expiry_date > ${indexTime} AND ${ethAttachedSql(v2, indexTime)} OFFSET 0)`;
 
-/** A name as the table `names` has it; absent is what it has not, or is not. Numbers of seconds are texts: they have up to 64 bits. */
-export type StoredName = {
-  place: number;
-  name: string;
-  node: Hex;
-  labelhash?: Hex;
-  parent?: Hex;
-  now: number;
-  status: "active" | "expired" | "released" | "unregistered";
-  owner?: Hex;
-  manager?: Hex;
-  since?: string;
-  created: string;
-  expires?: string;
-  graceEnds?: string;
-  isLease?: boolean;
-  isManaged?: boolean;
-  isWrapped?: boolean;
-  isLapsed?: boolean;
-  fuses?: number;
-  wrapperExpires?: string;
-  wasWrapped?: boolean;
-  holder?: Hex;
-  isHeldThroughWrapper?: boolean;
-  isMigrated?: boolean;
-  isOwned?: boolean;
-  resolver?: Hex;
-  /** Where ENSv2 is indexed and knows the name. `isInForce`: the facts are those of its entry. */
-  v2?: {
-    version: "v1" | "v2" | null;
-    isReserved: boolean;
-    migrated: string | null;
-    path: Hex[] | null;
-    isInForce: boolean;
-    token: Hex | null;
-    subregistry: Hex | null;
-    holder: Hex | null;
-  };
+// A member of a row of `names` as JSON, null without a value: of text that has nothing to escape, of numbers and JSON, and of what is true.
+type Member<T> = { sql: (member: string) => string; type?: T };
+const ofText = <T extends string = Hex>(column: string): Member<T> => ({
+  sql: (member) => `',"${member}":"' || names.${column} || '"'`,
+});
+const bare = (member: string, sql: string) => `',"${member}":' || (${sql})::text`;
+const ofJson = <T>(sql: string): Member<T> => ({ sql: (member) => bare(member, sql) });
+const ifTrue = (column: string): Member<true> => ({
+  sql: (member) => `CASE WHEN names.${column} THEN ',"${member}":true' END`,
+});
+
+// Numbers of seconds are texts: they have up to 64 bits.
+const always = {
+  name: ofJson<string>("to_json(names.name)"),
+  node: ofText("node"),
+  now: ofJson<number>("names.now"),
+  status: ofText<"active" | "expired" | "released" | "unregistered">("status"),
+  created: ofText<string>("created"),
 };
+const perhaps = {
+  labelhash: ofText("labelhash"),
+  parent: ofText("parent"),
+  owner: ofText("owner"),
+  manager: ofText("manager"),
+  since: ofText<string>("registered"),
+  expires: ofText<string>("expires"),
+  graceEnds: ofText<string>("grace_ends"),
+  isLease: ifTrue("is_lease"),
+  isManaged: ifTrue("is_managed"),
+  isWrapped: ifTrue("is_wrapped"),
+  isLapsed: ifTrue("is_lapsed"),
+  fuses: ofJson<number>("names.fuses"),
+  wrapperExpires: ofText<string>("wrapper_expires"),
+  wasWrapped: ifTrue("was_wrapped"),
+  holder: ofText("last_holder"),
+  isHeldThroughWrapper: ifTrue("is_held_through_wrapper"),
+  isMigrated: ifTrue("is_migrated"),
+  isOwned: ifTrue("is_owned"),
+  resolver: ofText("resolver"),
+  v2: ofJson<EntryOfName>("names.v2"),
+};
+
+/** Where ENSv2 is indexed and knows the name. `isInForce`: the facts are those of its entry. */
+type EntryOfName = {
+  version: "v1" | "v2" | null;
+  isReserved: boolean;
+  migrated: string | null;
+  path: Hex[] | null;
+  isInForce: boolean;
+  token: Hex | null;
+  subregistry: Hex | null;
+  holder: Hex | null;
+};
+
+type MembersOf<T> = { [K in keyof T]: T[K] extends Member<infer V> ? V : never };
+
+/** A name as the table `names` has it; absent is what it has not, or is not. */
+export type StoredName = { place: number } & MembersOf<typeof always> & Partial<MembersOf<typeof perhaps>>;
+
+/** SQL of a row of `names` as the text of JSON, a `StoredName`: Postgres takes longer to make JSON of a record. */
+export const nameText: string = `concat('{"place":', names.place, ${Object.entries({ ...always, ...perhaps })
+  .map(([member, { sql }]) => sql(member))
+  .join(", ")}, '}')`;
 
 /** Further members of a row of a list. */
 export type Extra = {
@@ -197,40 +221,6 @@ export type NamesSource = {
     Record<"names" | "namesWithRecords" | "paths" | "pathsWithRecords" | "addresses", string>
   >;
 };
-
-// SQL of a member of JSON, null without a value: of text that has nothing to escape, of numbers and JSON, and of what is true.
-const ofText = (member: string, column: string) => `',"${member}":"' || names.${column} || '"'`;
-const bare = (member: string, sql: string) => `',"${member}":' || (${sql})::text`;
-const ifTrue = (member: string, column: string) => `CASE WHEN names.${column} THEN ',"${member}":true' END`;
-
-/** SQL of a row of `names` as the text of JSON, a `StoredName`: Postgres takes longer to make JSON of a record. */
-export const nameText: string = `concat('{"place":', names.place, ${[
-  bare("name", "to_json(names.name)"),
-  ofText("node", "node"),
-  ofText("labelhash", "labelhash"),
-  ofText("parent", "parent"),
-  bare("now", "names.now"),
-  ofText("status", "status"),
-  ofText("owner", "owner"),
-  ofText("manager", "manager"),
-  ofText("since", "registered"),
-  ofText("created", "created"),
-  ofText("expires", "expires"),
-  ofText("graceEnds", "grace_ends"),
-  ifTrue("isLease", "is_lease"),
-  ifTrue("isManaged", "is_managed"),
-  ifTrue("isWrapped", "is_wrapped"),
-  ifTrue("isLapsed", "is_lapsed"),
-  bare("fuses", "names.fuses"),
-  ofText("wrapperExpires", "wrapper_expires"),
-  ifTrue("wasWrapped", "was_wrapped"),
-  ofText("holder", "last_holder"),
-  ifTrue("isHeldThroughWrapper", "is_held_through_wrapper"),
-  ifTrue("isMigrated", "is_migrated"),
-  ifTrue("isOwned", "is_owned"),
-  ofText("resolver", "resolver"),
-  bare("v2", "names.v2"),
-].join(", ")}, '}')`;
 
 /** SQL of the text of a JSON object, by the SQL of its members' JSON; members that are null are left out. */
 export const objectText = (row: string, members: Readonly<Record<string, string>>): string =>
