@@ -6,14 +6,8 @@ import { pathOf, readV2Names, type V2Contracts } from "../resolution/v2-names.ts
 import { createDatabase } from "./client.ts";
 
 const address = (index: number): Hex => `0x${index.toString(16).padStart(40, "0")}`;
-const [root, eth, registry, userCode, strangeCode, owner] = [1, 2, 3, 4, 5, 6].map(address) as [
-  Hex,
-  Hex,
-  Hex,
-  Hex,
-  Hex,
-  Hex,
-];
+const [root, eth, registry] = [address(1), address(2), address(3)];
+const [userCode, strangeCode, owner] = [address(4), address(5), address(6)];
 const contracts: V2Contracts = {
   chainId: 1,
   root,
