@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "../src/api/database/client.ts";
 import { events } from "../src/api/endpoints/v1-history.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
+import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../src/api/names/lookups.ts";
-import { placesOf } from "../src/api/names/places.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
@@ -59,7 +59,7 @@ function open() {
     lookup: {
       ...createNamesSource({
         database: createDatabase(client),
-        places: placesOf(namespaces.mainnet, plugins),
+        namespaces: indexedNamespaces(namespaces.mainnet, plugins),
         hasRecords: false,
       }),
       hashOf: () => undefined,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { rename, rm, writeFile as writeText } from "node:fs/promises";
 import { Option } from "@commander-js/extra-typings";
-import { placesOf } from "../src/api/names/places.ts";
+import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
 import type { Config } from "../src/config/environment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { escapeControls } from "../src/log/json-log.ts";
@@ -60,9 +60,9 @@ export async function openExport(run: Statement, config: Settings, what: Subject
       `The index in schema ${quoted(config.databaseSchema)} is not complete yet. Wait until its backfill has ended.`,
     );
   const heads = await readHeads(run, config);
-  const places = placesOf(namespaces[config.namespace], config.plugins);
-  const source = sourceOf(what, places);
-  const times = `{${places.map(({ chainId }) => heads.get(chainId)?.timestamp ?? 0).join(",")}}`;
+  const indexed = indexedNamespaces(namespaces[config.namespace], config.plugins);
+  const source = sourceOf(what, indexed);
+  const times = `{${indexed.map(({ chainId }) => heads.get(chainId)?.timestamp ?? 0).join(",")}}`;
   const blocks = Object.fromEntries(
     [...heads].map(([id, { number, timestamp }]) => [
       id,

@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import type { Database, RowsReader } from "../../src/api/database/client.ts";
+import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import type { LookupContext } from "../../src/api/names/lists.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
-import { placesOf } from "../../src/api/names/places.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { type Endpoint, mount } from "../../src/api/rest/endpoint.ts";
 import type { CurrentStatus } from "../../src/api/status/status-source.ts";
@@ -47,7 +47,7 @@ export function openEndpoints(
     status: { current: () => current },
     clock: () => block.timestamp * 1_000,
     lookup: {
-      ...createNamesSource({ database, places: placesOf(namespace, plugins), hasRecords: true }),
+      ...createNamesSource({ database, namespaces: indexedNamespaces(namespace, plugins), hasRecords: true }),
       hashOf: () => undefined,
       known: knownContracts(namespace),
     },

@@ -1,5 +1,6 @@
 import { namesJoins } from "../../src/api/database/names.ts";
 import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
+import { homeOfRow, type IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
 import {
   allNames,
   nameText,
@@ -8,7 +9,6 @@ import {
   resolverOf,
   type StoredName,
 } from "../../src/api/names/names.ts";
-import { type Place, placeOfRow } from "../../src/api/names/places.ts";
 import { listRow, registrationId, tokenId } from "../../src/api/names/rows.ts";
 
 /** What can be exported. */
@@ -31,10 +31,10 @@ const seconds = (text: string | null | undefined) => {
 };
 
 type StoredLease = { row: StoredName; label?: string; cost?: string };
-const named = (stored: StoredLease, places: readonly Place[]) => ({
+const named = (stored: StoredLease, namespaces: readonly IndexedNamespace[]) => ({
   ...stored,
-  place: placeOfRow(places, stored.row),
-  shown: listRow(places, stored.row),
+  home: homeOfRow(namespaces, stored.row),
+  shown: listRow(namespaces, stored.row),
 });
 
 const ofLeases = {
@@ -43,14 +43,14 @@ const ofLeases = {
   display_name: ["STRING", ({ shown }) => shown.display_name],
   label: ["STRING", ({ label }) => label],
   labelhash: ["STRING", ({ row }) => row.labelhash],
-  namespace: ["STRING", ({ place }) => place.namespace],
-  chain_id: ["INT32", ({ place }) => place.chainId],
-  network: ["STRING", ({ place }) => place.network],
+  namespace: ["STRING", ({ home }) => home.namespace],
+  chain_id: ["INT32", ({ home }) => home.chainId],
+  network: ["STRING", ({ home }) => home.network],
   status: ["STRING", ({ row }) => row.status],
   in_grace: ["BOOLEAN", ({ shown }) => shown.in_grace ?? false],
   owner: ["STRING", ({ row }) => row.owner],
   manager: ["STRING", ({ row }) => row.manager],
-  resolver: ["STRING", ({ row, place }) => resolverOf(row, place)?.address],
+  resolver: ["STRING", ({ row, home }) => resolverOf(row, home)?.address],
   registered_at: ["INT64", ({ shown }) => seconds(shown.registered_at)],
   created_at: ["INT64", ({ shown }) => seconds(shown.created_at)],
   expires_at: ["INT64", ({ shown }) => seconds(shown.expires_at)],
@@ -58,7 +58,7 @@ const ofLeases = {
   expires_at_reason: ["STRING", ({ shown }) => shown.expires_at_reason],
   authority: ["STRING", ({ shown }) => shown.authority],
   wrapper_state: ["STRING", ({ shown }) => (shown.ens_v1 ?? shown.wrapper)?.wrapper_state],
-  registration_id: ["STRING", ({ row, place }) => registrationId(row, place)],
+  registration_id: ["STRING", ({ row, home }) => registrationId(row, home)],
   token_id: ["STRING", ({ row }) => tokenId(row)],
   cost: ["STRING", ({ cost }) => cost],
 } satisfies Columns<ReturnType<typeof named>>;
@@ -72,9 +72,9 @@ const ofRegistrations = {
   ...{ registered_at, expires_at, grace_ends_at, token_id, cost },
 };
 
-const event = (entry: StoredEntry, places: readonly Place[]) => ({
+const event = (entry: StoredEntry, namespaces: readonly IndexedNamespace[]) => ({
   entry,
-  shown: entryOf(entry, places, { hasData: true, hasKind: true }),
+  shown: entryOf(entry, namespaces, { hasData: true, hasKind: true }),
 });
 
 const ofEvents: Columns<ReturnType<typeof event>> = {
@@ -94,38 +94,38 @@ const ofEvents: Columns<ReturnType<typeof event>> = {
   data: ["STRING", ({ shown }) => JSON.stringify(shown.data)],
 };
 
-/** How a subject is read: its columns, its statements, one after the other, and the file's row of each of theirs. `$1`: times of the places. */
+/** How a subject is read: its columns, its statements, one after the other, and the file's row of each of theirs. `$1`: times of the namespaces. */
 export type Source = {
   columns: Columns<never>;
   statements: readonly string[];
   rowOf(found: unknown): FileRow;
 };
 
-/** How a subject is read at these places. */
-export function sourceOf(what: Subject, places: readonly Place[]): Source {
+/** How a subject is read at these namespaces. */
+export function sourceOf(what: Subject, namespaces: readonly IndexedNamespace[]): Source {
   const source = <Stored, Found>(
     columns: Columns<Found>,
-    read: (stored: Stored, places: readonly Place[]) => Found,
+    read: (stored: Stored, namespaces: readonly IndexedNamespace[]) => Found,
     statements: readonly string[],
   ): Source => ({
     columns,
     statements,
     rowOf(stored) {
-      const found = read(stored as Stored, places);
+      const found = read(stored as Stored, namespaces);
       return Object.fromEntries(Object.entries(columns).map(([name, [, of]]) => [name, of(found) ?? null]));
     },
   });
   const stored = (from: string, cost: string, order: string) => [
-    `SELECT ${objectText(nameText, { label: "to_json(d.label_name)", cost })}::json AS found FROM ${from}${namesJoins(places)} WHERE d.name <> '' ORDER BY ${order}`,
+    `SELECT ${objectText(nameText, { label: "to_json(d.label_name)", cost })}::json AS found FROM ${from}${namesJoins(namespaces)} WHERE d.name <> '' ORDER BY ${order}`,
   ];
-  if (what === "names") return source(ofNames, named, stored(allNames(places), "NULL", "d.id"));
-  const leases = `registration o JOIN ${partsOfNames(places)[0]} ON d.id = o.domain_id`;
+  if (what === "names") return source(ofNames, named, stored(allNames(namespaces), "NULL", "d.id"));
+  const leases = `registration o JOIN ${partsOfNames(namespaces)[0]} ON d.id = o.domain_id`;
   if (what === "registrations")
     return source(ofRegistrations, named, stored(leases, "to_json(o.cost::text)", "o.expiry_date, o.id"));
   const kinds = eventKinds.filter((kind) => kind !== "Release");
   return source(
     ofEvents,
     event,
-    kinds.flatMap((kind) => entriesOfKindSql(kind, places)),
+    kinds.flatMap((kind) => entriesOfKindSql(kind, namespaces)),
   );
 }

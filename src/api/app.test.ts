@@ -58,7 +58,7 @@ function api({
     names: { managedNames: ["eth"], inactiveNames: [], rootManagedName: "eth", nameWrappers: [] },
     lookup: {
       database: { row: async () => [], rows: async () => undefined },
-      places: [],
+      namespaces: [],
       hasRecords: false,
       statements: { names: "", namesWithRecords: "", paths: "", pathsWithRecords: "", addresses: "" },
       hashOf: () => undefined,

@@ -32,8 +32,8 @@ import { reachedFunction } from "./database/v2-domains.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
+import { indexedNamespaces } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
-import { placesOf } from "./names/places.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
@@ -186,7 +186,7 @@ function openApi(config: Config) {
   const v2 = v2ContractsOf(config.datasources);
   const names = createNamesSource({
     database,
-    places: placesOf(config.datasources, config.plugins),
+    namespaces: indexedNamespaces(config.datasources, config.plugins),
     hasRecords: config.plugins.includes("protocol-acceleration"),
   });
   const common = {

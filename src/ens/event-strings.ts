@@ -5,16 +5,16 @@ const byteOrderMark = "efbbbf";
 /** Decoded arguments of an event by name. */
 export type Args = Readonly<Record<string, unknown>>;
 
-/** A string argument: its name, and its place among the arguments that are not indexed. */
-export type PlacedString = { name: string; place: number };
+/** A string argument: its name, and its index among the arguments that are not indexed. */
+export type StringParameter = { name: string; index: number };
 
 /**
  * The arguments with their strings as emitted.
- * @example withEmittedStrings("0x", { name: "eth" }, [{ name: "name", place: 0 }]) // { name: "eth" }
+ * @example withEmittedStrings("0x", { name: "eth" }, [{ name: "name", index: 0 }]) // { name: "eth" }
  */
-export function withEmittedStrings(data: Hex, args: Args, strings: readonly PlacedString[]): Args {
+export function withEmittedStrings(data: Hex, args: Args, strings: readonly StringParameter[]): Args {
   let result = args;
-  for (const { name, place: index } of strings) {
+  for (const { name, index } of strings) {
     const decoded = args[name] as string;
     const emitted = emittedString(data, index, decoded);
     if (emitted !== decoded) result = { ...result, [name]: emitted };
@@ -25,7 +25,7 @@ export function withEmittedStrings(data: Hex, args: Args, strings: readonly Plac
 /**
  * A string argument of an event as it was emitted. Decoders drop a leading byte order mark, and the string then no longer
  * hashes to its labelhash; where the log data may contain one, the argument is read from the data. `decoded` is the
- * decoder's value, `place` its position among the arguments that are not indexed.
+ * decoder's value, `index` its position among the arguments that are not indexed.
  * @example emittedString("0x", 0, "eth") // "eth"
  * @example emittedString(encodeAbiParameters([{ type: "bytes" }], ["0xefbbbf657468"]), 0, "eth") // "\ufeffeth"
  */

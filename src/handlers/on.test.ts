@@ -1,6 +1,6 @@
 import { encodeAbiParameters, type Hex, parseAbi } from "viem";
 import { expect, test } from "vitest";
-import { openHandlers, type Place } from "../../test/support/handlers.ts";
+import { type EventOrigin, openHandlers } from "../../test/support/handlers.ts";
 import type { Scope } from "../indexing/scope.ts";
 import type { EventsOf } from "./on.ts";
 
@@ -18,7 +18,7 @@ const log = { emitter: contract, data: "0x", topics: [node, node] } as const;
 /** What `register` registers, and `play`, which feeds it an event. */
 function open(register: (events: EventsOf) => void, isSource?: (source: string) => boolean) {
   const { call, handlers } = openHandlers({ register, ...(isSource && { isSource }) });
-  const play = (name: string, args: object, more: Partial<Place> = {}) =>
+  const play = (name: string, args: object, more: Partial<EventOrigin> = {}) =>
     call(`some/Source:${name}`, args, { ...place, ...log, ...more });
   return { play, handlers };
 }

@@ -3,7 +3,7 @@ import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } fr
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
 import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { argumentReader } from "../ens/event-arguments.ts";
-import { type Args, type PlacedString, withEmittedStrings } from "../ens/event-strings.ts";
+import { type Args, type StringParameter, withEmittedStrings } from "../ens/event-strings.ts";
 import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
 
 /** An event of an ABI: its name, or where several have that name its full signature with `indexed` and argument names. */
@@ -117,14 +117,12 @@ export function registerStrictHandlers(settings: Settings, isSource: (source: st
 }
 
 // How many topics the event has, and which of its arguments outside of topics are strings.
-function shapeOf(abi: Abi, key: string): { topics: number; strings: PlacedString[] } {
+function shapeOf(abi: Abi, key: string): { topics: number; strings: StringParameter[] } {
   const item = eventIn(abi, key);
   const inputs = item.inputs.filter(({ indexed }) => !indexed);
   return {
     topics: 1 + item.inputs.length - inputs.length,
-    strings: inputs.flatMap(({ type, name }, index) =>
-      type === "string" && name ? [{ name, place: index }] : [],
-    ),
+    strings: inputs.flatMap(({ type, name }, index) => (type === "string" && name ? [{ name, index }] : [])),
   };
 }
 

@@ -98,13 +98,17 @@ function contentOf(
   return Object.fromEntries(entries.map(([type, schema]) => [type, { schema: schemaOf(schema, io) }]));
 }
 
-function parametersOf(place: "path" | "query", schema: z.ZodObject | undefined, schemaOf: SchemaOf): Json[] {
+function parametersOf(
+  location: "path" | "query",
+  schema: z.ZodObject | undefined,
+  schemaOf: SchemaOf,
+): Json[] {
   return Object.entries(schema?.shape ?? {}).map(([name, field]) => {
     const { description, example, ...rest } = schemaOf(field, "input");
     return {
       name,
-      in: place,
-      required: place === "path" || !z.safeParse(field, undefined).success,
+      in: location,
+      required: location === "path" || !z.safeParse(field, undefined).success,
       ...(description === undefined ? {} : { description }),
       schema: rest,
       ...(example === undefined ? {} : { example }),

@@ -3,7 +3,7 @@ import type { Currency, CurrencyOf } from "../deployments/currencies.ts";
 import { nodeOfToken, type TokenIssuer } from "../deployments/namespaces.ts";
 import { assetId, zeroAddress } from "../ens/ids.ts";
 import { nameSale, nameToken } from "../schema/tokenscope.ts";
-import { nodeOfV2Token } from "./ensv2/places.ts";
+import { nodeOfV2Token } from "./ensv2/registry-paths.ts";
 import { ensureAccount } from "./events.ts";
 import type { Scope } from "./scope.ts";
 

@@ -20,7 +20,7 @@ import { resolverContract, resolverRecord, resolverTextRecord } from "../schema/
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 
 /** A text record of a resolver. */
-type TextPlace = { resolver: Hex; node: Hex; key: string };
+type TextRecord = { resolver: Hex; node: Hex; key: string };
 
 // What a node answered for a chain of the real contracts: the devnet plays it.
 const recording = recordingOf("root");
@@ -48,7 +48,7 @@ function createResolvers() {
     },
     register: ({ datasources }, events) => registerProtocolAcceleration(events, datasources),
   });
-  const textOf = ({ resolver, node, key }: TextPlace): string | null | undefined => {
+  const textOf = ({ resolver, node, key }: TextRecord): string | null | undefined => {
     const rows = index.store.rows(resolverTextRecord).filter((row) => row["address"] === resolver);
     const own = rows.filter((row) => row["node"] === node);
     const texts = Object.fromEntries(own.map((row) => [row["key"], row["value"]]));
@@ -80,7 +80,7 @@ const resolvers = [
 ];
 
 const hashOf = (key: string) => keccak256(stringToHex(key));
-const idOf = ({ resolver, node, key }: TextPlace) => JSON.stringify([resolver, node, key]);
+const idOf = ({ resolver, node, key }: TextRecord) => JSON.stringify([resolver, node, key]);
 
 /** The text that a contract returned, or undefined if it reverted. */
 const textIn = (result: Hex | undefined) =>
@@ -99,20 +99,20 @@ function kindOf(key: string, text: string | undefined) {
 
 test("the index returns every text that a resolver returned to a call, at that block", async () => {
   const { playTo, textOf, asked } = createResolvers();
-  const places = new Set<string>();
+  const records = new Set<string>();
   const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
   for (const call of recording.calls.toSorted((a, b) => Number(a.block) - Number(b.block))) {
     await playTo(Number(call.block));
     const { args } = decodeFunctionData({ abi: resolverAbi, data: call.data });
     const [node, key] = args as readonly [Hex, string];
-    const place = { resolver: call.to, node, key };
-    places.add(idOf(place));
+    const record = { resolver: call.to, node, key };
+    records.add(idOf(record));
     const kind = kindOf(key, textIn(call.result));
     counts[kind]++;
-    expect(textOf(place), idOf(place)).toBe(kind === "value" ? textIn(call.result) : null);
+    expect(textOf(record), idOf(record)).toBe(kind === "value" ? textIn(call.result) : null);
   }
   // Five calls are recorded twice.
-  expect([recording.calls.length, asked(), places.size]).toEqual([194, 189, 188]);
+  expect([recording.calls.length, asked(), records.size]).toEqual([194, 189, 188]);
   expect(counts).toEqual({ value: 131, unset: 13, nul: 28, absent: 5, oddKey: 17 });
 });
 
@@ -121,10 +121,10 @@ test("the index finally returns every text that a transaction set last", async (
   await playTo(lastBlocks.root);
   const set = textsSet();
   const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
-  for (const { value, ...place } of set.values()) {
-    const kind = kindOf(place.key, value);
+  for (const { value, ...record } of set.values()) {
+    const kind = kindOf(record.key, value);
     counts[kind]++;
-    expect(textOf(place), idOf(place)).toBe(kind === "value" ? value : null);
+    expect(textOf(record), idOf(record)).toBe(kind === "value" ? value : null);
   }
   expect(new Set([...set.values()].map(({ resolver }) => resolver))).toEqual(new Set(resolvers));
   expect(counts).toEqual({ value: 240, unset: 23, nul: 54, absent: 1, oddKey: 27 });
@@ -209,7 +209,7 @@ test("early resolvers are read like later ones", () => {
 });
 
 /** What a transaction set; undefined when all records of the node were cleared after it. */
-type SetText = TextPlace & { value: string | undefined };
+type SetText = TextRecord & { value: string | undefined };
 
 /**
  * Texts by the calldata of the transactions that set them, without those whose last change came through another
@@ -218,25 +218,25 @@ type SetText = TextPlace & { value: string | undefined };
 function textsSet(): Map<string, SetText> {
   const texts = new Map<string, SetText>();
   const transactions = new Map(recording.transactions.map((one) => [one["hash"], one]));
-  const forget = (isMeant: (place: TextPlace) => boolean) => {
-    for (const [id, place] of texts) if (isMeant(place)) texts.delete(id);
+  const forget = (isMeant: (record: TextRecord) => boolean) => {
+    for (const [id, record] of texts) if (isMeant(record)) texts.delete(id);
   };
-  const clear = (isMeant: (place: TextPlace) => boolean) => {
-    for (const [id, place] of texts) if (isMeant(place)) texts.set(id, { ...place, value: undefined });
+  const clear = (isMeant: (record: TextRecord) => boolean) => {
+    for (const [id, record] of texts) if (isMeant(record)) texts.set(id, { ...record, value: undefined });
   };
   for (const receipt of recording.receipts.filter(({ status }) => status === "0x1")) {
     for (const { address, topics } of receipt["logs"] as PlayedLog[]) {
       const [event = "0x", node, keyHash] = topics;
-      const isOfNode = (place: TextPlace) => place.resolver === address && place.node === node;
+      const isOfNode = (record: TextRecord) => record.resolver === address && record.node === node;
       if (event === versionChanged) clear(isOfNode);
-      if (textChanged.includes(event)) forget((place) => isOfNode(place) && hashOf(place.key) === keyHash);
+      if (textChanged.includes(event)) forget((record) => isOfNode(record) && hashOf(record.key) === keyHash);
     }
     const transaction = transactions.get(receipt["transactionHash"]);
     const resolver = transaction?.["to"] as Hex;
     if (!resolvers.includes(resolver)) continue;
     for (const { functionName, args } of callsOf(transaction?.["input"] as Hex)) {
       if (functionName === "clearRecords")
-        clear((place) => place.resolver === resolver && place.node === args[0]);
+        clear((record) => record.resolver === resolver && record.node === args[0]);
       if (functionName !== "setText") continue;
       const [node, key, value] = args;
       texts.set(idOf({ resolver, node, key }), { resolver, node, key, value });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createChainsHarness, eventId, type Place } from "../../test/support/handlers.ts";
+import { createChainsHarness, type EventOrigin, eventId } from "../../test/support/handlers.ts";
 import { labelhash } from "../ens/labels.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 
@@ -16,7 +16,7 @@ const now = 1_700_000_000;
 const expires = 1_731_536_000n;
 
 // `at(1)` is the first log of block 7.
-const at = (logIndex: number, more: Place = {}): Place => ({
+const at = (logIndex: number, more: EventOrigin = {}): EventOrigin => ({
   block: 7,
   timestamp: now,
   logIndex,
@@ -29,13 +29,13 @@ const idAt = (logIndex: number, chainId = 1) => eventId({ chainId, block: 7, tim
 
 function createHarness() {
   const harness = createChainsHarness();
-  const register = (place: Place, args: Record<string, unknown> = {}, deployment = "ensroot") =>
+  const register = (place: EventOrigin, args: Record<string, unknown> = {}, deployment = "ensroot") =>
     harness.play(
       `registrars/${deployment}/BaseRegistrar:NameRegistered`,
       { id, owner, expires, ...args },
       place,
     );
-  const renew = (place: Place, args: Record<string, unknown> = {}, deployment = "ensroot") =>
+  const renew = (place: EventOrigin, args: Record<string, unknown> = {}, deployment = "ensroot") =>
     harness.play(`registrars/${deployment}/BaseRegistrar:NameRenewed`, { id, expires, ...args }, place);
   const actions = () => harness.rows(registrarAction);
   return { ...harness, register, renew, actions };

@@ -5,7 +5,7 @@ export type EventAhead = {
 };
 
 /** Where an event is that a handler skipped or repaired: enough to find it on any explorer. */
-type EventPlace = { chainId: number; transactionHash: string; logIndex: number };
+type EventReference = { chainId: number; transactionHash: string; logIndex: number };
 
 /** Blocks of a chain, both ends included. */
 type Range = { from: number; to: number };
@@ -32,7 +32,7 @@ export type OtherResults = (key: string, blockNumber: number) => Promise<string 
 /** What the parts of this process tell each other. */
 export type Shared = {
   /** The last events of each kind of anomaly, newest first: from the handlers, for the API. */
-  examples: Map<string, readonly EventPlace[]>;
+  examples: Map<string, readonly EventReference[]>;
   /** The archives in front of the RPC URLs, by the name of the chain: for the status page. */
   archives: Map<string, string>;
   /** What is believed without proof, by the name of the chain: from the checks of answers and archives, for the status page. */

@@ -4,7 +4,7 @@ import { indexed } from "./indexes.ts";
 
 /**
  * What happened to an entry of a registry whose code is known, one row per event (of a batch of transfers one per token). Id: chain,
- * block, log, and the place in a batch.
+ * block, log, and the path in a batch.
  */
 export const v2Event = indexed(
   onchainTable("v2_events", (t) => ({

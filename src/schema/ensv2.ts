@@ -20,7 +20,7 @@ export const v2Entry = indexed(
       storageId: hex(t).notNull(),
       labelhash: hex(t).notNull(),
       label: hex(t).notNull(),
-      /** Node of the name, in a registry whose place is fixed: that of .eth; null in others. */
+      /** Node of the name, in a registry whose path is fixed: that of .eth; null in others. */
       node: hex(t),
       tokenId: hex(t).notNull(),
       /** Resource of the roles while the entry is in force; an expired one already has the next version. */
@@ -34,7 +34,7 @@ export const v2Entry = indexed(
       createdAt: t.bigint().notNull(),
       /** Unix seconds at which a name of the first generation was migrated; null for others. */
       migratedAt: t.bigint(),
-      /** The registry's entry before this one, by first registration: its storage id. Only in registries with places. */
+      /** The registry's entry before this one, by first registration: its storage id. Only in registries with paths. */
       previous: hex(t),
     }),
     (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.storageId] }) }),
@@ -68,48 +68,48 @@ export const v2Contract = onchainTable(
     /** Of a registry: its latest entry (storage id) and how many it has, expired ones included. */
     lastEntry: hex(t),
     entryCount: t.integer(),
-    /** Its present rows of `v2_places`, the oldest first, and how many it ever had. */
-    places: list(t.integer().array()),
-    placeCount: t.integer(),
+    /** Its present rows of `v2_registry_paths`, the oldest first, and how many it ever had. */
+    paths: list(t.integer().array()),
+    pathCount: t.integer(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address] }) }),
 );
 
 /**
- * Names that a registry is put under: they never change, and rows go when their name is given up for another. Registries whose place is
- * fixed have none. Whether a place holds at a time, the entries above it say.
+ * Names that a registry is put under: they never change, and rows go when their name is given up for another. Registries whose path is
+ * fixed have none. Whether a path holds at a time, the entries above it say.
  */
-export const v2Place = onchainTable(
-  "v2_places",
+export const v2RegistryPath = onchainTable(
+  "v2_registry_paths",
   (t) => ({
     chainId: t.integer().notNull(),
     registry: hex(t).notNull(),
     /** From 1 on; never used again. */
-    place: t.integer().notNull(),
+    path: t.integer().notNull(),
     /** Node and name that the registry is under. */
     node: hex(t).notNull(),
     name: text(t).notNull(),
-    /** Registry and storage id of the entry for this name, and which of that registry's places; 0 where its place is fixed. */
+    /** Registry and storage id of the entry for this name, and which of that registry's paths; 0 where its path is fixed. */
     parent: hex(t).notNull(),
     storageId: hex(t).notNull(),
-    parentPlace: t.integer().notNull(),
+    parentPath: t.integer().notNull(),
     /** Position of what is yet to be named there. */
     job: t.integer(),
   }),
-  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.place] }) }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.path] }) }),
 );
 
-/** Entries that are yet to be named at a place of their registry: `count` of them, from `storageId` backwards. */
+/** Entries that are yet to be named at a path of their registry: `count` of them, from `storageId` backwards. */
 export const v2NamingJob = onchainTable(
   "v2_naming_jobs",
   (t) => ({
     chainId: t.integer().notNull(),
     position: t.integer().notNull(),
     registry: hex(t).notNull(),
-    place: t.integer().notNull(),
+    path: t.integer().notNull(),
     storageId: hex(t).notNull(),
     count: t.integer().notNull(),
-    /** Node of a place that was given up: its rows are taken away. */
+    /** Node of a path that was given up: its rows are taken away. */
     node: hex(t),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.position] }) }),
@@ -125,8 +125,8 @@ export const v2NamingQueue = onchainTable("v2_naming_queue", (t) => ({
 }));
 
 /**
- * Names by node, as /subgraph filters and sorts them: one row per place of an entry, with what the entry stores, of registries
- * whose code is known. Whether the name exists at a time, its place and the entries above that say.
+ * Names by node, as /subgraph filters and sorts them: one row per path of an entry, with what the entry stores, of registries
+ * whose code is known. Whether the name exists at a time, its path and the entries above that say.
  */
 export const v2Domain = indexed(
   onchainTable(
@@ -137,7 +137,7 @@ export const v2Domain = indexed(
       id: hex(t).notNull(),
       registry: hex(t).notNull(),
       /** Of the registry; 0 where that is fixed. */
-      place: t.integer().notNull(),
+      path: t.integer().notNull(),
       name: text(t).notNull(),
       labelName: text(t).notNull(),
       labelhash: hex(t).notNull(),
@@ -155,7 +155,7 @@ export const v2Domain = indexed(
       subregistry: hex(t).notNull(),
       changeBlock: t.integer().notNull(),
     }),
-    (table) => ({ pk: primaryKey({ columns: [table.id, table.chainId, table.registry, table.place] }) }),
+    (table) => ({ pk: primaryKey({ columns: [table.id, table.chainId, table.registry, table.path] }) }),
   ),
   (table) => ({
     byName: [prefixOf(table.name), table.id],

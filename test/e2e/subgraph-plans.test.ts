@@ -13,8 +13,8 @@ import {
   search,
   subnames,
 } from "../../src/api/endpoints/v1-names.ts";
+import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
-import { placesOf } from "../../src/api/names/places.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
@@ -214,14 +214,14 @@ test.each([
       return generated.database.rows(sql, values, ...given);
     },
   };
-  const places = placesOf(namespaces.mainnet, plugins).map((place) => ({ ...place, v2 }));
+  const indexed = indexedNamespaces(namespaces.mainnet, plugins).map((home) => ({ ...home, v2 }));
   const context = {
     ...chainOf(),
     clock: () => 1_760_000_000_000,
     plugins,
     status: { current: () => currentStatus("omnichain-following", 1_760_000_000) },
     lookup: {
-      ...createNamesSource({ database, places, hasRecords: true }),
+      ...createNamesSource({ database, namespaces: indexed, hasRecords: true }),
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },

@@ -33,7 +33,7 @@ import { createMemoryStore } from "./memory-store.ts";
 import { handlers } from "./registry.ts";
 
 /** Where and when an event happens; the rest is generated. */
-export type Place = {
+export type EventOrigin = {
   chainId?: number;
   block?: number;
   timestamp?: number;
@@ -84,7 +84,12 @@ export function openHandlers({ labels = [], settings, isSource = () => true, reg
   register(registerHandlers(given, isSource), registerStrictHandlers(given, isSource));
   const registered = new Map(handlers);
 
-  async function call(key: string, args: object, at: Required<Place>, client: unknown = {}): Promise<void> {
+  async function call(
+    key: string,
+    args: object,
+    at: Required<EventOrigin>,
+    client: unknown = {},
+  ): Promise<void> {
     const handler = registered.get(key);
     if (handler === undefined) throw new Error(`no handler for ${key}`);
     const { chainId, block, timestamp, logIndex, topics } = at;
@@ -179,7 +184,7 @@ export function createChainsHarness({
   let played = 0;
 
   /** Feeds `<source>:<event>` to its indexing function; each event is the next log unless `place` is given. */
-  function play(name: string, args: Record<string, unknown>, place: Place = {}): Promise<void> {
+  function play(name: string, args: Record<string, unknown>, place: EventOrigin = {}): Promise<void> {
     played += 1;
     const { config, sources } = mainnet();
     const indexed = sources[name.split(":")[0] ?? ""]?.chain ?? {};

@@ -7,8 +7,8 @@ import { askedByPath, askedByRow, type WalkContracts, walkSql, wrapperExpiry } f
 // What holds of a name now, by the rules of docs/names.md: of its rows in the first generation, of its entry in ENSv2, and of the
 // generation in force. All of it is derived here, once.
 
-/** Where names live, and by which rules they end: what of a place the derivation depends on. The first one is that of the root chain. */
-export type NamePlace = {
+/** Where names live, and by which rules they end: what of a home the derivation depends on. The first one is that of the root chain. */
+export type NamespaceRules = {
   namespace: string;
   chainId: number;
   /** Parent of the names that a registrar leases. */
@@ -21,11 +21,12 @@ export type NamePlace = {
   v2?: WalkContracts | undefined;
 };
 
-/** SQL of the time of the root chain's last indexed block: `$1` are the times of the places. */
+/** SQL of the time of the root chain's last indexed block: `$1` are the times of the namespaces. */
 export const indexTime = "(($1::bigint[])[1])::numeric";
 
 /** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */
-export const secondGeneration = <T extends NamePlace>(places: readonly T[]): T["v2"] => places[0]?.v2;
+export const secondGeneration = <T extends NamespaceRules>(namespaces: readonly T[]): T["v2"] =>
+  namespaces[0]?.v2;
 
 const nobody = `'${zeroAddress}'`;
 const ethNode = subnode(rootNode, keccak256("eth"));
@@ -105,8 +106,12 @@ export function walkedNames(
 }
 
 // On all chains but the root one registries' links to resolvers are rows of their own.
-function ofResolver(places: readonly NamePlace[], onRoot: string, elsewhere: (chainId: number) => string) {
-  const others = places.flatMap(({ chainId, linker }, at) =>
+function ofResolver(
+  namespaces: readonly NamespaceRules[],
+  onRoot: string,
+  elsewhere: (chainId: number) => string,
+) {
+  const others = namespaces.flatMap(({ chainId, linker }, at) =>
     linker === undefined
       ? []
       : [
@@ -114,19 +119,19 @@ function ofResolver(places: readonly NamePlace[], onRoot: string, elsewhere: (ch
     WHERE l.chain_id = ${chainId} AND l.address = '${linker}' AND l.domain_id = d.id)`,
         ],
   );
-  return others.length === 0 ? onRoot : `CASE home.place ${others.join(" ")} ELSE ${onRoot} END`;
+  return others.length === 0 ? onRoot : `CASE home.index ${others.join(" ")} ELSE ${onRoot} END`;
 }
 
 /**
- * Joins to `domain d` what holds of each name, as `names`: where it lives (`place` from 1, `chain`, `now`), its status, owner, manager and dates,
- * and what of it a lease, the wrapper or ENSv2 says. `$1` is the time at each place. Columns that nothing reads cost nothing.
+ * Joins to `domain d` what holds of each name, as `names`: where it lives (`home`, from 1, `chain`, `now`), its status, owner, manager and dates,
+ * and what of it a lease, the wrapper or ENSv2 says. `$1` is the time at each home. Columns that nothing reads cost nothing.
  * `path`: SQL of the path for `askedByPath`, where the rows have one. Of ENSv2, rows that no registry leads to are left out.
  */
-export function namesJoins(places: readonly NamePlace[], path?: string): string {
-  const v2 = secondGeneration(places);
-  const managed = places.flatMap(({ leases }) => (leases === undefined ? [] : [`'${leases}'`]));
-  const ofPlace = (value: (place: NamePlace) => string | number, type: string) =>
-    `(ARRAY[${places.map(value).join(", ")}]::${type}[])[home.place]`;
+export function namesJoins(namespaces: readonly NamespaceRules[], path?: string): string {
+  const v2 = secondGeneration(namespaces);
+  const managed = namespaces.flatMap(({ leases }) => (leases === undefined ? [] : [`'${leases}'`]));
+  const ofHome = (value: (home: NamespaceRules) => string | number, type: string) =>
+    `(ARRAY[${namespaces.map(value).join(", ")}]::${type}[])[home.index]`;
   const first = firstGenerationJoins({
     now: "rule.now",
     grace: "rule.grace",
@@ -134,19 +139,19 @@ export function namesJoins(places: readonly NamePlace[], path?: string): string 
     isWrapper: (address) => `${address} = rule.wrapper`,
   });
   // Names of ENSv2 alone have no row that says where they live: they are on the root chain.
-  const isAt = ({ namespace, chainId }: NamePlace, at: number) =>
+  const isAt = ({ namespace, chainId }: NamespaceRules, at: number) =>
     `WHEN d.chain_id = ${chainId} AND d.namespace = '${namespace}' THEN ${at + 1}`;
   return `
-CROSS JOIN LATERAL (SELECT CASE ${places.map(isAt).join(" ")} WHEN true THEN 1 END AS place OFFSET 0) home
-CROSS JOIN LATERAL (SELECT ($1::bigint[])[home.place] AS now, ${ofPlace(({ nameWrapper }) => (nameWrapper ? `'${nameWrapper}'` : "NULL"), "text")} AS wrapper,
-  ${ofPlace(({ grace }) => grace, "bigint")} AS grace, d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) rule${first}${v2 ? bothGenerations(v2, path) : firstAlone}
-CROSS JOIN LATERAL (SELECT d.id AS node, d.name, d.labelhash, d.parent_id AS parent, d.created_at AS created, home.place, rule.now,
-  ${ofPlace(({ chainId }) => chainId, "int")} AS chain, held.status, held.owner, held.manager, held.registered, held.expires, held.grace_ends,
+CROSS JOIN LATERAL (SELECT CASE ${namespaces.map(isAt).join(" ")} WHEN true THEN 1 END AS index OFFSET 0) home
+CROSS JOIN LATERAL (SELECT ($1::bigint[])[home.index] AS now, ${ofHome(({ nameWrapper }) => (nameWrapper ? `'${nameWrapper}'` : "NULL"), "text")} AS wrapper,
+  ${ofHome(({ grace }) => grace, "bigint")} AS grace, d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) rule${first}${v2 ? bothGenerations(v2, path) : firstAlone}
+CROSS JOIN LATERAL (SELECT d.id AS node, d.name, d.labelhash, d.parent_id AS parent, d.created_at AS created, home.index AS home, rule.now,
+  ${ofHome(({ chainId }) => chainId, "int")} AS chain, held.status, held.owner, held.manager, held.registered, held.expires, held.grace_ends,
   held.is_lease, rule.is_managed, held.is_wrapped, held.is_lapsed, of_v1.is_emancipated, wrapped.fuses, wrapped.expiry_date AS wrapper_expires,
   wrapped.id IS NOT NULL OR (SELECT true FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameWrapped' LIMIT 1) IS NOT NULL AS was_wrapped,
   held.last_holder, lease.registrant_id = rule.wrapper AS is_held_through_wrapper, d.is_migrated, d.owner_id <> ${nobody} AS is_owned,
-  CASE WHEN held.has_v1_resolver THEN ${ofResolver(places, ownResolver, () => "l.resolver")} ELSE held.v2_resolver END AS resolver,
-  ${ofResolver(places, "d.resolver_id", (chainId) => `'${chainId}-' || l.resolver || '-' || d.id`)} AS resolver_row,
+  CASE WHEN held.has_v1_resolver THEN ${ofResolver(namespaces, ownResolver, () => "l.resolver")} ELSE held.v2_resolver END AS resolver,
+  ${ofResolver(namespaces, "d.resolver_id", (chainId) => `'${chainId}-' || l.resolver || '-' || d.id`)} AS resolver_row,
   held.is_v2, held.registry, held.v2, held.reading) names`;
 }
 
@@ -160,7 +165,7 @@ CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS registered, ${las
 // `kept.is_v2`: whether the facts are those of the entry that the walk from the root found, `kept.is_gone`: whether the first generation's
 // lease is one of the Graveyard. `reading`: how the resolver of a name in ENSv2 is read.
 const bothGenerations = (v2: WalkContracts, path?: string) => `
-CROSS JOIN LATERAL (SELECT CASE WHEN home.place = 1 THEN d.id END AS id OFFSET 0) walked
+CROSS JOIN LATERAL (SELECT CASE WHEN home.index = 1 THEN d.id END AS id OFFSET 0) walked
 LEFT JOIN LATERAL (${walkSql(path === undefined ? askedByRow("walked", v2.chainId) : askedByPath(path), v2, { time: indexTime, hasV1: true })} OFFSET 0) entry ON true${inForceJoin(v2)}
 JOIN LATERAL (SELECT coalesce(entry.version = 'v2' OR entry.authority = 'none' AND in_force.is_entry AND entry.storage_id IS NOT NULL, false) AS is_v2,
   coalesce(entry.authority = 'none' AND lease.registrant_id = '${v2.graveyard}' AND NOT in_force.is_entry, false) AS is_gone
@@ -176,7 +181,7 @@ CROSS JOIN LATERAL (SELECT of_v1.is_wrapped AND NOT kept.is_v2 AS is_wrapped, of
   CASE WHEN kept.is_v2 THEN entry.created_at ELSE lease.registration_date END AS registered,
   CASE WHEN kept.is_v2 THEN entry.holder ELSE ${lastHolder} END AS last_holder,
   NOT (kept.is_v2 OR kept.is_gone) AS has_v1_resolver, in_force.resolver AS v2_resolver, kept.is_v2, entry.registry,
-  CASE WHEN home.place = 1 AND (entry.version IS NOT NULL OR kept.is_v2) THEN json_build_object('version', entry.version, 'isReserved', coalesce(entry.authority = 'reserved', false),
+  CASE WHEN home.index = 1 AND (entry.version IS NOT NULL OR kept.is_v2) THEN json_build_object('version', entry.version, 'isReserved', coalesce(entry.authority = 'reserved', false),
     'migrated', entry.migrated_at::text, 'path', entry.registry_path, 'isInForce', kept.is_v2, 'token', entry.token_id,
     'subregistry', nullif(entry.subregistry, ${nobody}), 'holder', nullif(entry.holder, ${nobody})) END AS v2,
   CASE WHEN kept.is_v2 THEN json_build_object('resolver', in_force.resolver, 'isProven', entry.is_proven, 'isOwn', entry.resolver_level = entry.depth,

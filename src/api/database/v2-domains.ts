@@ -73,7 +73,7 @@ export function bothGenerations(contracts: WalkContracts, time: string): BothGen
 const domainsSql = (chainId: number) => `SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id,
   coalesce((SELECT c.entry_count FROM v2_contracts c WHERE c.chain_id = v.chain_id AND c.address = v.subregistry), 0) AS subdomain_count,
   ${noText} AS resolved_address_id, v.resolver_id, NULL::numeric AS ttl, TRUE AS is_migrated, v.created_at, v.owner_id,
-  v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.expiry_date, v.change_block, v.registry, v.place
+  v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.expiry_date, v.change_block, v.registry, v.path
   FROM v2_domains v WHERE v.chain_id = ${chainId}`;
 
 const registrationsSql = (
@@ -83,7 +83,7 @@ const registrationsSql = (
   FROM v2_domains v WHERE v.chain_id = ${chainId}`;
 
 /**
- * SQL of whether a row of `v2_domains` under an alias is reached at a time: a registry in a fixed place is a comparison, for the
+ * SQL of whether a row of `v2_domains` under an alias is reached at a time: a registry in a fixed path is a comparison, for the
  * others a function of the database follows the way up. `isEth`: SQL of whether the .eth registry is in its place.
  */
 function attachedSql(
@@ -93,12 +93,12 @@ function attachedSql(
 ): string {
   const registry = `${alias}.registry`;
   return `CASE ${registry} WHEN '${ethRegistry}' THEN ${isEth} WHEN '${root}' THEN true
-    ELSE v2_is_reached(${chainId}, ${registry}, ${alias}.place, '${root}', '${ethRegistry}', ${isEth}, ${time}) END`;
+    ELSE v2_is_reached(${chainId}, ${registry}, ${alias}.path, '${root}', '${ethRegistry}', ${isEth}, ${time}) END`;
 }
 
 /**
  * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries: Postgres keeps the
- * answers of a statement by registry and place, since what is joined depends on nothing else of the row.
+ * answers of a statement by registry and path, since what is joined depends on nothing else of the row.
  */
 export function reachedJoin(alias: string, as: string, contracts: WalkContracts, time: string): string {
   const isEth = ethAttachedSql(contracts, time);
@@ -112,19 +112,19 @@ export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, ti
 }
 
 /**
- * CREATE FUNCTION of what lists of names need: whether each entry above a place of a registry is in force at a time, and has as
+ * CREATE FUNCTION of what lists of names need: whether each entry above a path of a registry is in force at a time, and has as
  * subregistry the next one on the way, up to the root. A function is planned once for each connection, where the same text in each
  * list of a request would be planned each time.
  */
 export function reachedFunction(schema: string): string {
   const own = quoted(schema);
-  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, place integer, root text, eth text, is_eth boolean, at numeric)
+  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, path integer, root text, eth text, is_eth boolean, at numeric)
     RETURNS boolean LANGUAGE plpgsql STABLE COST 20 AS $$ BEGIN RETURN EXISTS (
       WITH RECURSIVE up AS (
-        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.place AS place, 0 AS level
+        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.path AS path, 0 AS level
         UNION ALL
-        SELECT p.parent, p.parent_place, up.level + 1 FROM up
-          JOIN ${own}.v2_places p ON p.chain_id = chain AND p.registry = up.registry AND p.place = up.place
+        SELECT p.parent, p.parent_path, up.level + 1 FROM up
+          JOIN ${own}.v2_registry_paths p ON p.chain_id = chain AND p.registry = up.registry AND p.path = up.path
           JOIN ${own}.v2_entries e ON e.chain_id = chain AND e.registry = p.parent AND e.storage_id = p.storage_id
             AND e.subregistry = up.registry AND e.expiry > at
         WHERE up.level < ${mostLevels}

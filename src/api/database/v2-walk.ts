@@ -81,7 +81,7 @@ function isUserRegistry({ userRegistries, wrapperRegistries }: WalkContracts): s
 }
 
 /**
- * SQL: a row for each name of `asked`, a query with the columns `place`, `ids` (storage ids of its labels, the top one first,
+ * SQL: a row for each name of `asked`, a query with the columns `index`, `ids` (storage ids of its labels, the top one first,
  * as a JSON list), `labels` (their labelhashes), `nodes` (of the names that they end, likewise) and `depth`: what the registries
  * have of it at a time (SQL). `hasV1`: whether the index has the leases of the first generation, which decide with them.
  */
@@ -100,13 +100,13 @@ export function walkSql(
   // One row per label on the way down. A path is as long as its name, so cycles of registries end.
   return `
 WITH RECURSIVE asked AS (${asked}), walk AS (
-  SELECT place, 0 AS level, NULL::text COLLATE "C" AS holder, ${text(root)}::text COLLATE "C" AS registry, NULL::text COLLATE "C" AS storage_id,
+  SELECT index, 0 AS level, NULL::text COLLATE "C" AS holder, ${text(root)}::text COLLATE "C" AS registry, NULL::text COLLATE "C" AS storage_id,
     false AS is_live, ${nobody}::text COLLATE "C" AS resolver, 0 AS resolver_level, NULL::boolean AS is_canonical, true AS is_claimed,
     true AS is_proven, NULL::text COLLATE "C" AS eth_status, false AS is_in_v1, ARRAY[]::text[] COLLATE "C" AS path,
     ARRAY[]::text[] COLLATE "C" AS label_path
   FROM asked
   UNION ALL
-  SELECT w.place, w.level + 1, w.registry,
+  SELECT w.index, w.level + 1, w.registry,
     CASE WHEN ${isLive} AND e.subregistry <> ${nobody} THEN e.subregistry END,
     e.storage_id, coalesce(${isLive}, false),
     CASE WHEN ${isLive} AND e.resolver <> ${nobody} THEN e.resolver WHEN v1.is_left THEN ${text(v1Resolver)} ELSE w.resolver END,
@@ -118,16 +118,16 @@ WITH RECURSIVE asked AS (${asked}), walk AS (
     CASE WHEN w.registry <> ${text(ethRegistry)} OR w.level <> 1 THEN w.eth_status WHEN coalesce(e.expiry, 0) <= ${time} THEN 'available'
       WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'v2' END,
     v1.is_left IS TRUE, w.path || w.registry, w.label_path || e.label
-  FROM walk w JOIN asked a USING (place)
+  FROM walk w JOIN asked a USING (index)
   LEFT JOIN v2_entries e ON e.chain_id = ${chainId} AND e.registry = w.registry AND e.storage_id = a.ids->>w.level
   LEFT JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = e.subregistry
   LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = w.registry
   LEFT JOIN LATERAL (${leftToV1Sql(time)}) v1 ON true
   WHERE w.registry IS NOT NULL AND w.level < a.depth
 ), found AS (
-  SELECT DISTINCT ON (place) * FROM walk ORDER BY place, level DESC
+  SELECT DISTINCT ON (index) * FROM walk ORDER BY index, level DESC
 )
-SELECT f.place, a.depth, a.nodes->>(a.depth - 1) AS node,
+SELECT f.index, a.depth, a.nodes->>(a.depth - 1) AS node,
   CASE WHEN f.level = a.depth THEN f.holder END AS registry,
   CASE WHEN f.level = a.depth THEN f.path END AS registry_path,
   e.storage_id, e.label, e.token_id, e.resource, e.expiry, e.created_at, e.migrated_at, ${wasRegistered} AS was_registered,
@@ -138,7 +138,7 @@ SELECT f.place, a.depth, a.nodes->>(a.depth - 1) AS node,
   CASE WHEN f.level = a.depth THEN f.registry END AS subregistry,
   f.resolver, f.resolver_level, f.level = a.depth AND f.is_canonical AS is_canonical, f.is_proven, f.label_path,
   r.implementation, r.has_record_ids, r.is_upgraded, u.authority, n.version
-FROM found f JOIN asked a USING (place)
+FROM found f JOIN asked a USING (index)
 LEFT JOIN v2_entries e
   ON f.level = a.depth AND e.chain_id = ${chainId} AND e.registry = f.holder AND e.storage_id = f.storage_id
 LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = f.holder
@@ -161,11 +161,11 @@ const pathStepSql = (chainId: number, node: string, level: string) => `
 
 /** SQL of a name for `walkSql` by its path, SQL of JSON with `ids`, `labels` and `nodes`. */
 export const askedByPath = (path: string) =>
-  `SELECT 1 AS place, ${path}->'ids' AS ids, ${path}->'labels' AS labels, ${path}->'nodes' AS nodes, jsonb_array_length(${path}->'ids') AS depth`;
+  `SELECT 1 AS index, ${path}->'ids' AS ids, ${path}->'labels' AS labels, ${path}->'nodes' AS nodes, jsonb_array_length(${path}->'ids') AS depth`;
 
 /** SQL of the same by the row of a name under an alias: its path is that of the names above it. No row where these are unknown. */
 export const askedByRow = (alias: string, chainId: number) => `
-  SELECT 1 AS place, jsonb_agg(left(u.labelhash, 58) || '00000000' ORDER BY u.level DESC) AS ids,
+  SELECT 1 AS index, jsonb_agg(left(u.labelhash, 58) || '00000000' ORDER BY u.level DESC) AS ids,
     jsonb_agg(u.labelhash ORDER BY u.level DESC) AS labels, jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
   FROM (WITH RECURSIVE up AS (
     SELECT d.* FROM (SELECT ${alias}.id AS id) t CROSS JOIN LATERAL (${pathStepSql(chainId, "t.id", "0")}) d

@@ -158,8 +158,8 @@ describe("filters", () => {
     [`/${eth}?withReferral=true&endTimestamp=1765400150`, [4]],
     ["/?orderBy=orderBy[timestamp]=desc", [0, 1, 2, 3, 4]],
     ["/?unknown=1&sort[orderBy[timestamp]]=desc", [0, 1, 2, 3, 4]],
-  ])("%s", async (path, places) => {
-    expect(await createRoutes().namesAt(path)).toEqual(places.map((index) => names[index]));
+  ])("%s", async (path, namespaces) => {
+    expect(await createRoutes().namesAt(path)).toEqual(namespaces.map((index) => names[index]));
   });
 });
 

@@ -6,6 +6,7 @@ import { isNormalizedName } from "../../ens/normalization.ts";
 import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
 import { ownResolver } from "../database/names.ts";
 import { asOfWithToken, closedQuery, metaSchema, refuse } from "../names/contract.ts";
+import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
   anywhereIn,
   type Binder,
@@ -23,10 +24,10 @@ import {
   listSql,
   nameIn,
   namespaceParameter,
+  namespacesIn,
   notFoundAnswer,
   ofLookup,
   openStatement,
-  placesIn,
   type Relation,
   relationText,
   sortedByName,
@@ -35,7 +36,6 @@ import {
 } from "../names/lists.ts";
 import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
 import { type Listed, namesHeldBy, partsOfNames } from "../names/names.ts";
-import { isCustodian, type Place, placeOfRow } from "../names/places.ts";
 import { defaultCoin } from "../names/records.ts";
 import { addressRow, listRow, type Row } from "../names/rows.ts";
 import { primaryName } from "../resolution/resolve.ts";
@@ -137,7 +137,7 @@ export const addressNames = endpoint({
         ? { mostCounted: include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress }
         : {}),
       show: (listed) => ({
-        ...addressRow(lookup.places, listed, lookup.known),
+        ...addressRow(lookup.namespaces, listed, lookup.known),
         ...(listed.coins ? resolutionsOf(listed.coins, coin_type) : {}),
       }),
     });
@@ -173,11 +173,11 @@ type Found = { branches: (Branch & { name?: string })[]; filters: string[] };
 
 function branchesOf(asked: Asked, { bind }: Binder): Found {
   const { lookup, address, relation, sort } = asked;
-  const { places } = lookup;
+  const { namespaces } = lookup;
   const holder = bind(address);
   if (relation === "resolves_to") return resolving(asked, holder);
-  const isNobody = isCustodian(places, address) ? " AND false" : "";
-  const held = namesHeldBy(places, holder).map((found) => ({
+  const isNobody = isCustodian(namespaces, address) ? " AND false" : "";
+  const held = namesHeldBy(namespaces, holder).map((found) => ({
     ...found,
     where: `${found.where}${isNobody}`,
     order: sort === "name" ? sortedByName(found) : sorts[sort],
@@ -196,11 +196,11 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
 // Address records of names' resolvers. An address that a resolver stores counts while it is the name's resolver; the default one
 // where the resolver returns it and the name has no record of its own (ENSIP-19). Nothing resolves to zero.
 function resolving({ lookup, address, coinType, sort }: Asked, holder: string): Found {
-  const { places, known, hasRecords } = lookup;
+  const { namespaces, known, hasRecords } = lookup;
   const order = sorts[sort];
   const isEvm = coinType === "evm";
-  const [first = ""] = partsOfNames(places);
-  const root = places[0]?.chainId ?? 0;
+  const [first = ""] = partsOfNames(namespaces);
+  const root = namespaces[0]?.chainId ?? 0;
   const isZero = address === zeroAddress ? " AND false" : "";
   const inForce = (where: string, resolver: string, chain: string | number) => ({
     where: `${where}${isZero}`,
@@ -213,7 +213,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
     ...inForce("true", "a.address", "a.chain_id"),
     order,
   });
-  // Only digits: it needs no place among the values, each of which a statement must use.
+  // Only digits: it needs no home among the values, each of which a statement must use.
   const coin = `${coinType}::numeric`;
   const exact =
     coinType === "60" || isEvm
@@ -222,7 +222,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
           stored(isEvm ? `(${isEvmCoin})` : `a.coin_type = ${coin} AND a.chain_id <> ${root}`),
         ]
       : [stored(`a.coin_type = ${coin}`)];
-  const general = [...new Set(places.map(({ chainId }) => chainId))].flatMap((chain) =>
+  const general = [...new Set(namespaces.map(({ chainId }) => chainId))].flatMap((chain) =>
     known.resolversWithDefault(chain).map((resolver) => `(${chain}, '${resolver}')`),
   );
   const hasDefault = hasRecords && !isEvm && isEvmCoinType(BigInt(coinType)) && coinType !== defaultCoin;
@@ -335,8 +335,8 @@ export const addressPrimaryName = endpoint({
     context: LookupContext & ResolveContext,
   ) => {
     const { lookup } = context;
-    const [place] = placesIn(lookup, namespace);
-    const coin = given.coin_type ?? (place && !place.isRoot ? Number(coinTypeOfChain(place.chainId)) : eth);
+    const [home] = namespacesIn(lookup, namespace);
+    const coin = given.coin_type ?? (home && !home.isRoot ? Number(coinTypeOfChain(home.chainId)) : eth);
     const answers = await Promise.all([
       ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, call.request.raw.signal)]),
       ...(source === "indexed" ? [] : [verified()]),
@@ -421,10 +421,10 @@ export const addressCalendar = endpoint({
     const { namespace, relation, alarms } = call.query;
     const statement = openStatement(lookup, call);
     const holder = statement.bind(address);
-    const sql = listSql(lookup.places, {
-      branches: namesHeldBy(lookup.places, holder).map((found) => ({
+    const sql = listSql(lookup.namespaces, {
+      branches: namesHeldBy(lookup.namespaces, holder).map((found) => ({
         ...found,
-        where: `${found.where}${isCustodian(lookup.places, address) ? " AND false" : ""}`,
+        where: `${found.where}${isCustodian(lookup.namespaces, address) ? " AND false" : ""}`,
         // Anybody can give the address names that cost nothing and end soon: these come last.
         order: [
           { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int", isDerived: true },
@@ -445,15 +445,15 @@ export const addressCalendar = endpoint({
     });
     const found = await statement.rows<Listed>(sql);
     const rows = found.map(({ row }) => ({
-      row: listRow(lookup.places, row),
-      place: placeOfRow(lookup.places, row),
+      row: listRow(lookup.namespaces, row),
+      home: homeOfRow(lookup.namespaces, row),
       parent: row.parent,
     }));
     return { status: 200, text: calendarOf(address, rows, alarms), isCached: true };
   },
 });
 
-type Deadline = { row: Row; place: Place; parent: Hex | undefined };
+type Deadline = { row: Row; home: IndexedNamespace; parent: Hex | undefined };
 
 // One name more than it shows says that there are more.
 function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
@@ -469,14 +469,14 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
   });
   const byDate = ({ row: a }: Deadline, { row: b }: Deadline) =>
     Number(a.expires_at) - Number(b.expires_at) || (a.name < b.name ? -1 : 1);
-  for (const { row, place, parent } of deadlines.slice(0, mostNames).sort(byDate)) {
+  for (const { row, home, parent } of deadlines.slice(0, mostNames).sort(byDate)) {
     const { expires_at: expires, grace_ends_at: graceEnds } = row;
     if (!expires) continue;
     const name = safeName(row);
     const grace = Number(graceEnds) - Number(expires);
     // A registrar leases names below its own; other names are their parents' to give.
     const afterwards =
-      place.leases === undefined || place.leases === parent
+      home.leases === undefined || home.leases === parent
         ? `Afterwards anybody can register ${name}.`
         : `Afterwards ${name} has no owner, and the owner of its parent can give it to somebody else.`;
     const renewable = `It can still be renewed for ${grace / day} days, in which nobody else can register it.`;
@@ -487,12 +487,12 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
     function add(kind: string, time: string, summary: string, then: string) {
       const event = calendar.createEvent({
         // The same after a renewal, which moves the event.
-        id: `${place.chainId}-${row.namehash}-${kind}`,
+        id: `${home.chainId}-${row.namehash}-${kind}`,
         // Not the present, so that a calendar that has not changed is the same text.
         stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
         start: new Date(Number(time) * 1_000),
         summary,
-        description: `${then} Network: ${place.network}.`,
+        description: `${then} Network: ${home.network}.`,
       });
       for (const days of alarms)
         event.createAlarm({ type: ICalAlarmType.display, trigger: days * day, description: summary });

@@ -19,6 +19,7 @@ import {
   partsOfName,
   type StoredEntry,
 } from "../names/history.ts";
+import { type IndexedNamespace, isSubregistry } from "../names/indexed-namespaces.ts";
 import {
   type Binder,
   choice,
@@ -26,16 +27,15 @@ import {
   type LookupContext,
   nameIn,
   namespaceParameter,
+  namespacesIn,
   notFoundAnswer,
   ofLookup,
   openStatement,
-  placesIn,
   type StatementCall,
   textParameter,
   wordsParameter,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
-import { isSubregistry, type Place } from "../names/places.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
@@ -106,18 +106,18 @@ async function historyPage(
   const kinds = kindsOf(asked);
   const { parts, conditions = [] } = find(statement, kinds);
   const history = { parts, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
-  // The times of the places serve only histories of names.
+  // The times of the namespaces serve only histories of names.
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
   const total =
     isCounted || include.includes("total_count")
       ? statement.count(timed(historyCountSql(history, mostCounted)), mostCounted)
       : null;
   const after = opened.after?.map(statement.bind);
-  const place = { after, isDescending: order === "desc", limit: opened.limit };
-  const sql = timed(historySql(history, place, lookup.places));
+  const slice = { after, isDescending: order === "desc", limit: opened.limit };
+  const sql = timed(historySql(history, slice, lookup.namespaces));
   const { shown, page } = opened.of(...(await Promise.all([statement.rows<StoredEntry>(sql), total])));
   const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
-  const data = shown.map((entry) => entryOf(entry, lookup.places, members));
+  const data = shown.map((entry) => entryOf(entry, lookup.namespaces, members));
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }
 
@@ -167,7 +167,7 @@ export const nameHistory = endpoint({
     const { node } = await readNameOfPath(lookup, call.params.name, call);
     return historyPage(context, call, {
       list: [node],
-      find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.places) }),
+      find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.namespaces) }),
       isCounted: true,
     });
   },
@@ -187,7 +187,7 @@ export const addressHistory = endpoint({
     historyPage(context, call, {
       list: [call.params.address],
       find: ({ bind }) => ({
-        parts: partsOfAddress(inByteOrder(bind(call.params.address)), context.lookup.places),
+        parts: partsOfAddress(inByteOrder(bind(call.params.address)), context.lookup.namespaces),
       }),
     }),
 });
@@ -244,8 +244,8 @@ export const events = endpoint({
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (call, context: LookupContext) => {
     const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
-    const { places } = context.lookup;
-    const within = placesIn(context.lookup, namespace);
+    const { namespaces } = context.lookup;
+    const within = namespacesIn(context.lookup, namespace);
     const named = [resolver, registration_id, ...within].flatMap((one) => one?.chainId ?? []);
     const [chain, ...others] = new Set(named);
     const isOneChain = resolver || registration_id || (chain !== undefined && others.length === 0);
@@ -262,14 +262,14 @@ export const events = endpoint({
       list: ["events", ...filters, from_block, to_block],
       isCounted: isOfName,
       find: (statement, kinds) => {
-        const parts = partsOf({ ...call.query, node }, { statement, kinds, places });
+        const parts = partsOf({ ...call.query, node }, { statement, kinds, namespaces });
         return {
           parts: parts.sql,
           conditions: [
             ...parts.conditions,
-            ...given(namespace, () => inPlaces(within, places)),
+            ...given(namespace, () => inNamespaces(within, namespaces)),
             ...given(from_block ?? to_block, () =>
-              chain === undefined || others.length > 0 ? [] : onChain(chain, places),
+              chain === undefined || others.length > 0 ? [] : onChain(chain, namespaces),
             ),
             ...given(from_block, (block) => `block_number >= ${statement.bind(block)}::int`),
             ...given(to_block, (block) => `block_number <= ${statement.bind(block)}::int`),
@@ -280,7 +280,7 @@ export const events = endpoint({
   },
 });
 
-type Finding = { statement: Binder; kinds: readonly string[]; places: readonly Place[] };
+type Finding = { statement: Binder; kinds: readonly string[]; namespaces: readonly IndexedNamespace[] };
 
 /** Conditions by a value, where it is given. */
 const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
@@ -295,57 +295,62 @@ function partsOf(
     address,
     contract_address: contract,
   }: Asked & { node: string | undefined },
-  { statement: { bind }, kinds, places }: Finding,
+  { statement: { bind }, kinds, namespaces }: Finding,
 ) {
-  const emitter = contract === undefined ? undefined : emittedBy(contract, places);
+  const emitter = contract === undefined ? undefined : emittedBy(contract, namespaces);
   const of = node ?? registration_id?.node;
   const bound = of === undefined ? undefined : inByteOrder(bind(of));
   const holder = address === undefined ? undefined : inByteOrder(bind(address));
   const isHeld = given(holder, (one) => `holder = ${one}`);
   const conditions = [
     ...given(registration_id, ({ chainId, since }) => [
-      onChain(chainId, places),
+      onChain(chainId, namespaces),
       since === undefined
         ? `type IN ${literal(eventsOf("wrapper"))}`
         : ofRegistrationSince(bound ?? "", bind(since)),
       ...(of === registration_id?.node ? [] : ["false"]),
     ]),
-    ...given(resolver, ({ chainId }) => [onChain(chainId, places), "type NOT IN ('NewResolver', 'Release')"]),
+    ...given(resolver, ({ chainId }) => [
+      onChain(chainId, namespaces),
+      "type NOT IN ('NewResolver', 'Release')",
+    ]),
     ...given(emitter, ({ condition }) => condition),
   ];
   if (bound !== undefined) {
     const atResolver = given(resolver, ({ address }) => `resolver LIKE ${bind(`%${address}-%`)}`);
-    return { sql: partsOfName(bound, places), conditions: [...conditions, ...atResolver, ...isHeld] };
+    return { sql: partsOfName(bound, namespaces), conditions: [...conditions, ...atResolver, ...isHeld] };
   }
   if (resolver !== undefined) {
     const own = kinds.filter((kind) => eventsOf("resolver").includes(kind));
     const at = { resolver: inByteOrder(bind(resolver.address)) };
-    return { sql: partsOfKinds(own, places, at), conditions: [...conditions, ...isHeld] };
+    return { sql: partsOfKinds(own, namespaces, at), conditions: [...conditions, ...isHeld] };
   }
-  if (holder !== undefined) return { sql: partsOfAddress(holder, places), conditions };
+  if (holder !== undefined) return { sql: partsOfAddress(holder, namespaces), conditions };
   if (contract === undefined || emitter === undefined)
-    return { sql: partsOfKinds(kinds, places), conditions };
+    return { sql: partsOfKinds(kinds, namespaces), conditions };
   const own = kinds.filter((kind) => emitter.kinds.includes(kind));
   const other = emitter.isOther ? inByteOrder(bind(contract)) : undefined;
   const by = other === undefined ? { isOld: emitter.isOld } : { resolver: other, registryOfV2: other };
-  return { sql: partsOfKinds(own, places, by), conditions };
+  return { sql: partsOfKinds(own, namespaces, by), conditions };
 }
 
 type Emitter = { kinds: readonly string[]; where: string; isOld?: boolean };
 
 // Which events a contract emits, and the condition that it did. What is neither wrapper, registrar nor registry
 // can be a resolver, or a registry of ENSv2.
-function emittedBy(contract: string, places: readonly Place[]) {
-  const roles = places.flatMap((place): Emitter[] => {
-    const { nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = place;
-    const isHere = inPlaces([place], places);
+function emittedBy(contract: string, namespaces: readonly IndexedNamespace[]) {
+  const roles = namespaces.flatMap((home): Emitter[] => {
+    const { nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;
+    const isHere = inNamespaces([home], namespaces);
     if (nameWrapper === contract) return [{ kinds: eventsOf("wrapper"), where: isHere }];
     if (registrar === contract) return [{ kinds: eventsOf("registrar"), where: isHere }];
     if (registry === contract)
       return [{ kinds: eventsOf("registry"), where: `${isHere} AND old IS NOT TRUE`, isOld: false }];
     if (oldRegistry === contract) return [{ kinds: eventsOf("registry"), where: "old", isOld: true }];
     return [...reverseRegistrars].flatMap(([chain, address]) =>
-      address === contract ? [{ kinds: eventsOf("reverseRegistrar"), where: onChain(chain, places) }] : [],
+      address === contract
+        ? [{ kinds: eventsOf("reverseRegistrar"), where: onChain(chain, namespaces) }]
+        : [],
     );
   });
   const isOld = roles.length === 1 ? roles[0]?.isOld : undefined;
@@ -366,8 +371,8 @@ function emittedBy(contract: string, places: readonly Place[]) {
 }
 
 // Ids begin with their chain where several chains are indexed, a release's after a word; those of reverse registrars always do.
-function onChain(chainId: number, places: readonly Place[]): string {
-  const chains = new Set(places.map((place) => place.chainId));
+function onChain(chainId: number, namespaces: readonly IndexedNamespace[]): string {
+  const chains = new Set(namespaces.map((home) => home.chainId));
   const isReverse = `type = 'NameForAddrChanged'`;
   const begins = `id LIKE '${chainId}-%'`;
   if (!chains.has(chainId)) return `(${isReverse} AND ${begins})`;
@@ -378,18 +383,18 @@ function onChain(chainId: number, places: readonly Place[]): string {
 
 // Two namespaces of one chain are told apart by where their names live; names of other chains count for the first. Reverse registrars
 // belong to the one that leases on their chain, else to ENS.
-function inPlaces(within: readonly Place[], places: readonly Place[]): string {
+function inNamespaces(within: readonly IndexedNamespace[], namespaces: readonly IndexedNamespace[]): string {
   const isReverse = `type = 'NameForAddrChanged'`;
-  const leasing = (some: readonly Place[]) =>
+  const leasing = (some: readonly IndexedNamespace[]) =>
     some.filter(isSubregistry).map(({ chainId }) => `id LIKE '${chainId}-%'`);
-  const others = ["false", ...leasing(places)].join(" OR ");
+  const others = ["false", ...leasing(namespaces)].join(" OR ");
   const reverse = [...leasing(within), ...(within.some(({ isRoot }) => isRoot) ? [`NOT (${others})`] : [])];
-  const conditions = within.map((place) => {
-    const [first, ...next] = places.filter(({ chainId }) => chainId === place.chainId);
-    const isOf = (some: readonly Place[]) =>
+  const conditions = within.map((home) => {
+    const [first, ...next] = namespaces.filter(({ chainId }) => chainId === home.chainId);
+    const isOf = (some: readonly IndexedNamespace[]) =>
       `EXISTS (SELECT FROM domain n WHERE n.id = node AND n.namespace IN ${literal(some.map(({ namespace }) => namespace))})`;
-    const apart = next.length === 0 ? [] : [place === first ? `NOT ${isOf(next)}` : isOf([place])];
-    return `(${[onChain(place.chainId, places), ...apart].join(" AND ")})`;
+    const apart = next.length === 0 ? [] : [home === first ? `NOT ${isOf(next)}` : isOf([home])];
+    return `(${[onChain(home.chainId, namespaces), ...apart].join(" AND ")})`;
   });
   return `(NOT ${isReverse} AND (${conditions.join(" OR ")}) OR ${isReverse} AND (${["false", ...reverse].join(" OR ")}))`;
 }

@@ -9,10 +9,10 @@ import {
   openPage,
   refuse,
 } from "../names/contract.ts";
-import { type LookupContext, ofLookup, placesIn, relationText } from "../names/lists.ts";
+import { homeOfRow, type IndexedNamespace, namespacesText, timesOf } from "../names/indexed-namespaces.ts";
+import { type LookupContext, namespacesIn, ofLookup, relationText } from "../names/lists.ts";
 import { type FoundAddress, mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
 import type { NamesSource, StoredName } from "../names/names.ts";
-import { namespacesText, type Place, placeOfRow, timesOf } from "../names/places.ts";
 import type { FoundName } from "../names/records.ts";
 import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -118,8 +118,8 @@ type Result = z.output<typeof result>;
 type Options = {
   isFeed: boolean;
   namespace: string | undefined;
-  /** Its places. */
-  ofPlaces: readonly Place[] | undefined;
+  /** Its namespaces. */
+  ofNamespaces: readonly IndexedNamespace[] | undefined;
   times: number[];
   signal: AbortSignal;
   /** The JSON of each input's result. */
@@ -143,9 +143,9 @@ export const lookup = endpoint({
     { body: { inputs, profile, namespace: given }, current, request },
     { lookup: source }: LookupContext,
   ) => {
-    // The place of each name is known from itself.
+    // The home of each name is known from itself.
     const namespace = given === "auto" || given === "public" || given === "" ? undefined : given;
-    const known = [...new Set(source.places.map((place) => place.namespace))];
+    const known = [...new Set(source.namespaces.map((home) => home.namespace))];
     if (namespace !== undefined && !known.includes(namespace))
       refuse("invalid_input", `namespace must be one of: auto, public, ${known.join(", ")}`);
     if (inputs.length > 0 && inputs.every((one) => "address" in one && !isAddress(one)))
@@ -153,8 +153,8 @@ export const lookup = endpoint({
     const options = {
       isFeed: profile === "feed",
       namespace,
-      ofPlaces: namespace === undefined ? undefined : placesIn(source, namespace),
-      times: timesOf(source.places, current),
+      ofNamespaces: namespace === undefined ? undefined : namespacesIn(source, namespace),
+      times: timesOf(source.namespaces, current),
       signal: request.raw.signal,
     };
     const asked = inputs.map((given, at) => ({ given, at }));
@@ -211,15 +211,17 @@ function nameResult(
     ? {}
     : { normalization: { ...normalization, changed: true, reason: "case_normalized" } };
   if (!isFound) return { ...start, status: "not_found", ...changed };
-  const record = isFeed ? feedRow(source.places, found.row) : detailRow(source.places, found, source.known);
+  const record = isFeed
+    ? feedRow(source.namespaces, found.row)
+    : detailRow(source.namespaces, found, source.known);
   return { ...start, status: "ok", ...changed, record };
 }
 
 // Others have their turn after results of so many characters.
 const charactersWritten = 65_536;
 
-const isOf = ({ places }: NamesSource, row: StoredName, namespace: string | undefined) =>
-  namespace === undefined || placeOfRow(places, row).namespace === namespace;
+const isOf = ({ namespaces }: NamesSource, row: StoredName, namespace: string | undefined) =>
+  namespace === undefined || homeOfRow(namespaces, row).namespace === namespace;
 
 const pageOf = (given: AddressInput, namespace: string | undefined) => {
   const { address, relation = "any" } = given;
@@ -230,8 +232,8 @@ const pageOf = (given: AddressInput, namespace: string | undefined) => {
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
 async function ofAddresses(source: Source, given: Asked<AddressInput>[], options: Options): Promise<void> {
-  const { times, signal, results, isFeed, namespace, ofPlaces } = options;
-  const places = ofPlaces?.map((place) => source.places.indexOf(place) + 1);
+  const { times, signal, results, isFeed, namespace, ofNamespaces } = options;
+  const namespaces = ofNamespaces?.map((home) => source.namespaces.indexOf(home) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
   for (const one of given)
     if (!isAddress(one.given)) results[one.at] = JSON.stringify({ input: echoOf(one.given), ...wrong });
@@ -239,7 +241,14 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   const inputs = asked.map(({ given }) => {
     const { address, relation } = given;
     const { size, after } = pageOf(given, namespace);
-    return { address, isOwner: relation !== "manager", isManager: relation !== "owner", size, after, places };
+    return {
+      address,
+      isOwner: relation !== "manager",
+      isManager: relation !== "owner",
+      size,
+      after,
+      namespaces,
+    };
   });
   await readAddresses(source, { asked: inputs, times }, signal, (equal, found) => {
     // Those that ask for the same names differ in their input alone.
@@ -265,8 +274,8 @@ function addressResult(
   const counted = total > mostCountedOfAddress ? null : total;
   const { shown, page } = pageOf(given, namespace).of(rows, counted);
   const records = shown.map((one) => ({
-    ...(isFeed ? feedRow : profileRow)(source.places, one.row),
-    ...primaryFacts(source.places, one, source.known),
+    ...(isFeed ? feedRow : profileRow)(source.namespaces, one.row),
+    ...primaryFacts(source.namespaces, one, source.known),
     ...omitUndefined({ relations: one.relations }),
   }));
   return { kind: "address", status: "ok", records, page };

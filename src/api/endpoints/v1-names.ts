@@ -14,6 +14,7 @@ import {
   refuse,
   timeParameter,
 } from "../names/contract.ts";
+import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
 import {
   anywhereIn,
   type Binder,
@@ -44,7 +45,6 @@ import {
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
 import { entriesOf, type Listed, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
-import { namespacesText, type Place, placeOfRow } from "../names/places.ts";
 import {
   defaultAddressOf,
   isAddressKey,
@@ -91,12 +91,12 @@ export const nameDetail = endpoint({
   },
   handle: async (call, { lookup }: LookupContext) => {
     const { params, query, current } = call;
-    const { places, known, hashOf } = lookup;
+    const { namespaces, known, hashOf } = lookup;
     inNamespace(lookup, query.namespace);
     const { found, node } = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
-    if (query.namespace !== undefined && placeOfRow(places, found.row).namespace !== query.namespace)
+    if (query.namespace !== undefined && homeOfRow(namespaces, found.row).namespace !== query.namespace)
       return refuse("not_found", "The index never saw this name");
-    const row = detailRow(places, found, known);
+    const row = detailRow(namespaces, found, known);
     const data = query.include?.includes("counts")
       ? { ...row, ...countsOf(row), ...(await subnameCount(lookup, call, node)) }
       : row;
@@ -112,8 +112,8 @@ const mostCounted = 1_000;
 // Of a name with more it is left out.
 async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall, node: string) {
   const statement = openStatement(lookup, call, { isCommon: true });
-  const branches = branchesFrom(lookup.places, `d.parent_id = ${statement.bind(node)}`, byName);
-  const sql = countSql(lookup.places, { branches, filters: [] }, mostCounted);
+  const branches = branchesFrom(lookup.namespaces, `d.parent_id = ${statement.bind(node)}`, byName);
+  const sql = countSql(lookup.namespaces, { branches, filters: [] }, mostCounted);
   const count = await statement.count(sql, mostCounted);
   return count === null ? {} : { subname_count: count };
 }
@@ -164,9 +164,9 @@ export const nameRecords = endpoint({
     const { lookup } = context;
     const { keys, source } = call.query;
     const { found, name } = await readNameOfPath(lookup, call.params.name, { ...call, withRecords: true });
-    const row = detailRow(lookup.places, found, lookup.known);
+    const row = detailRow(lookup.namespaces, found, lookup.known);
     const known = [...new Set(keys ?? keysOf(row))].sort();
-    const fallback = defaultAddressOf(lookup.places, found, lookup.known);
+    const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
     const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
     // Without keys the index tells them, and with them their values, if the code of the name's resolver is known.
     const isProven = isReadFromEvents(lookup, found);
@@ -273,7 +273,7 @@ export const subnames = endpoint({
       isCommon: sort === "name" && order === "asc",
       isDescending: order === "desc",
       branches: (statement) => ({
-        ...withText(lookup.places, statement, {
+        ...withText(lookup.namespaces, statement, {
           where: `d.parent_id = ${statement.bind(node)}`,
           order: sorted[sort],
           text: q?.toLowerCase(),
@@ -282,7 +282,7 @@ export const subnames = endpoint({
         filters: include_expired === "true" ? [] : ["names.status = 'active'"],
       }),
       mostCounted,
-      show: ({ row }) => subnameRow(lookup.places, row),
+      show: ({ row }) => subnameRow(lookup.namespaces, row),
     });
   },
 });
@@ -322,11 +322,17 @@ export const search = endpoint({
       list: ["search", text, match, namespace, status],
       isCommon: true,
       branches: (statement) => ({
-        ...withText(lookup.places, statement, { where: "true", order: byName, text, match, isOfAll: true }),
+        ...withText(lookup.namespaces, statement, {
+          where: "true",
+          order: byName,
+          text,
+          match,
+          isOfAll: true,
+        }),
         rowFilters: ["octet_length(d.name) <= 2000"],
         filters,
       }),
-      show: ({ row }) => searchRow(lookup.places, row),
+      show: ({ row }) => searchRow(lookup.namespaces, row),
     });
   },
 });
@@ -342,7 +348,7 @@ async function relevant(
   const { bind, rows } = openStatement(lookup, call, { isCommon: true });
   const sql = relevanceSql(lookup, { text, filters, after, limit: size + 1 }, bind);
   const { shown, page } = opened.of(await rows<Listed>(sql));
-  const data = shown.map(({ row }) => searchRow(lookup.places, row));
+  const data = shown.map(({ row }) => searchRow(lookup.namespaces, row));
   return { status: 200 as const, body: { data, page, meta: asOf(call.current, lookup.hashOf) } };
 }
 
@@ -355,11 +361,11 @@ type TextOf = Pick<Branch, "where" | "order"> & {
 
 /** Branches of names under a condition whose name has a text. One that may be anywhere in it is looked for in the order of names first. */
 function withText(
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   { bind }: Binder,
   { where, order, text, match, isOfAll = false }: TextOf,
 ) {
-  const under = (condition: string) => ({ branches: branchesFrom(places, condition, order) });
+  const under = (condition: string) => ({ branches: branchesFrom(namespaces, condition, order) });
   if (text === undefined) return under(where);
   if (match === "prefix") return under(`${where} AND ${beginsWith(bind, text)()}`);
   const anywhere = anywhereIn(bind, text, { isOfAll });
@@ -378,7 +384,7 @@ const mostWindows = 32;
 const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
 
 /** A window of deadlines, in Unix seconds: from the first, up to the second, which is excluded. */
-type Window = { from: number | undefined; to: number | undefined; place?: number };
+type Window = { from: number | undefined; to: number | undefined; home?: number };
 
 const timeOf = (name: string, end: string) =>
   timeParameter(name)
@@ -393,7 +399,7 @@ const windows = (name: string) =>
       const read = [given].flat().map((text, index): Window => {
         const ends = text.split("..").map((one) => Math.ceil(readTime(one.trim()) ?? Number.NaN));
         const [from = Number.NaN, to = Number.NaN] = ends.length === 2 ? ends : [];
-        return { from, to, place: index };
+        return { from, to, home: index };
       });
       const sorted = [...read].sort((a, b) => (a.from ?? 0) - (b.from ?? 0));
       const isApart = ({ from, to }: Window, at: number) => {
@@ -469,14 +475,14 @@ type Deadlines = {
 
 /** Leases, wrapper entries and entries of ENSv2 whose deadline is in a window, each in the order of an index. */
 function branchesOf(
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   { bind }: Binder,
   { namespace, isGrace, window: { from, to }, isDescending, parent }: Deadlines,
 ): Branch[] {
-  const place = places.find((one) => one.namespace === namespace);
-  const v2 = place?.isRoot ? secondGeneration(places) : undefined;
-  const [first = ""] = partsOfNames(places);
-  const grace = isGrace ? (place?.grace ?? 0) : 0;
+  const home = namespaces.find((one) => one.namespace === namespace);
+  const v2 = home?.isRoot ? secondGeneration(namespaces) : undefined;
+  const [first = ""] = partsOfNames(namespaces);
+  const grace = isGrace ? (home?.grace ?? 0) : 0;
   const within = (shift: number) =>
     [
       ...(from === undefined ? [] : [`o.expiry_date >= ${bind(from - shift)}::numeric`]),
@@ -485,12 +491,12 @@ function branchesOf(
   const ends = `o.expiry_date < ${noExpiry}`;
   const child = (of: string) => (parent === undefined ? "" : ` AND ${of}.parent_id = ${bind(parent)}`);
   // Only 3DNS leases names below more than one parent.
-  const hasLeases = parent === undefined || place?.leases === undefined || place.leases === parent;
+  const hasLeases = parent === undefined || home?.leases === undefined || home.leases === parent;
   // A reservation has no owner, nor has what was unregistered: it has no grace period.
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
     const plus = isLeased && isGrace ? gracePeriodOfV2 : 0;
     const hasGrace = `(o.registry = '${registry}' AND o.owner_id <> '${zeroAddress}')`;
-    const { from = "", where } = entriesOf(places, "o") ?? {};
+    const { from = "", where } = entriesOf(namespaces, "o") ?? {};
     return {
       from,
       where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")}`,
@@ -506,7 +512,7 @@ function branchesOf(
       derived: v2 ? ["names.expires = o.expiry_date AND NOT names.is_v2"] : [],
       order: sorted(grace),
     },
-    ...(place?.nameWrapper === undefined
+    ...(home?.nameWrapper === undefined
       ? []
       : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}${child("d")}`, isDescending)]),
     ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),
@@ -528,9 +534,9 @@ function ofWrapper(names: string, within: string, isDescending: boolean): Branch
   };
 }
 
-function ofAuthority(authority: Asked["authority"], places: readonly Place[]): string[] {
+function ofAuthority(authority: Asked["authority"], namespaces: readonly IndexedNamespace[]): string[] {
   if (authority === undefined) return [];
-  const v2 = secondGeneration(places);
+  const v2 = secondGeneration(namespaces);
   const ofFirst = v2 ? " AND NOT names.is_v2" : "";
   const conditions = {
     ens_v0: [`NOT names.is_migrated${ofFirst}`],
@@ -538,7 +544,9 @@ function ofAuthority(authority: Asked["authority"], places: readonly Place[]): s
     ens_v2: v2 ? ["names.is_v2"] : [],
   };
   const asked = authority.flatMap((one) => conditions[one]);
-  return places.some(({ isRoot }) => isRoot) && asked.length > 0 ? [`(${asked.join(" OR ")})`] : ["false"];
+  return namespaces.some(({ isRoot }) => isRoot) && asked.length > 0
+    ? [`(${asked.join(" OR ")})`]
+    : ["false"];
 }
 
 /** GET /v1/names: deadlines. */
@@ -558,29 +566,29 @@ export const deadlineNames = endpoint({
     const types = sorted(0).map(({ type }) => type);
     const opened = openPage(asked, list, types);
     const ofNamespace = inNamespace(lookup, namespace);
-    const places = lookup.places.filter((place) => place.namespace === namespace);
+    const namespaces = lookup.namespaces.filter((home) => home.namespace === namespace);
     const node = parent === undefined ? undefined : nameIn(parent).node;
     const isDescending = order === "desc";
     const of = { namespace, isGrace, isDescending, parent: node };
-    const found: (Listed & { place: number | undefined })[] = [];
+    const found: (Listed & { home: number | undefined })[] = [];
     // Windows are apart, so that each one's names follow those of the one before.
     for (const window of isDescending ? [...windows].reverse() : windows) {
       if (found.length > opened.size) break;
       const statement = openStatement(lookup, call, { isCommon: !isDescending && authority === undefined });
-      const sql = listSql(lookup.places, {
-        branches: branchesOf(lookup.places, statement, { ...of, window }),
-        filters: [...ofNamespace, ...ofAuthority(authority, places)],
+      const sql = listSql(lookup.namespaces, {
+        branches: branchesOf(lookup.namespaces, statement, { ...of, window }),
+        filters: [...ofNamespace, ...ofAuthority(authority, namespaces)],
         rowFilters: node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`],
         after: opened.after?.map(statement.bind),
         isDescending,
         limit: limitOf(opened.size - found.length),
       });
       const rows = await statement.rows<Listed>(sql);
-      found.push(...rows.map((row) => ({ ...row, place: window.place })));
+      found.push(...rows.map((row) => ({ ...row, home: window.home })));
     }
     const { shown, page } = opened.of(found);
-    const data = shown.map(({ row, place: index }) => ({
-      ...listRow(lookup.places, row),
+    const data = shown.map(({ row, home: index }) => ({
+      ...listRow(lookup.namespaces, row),
       ...(member === undefined ? {} : { [member]: index }),
     }));
     return { status: 200, body: { data, page, meta: asOf(current, lookup.hashOf) } };

@@ -6,8 +6,8 @@ import { readRecording } from "../../../devnet/recording.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
+import { indexedNamespaces } from "../names/indexed-namespaces.ts";
 import { createNamesSource } from "../names/lookups.ts";
-import { placesOf } from "../names/places.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { documentOf } from "../rest/docs.ts";
 import { type ApiContext, endpoints } from "./endpoints.ts";
@@ -28,7 +28,11 @@ const following = { chainStatus: "chain-following", latestIndexedBlock: block, l
 const status = currentStatus("omnichain-following", block.timestamp);
 Object.assign(status.snapshot.omnichainSnapshot, { chains: { [v2ChainId]: following } });
 const { datasources } = index.config;
-const source = { database: stored.database, places: placesOf(datasources, plugins), hasRecords: true };
+const source = {
+  database: stored.database,
+  namespaces: indexedNamespaces(datasources, plugins),
+  hasRecords: true,
+};
 const context = {
   ...chainOf(),
   plugins,

@@ -119,8 +119,8 @@ export const lookupNamespace = endpoint({
     },
     404: { description: "A namespace that is not indexed", schema: errorSchema },
   },
-  handle: ({ params: { namespace } }, { lookup: { places, hasRecords } }: LookupContext) => {
-    const ofIt = places.filter((place) => place.namespace === namespace);
+  handle: ({ params: { namespace } }, { lookup: { namespaces, hasRecords } }: LookupContext) => {
+    const ofIt = namespaces.filter((home) => home.namespace === namespace);
     if (ofIt.length === 0)
       return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed`);
     const full = { completeness: "full" as const };

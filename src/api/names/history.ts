@@ -8,8 +8,8 @@ import { addressOfResolver, indexTime, secondGeneration } from "../database/name
 import { reachedJoin } from "../database/v2-domains.ts";
 import type { SortType } from "../rest/pages.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
+import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
 import { noExpiry } from "./names.ts";
-import { isSubregistry, type Place } from "./places.ts";
 
 // Which events histories show, and what each is there.
 
@@ -153,8 +153,8 @@ const powers: Readonly<Record<number, string>> = {
 };
 
 const powersOf = (bitmap: Hex) =>
-  Object.entries(powers).flatMap(([place, power]) =>
-    (BigInt(bitmap) >> (4n * BigInt(place))) & 1n ? power : [],
+  Object.entries(powers).flatMap(([index, power]) =>
+    (BigInt(bitmap) >> (4n * BigInt(index))) & 1n ? power : [],
   );
 
 const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
@@ -389,20 +389,20 @@ export type EntryMembers = { hasData: boolean; hasKind: boolean };
 /** An entry of a history as responses have it. */
 export function entryOf(
   entry: StoredEntry,
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   { hasData, hasKind }: EntryMembers,
 ): z.output<typeof entrySchema> {
   const type = entryType(entry.type);
-  const place = placeOfEntry(entry, places);
+  const home = homeOfEntry(entry, namespaces);
   const { name, node } = subjectOf(entry);
   return {
     id: createHash("sha256").update(`${entry.type}:${entry.id}`).digest("hex"),
     type,
     ...(name ? { name } : {}),
     namehash: node as z.output<typeof hashSchema>,
-    namespace: place.namespace,
-    chain_id: place.chainId,
-    registration_id: registrationOf(entry, place.chainId),
+    namespace: home.namespace,
+    chain_id: home.chainId,
+    registration_id: registrationOf(entry, home.chainId),
     block_number: entry.block,
     timestamp: entry.timestamp === null ? null : String(entry.timestamp),
     transaction_hash: entry.transaction,
@@ -410,8 +410,8 @@ export function entryOf(
     ...(hasKind ? { kind: entry.type } : {}),
     ...(hasData
       ? {
-          contract_address: (place.contract ?? null) as z.output<typeof addressSchema> | null,
-          data: dataOf(type, { ...entry, node }, place),
+          contract_address: (home.contract ?? null) as z.output<typeof addressSchema> | null,
+          data: dataOf(type, { ...entry, node }, home),
         }
       : {}),
   };
@@ -425,15 +425,15 @@ function subjectOf({ node, name, holder, coin }: StoredEntry) {
 }
 
 // An id begins with its chain, except in subgraph mode, which has the root chain alone.
-function placeOfEntry(entry: StoredEntry, places: readonly Place[]) {
+function homeOfEntry(entry: StoredEntry, namespaces: readonly IndexedNamespace[]) {
   const { id, type, block } = entry;
   const parts = id.replace("release-", "").split("-");
   const isPrefixed = block === null ? parts.length > 2 : parts[1] === String(block);
-  const chainId = isPrefixed ? Number(parts[0]) : (places[0]?.chainId ?? 0);
-  const onChain = places.filter((place) => place.chainId === chainId);
+  const chainId = isPrefixed ? Number(parts[0]) : (namespaces[0]?.chainId ?? 0);
+  const onChain = namespaces.filter((home) => home.chainId === chainId);
   if (emitterOf(type) === "reverseRegistrar") {
     const namespace = onChain.find(isSubregistry)?.namespace ?? "ens";
-    return { chainId, namespace, contract: places[0]?.reverseRegistrars.get(chainId) };
+    return { chainId, namespace, contract: namespaces[0]?.reverseRegistrars.get(chainId) };
   }
   const found = onChain.find(({ namespace }) => namespace === entry.namespace) ?? onChain[0];
   return { chainId, namespace: found?.namespace ?? "ens", contract: found && contractOf(entry, found) };
@@ -446,7 +446,7 @@ function registrationOf({ type, node, since }: StoredEntry, chainId: number): st
 
 function contractOf(
   { type, resolver, key, old }: StoredEntry,
-  { nameWrapper, registrar, registry, oldRegistry }: Place,
+  { nameWrapper, registrar, registry, oldRegistry }: IndexedNamespace,
 ) {
   if (emitterOf(type) === "registryOfV2") return key ?? undefined;
   if (emitterOf(type) === "wrapper") return nameWrapper;
@@ -542,17 +542,17 @@ const ofEntries = (from: string, where: string) =>
     expiry: "e.expiry",
   });
 
-// The name of an entry: of several places of its registry, one that is reached.
-function entriesWhere(places: readonly Place[], where: string): string[] {
-  const v2 = secondGeneration(places);
+// The name of an entry: of several namespaces of its registry, one that is reached.
+function entriesWhere(namespaces: readonly IndexedNamespace[], where: string): string[] {
+  const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return [];
   const name = `SELECT v.id FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
     WHERE v.chain_id = ${v2.chainId} AND v.registry = e.registry AND v.labelhash = e.labelhash AND m.is_reached ORDER BY v.id LIMIT 1`;
   return [ofEntries(`v2_events e CROSS JOIN LATERAL (${name}) n`, `e.chain_id = ${v2.chainId} AND ${where}`)];
 }
 
-function entriesOfName(places: readonly Place[], node: string): string[] {
-  const v2 = secondGeneration(places);
+function entriesOfName(namespaces: readonly IndexedNamespace[], node: string): string[] {
+  const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return [];
   const named = `v2_domains n ${reachedJoin("n", "m", v2, indexTime)} JOIN v2_events e ON e.chain_id = n.chain_id
     AND e.registry = n.registry AND e.labelhash = n.labelhash`;
@@ -563,14 +563,14 @@ const byName = "registration r JOIN registration_event e ON e.registration_id = 
 const byEvent = "registration_event e JOIN registration r ON r.id = e.registration_id";
 
 // A lease that was not renewed before the end of its grace period, and the first second after it.
-function releases(node: string, places: readonly Place[]): string {
-  const managed = places.flatMap(({ leases, grace }) =>
+function releases(node: string, namespaces: readonly IndexedNamespace[]): string {
+  const managed = namespaces.flatMap(({ leases, grace }) =>
     leases === undefined ? [] : [`WHEN '${leases}' THEN ${grace + 1}`],
   );
   const ended = `(SELECT e.id, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
     FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
     WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t`;
-  const isOver = `t.expiry_date + t.grace <= t.next${secondGeneration(places) ? notBroughtOver(node) : ""}`;
+  const isOver = `t.expiry_date + t.grace <= t.next${secondGeneration(namespaces) ? notBroughtOver(node) : ""}`;
   return partSql(ended, isOver, {
     id: "'release-' || t.id",
     type: "'Release'",
@@ -591,22 +591,22 @@ const notBroughtOver = (
     AND b.timestamp <= t.expiry_date + t.grace))`;
 
 /** The parts of a name's history: of its node, at any resolver. */
-export const partsOfName = (node: string, places: readonly Place[]) => [
+export const partsOfName = (node: string, namespaces: readonly IndexedNamespace[]) => [
   ofDomain(`e.domain_id = ${node}`),
   ofRegistration(byName, `r.domain_id = ${node}`),
   ofResolver(`s.domain_id = ${node}`),
-  releases(node, places),
-  ...entriesOfName(places, node),
+  releases(node, namespaces),
+  ...entriesOfName(namespaces, node),
 ];
 
 /** The parts of an address's history: what it received, and its primary names. */
-export const partsOfAddress = (address: string, places: readonly Place[]) => [
+export const partsOfAddress = (address: string, namespaces: readonly IndexedNamespace[]) => [
   ofDomain(`e.owner_id = ${address}`),
   ofRegistration(byEvent, `e.registrant_id = ${address}`),
   ofRegistration(byEvent, `e.new_owner_id = ${address}`),
   ofResolver(`e.primary_name_of = ${address}`),
   ofReverseName(`e.address = ${address}`),
-  ...entriesWhere(places, `e.holder = ${address}`),
+  ...entriesWhere(namespaces, `e.holder = ${address}`),
 ];
 
 // Each has an index in the order of time.
@@ -621,7 +621,7 @@ type EmitterSql = { resolver?: string; registryOfV2?: string; isOld?: boolean | 
 /** The parts of what happened, without releases: one for each kind of event, whose latest an index gives; by anyone, or an emitter. */
 export const partsOfKinds = (
   kinds: readonly string[],
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   { resolver, registryOfV2, isOld }: EmitterSql = {},
 ) =>
   kinds.flatMap((kind) => {
@@ -633,11 +633,11 @@ export const partsOfKinds = (
       return [ofDomain(and(`e.from_old_registry IS ${isOld ? "" : "NOT "}TRUE`, isOld !== undefined))];
     if (emitter === "registrar") return [ofRegistration(byEvent, where)];
     if (emitter === "registryOfV2")
-      return entriesWhere(places, and(`e.registry = ${registryOfV2}`, registryOfV2 !== undefined));
+      return entriesWhere(namespaces, and(`e.registry = ${registryOfV2}`, registryOfV2 !== undefined));
     return emitter === "resolver" ? [ofResolver(and(`s.address = ${resolver}`, resolver !== undefined))] : [];
   });
 
-/** The order of entries, under an alias: by time, then by their place in the chain. */
+/** The order of entries, under an alias: by time, then by their order in the chain. */
 const historyOrder = (of: string) => [
   `${of}.timestamp`,
   `coalesce(${of}.block_number, 2147483647)`,
@@ -670,11 +670,11 @@ type PageOfHistory = {
 export function historySql(
   query: HistoryQuery,
   { after, isDescending, limit }: PageOfHistory,
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
 ): string {
   const direction = isDescending ? " DESC" : "";
   const orderOf = (alias: string) => historyOrder(alias).map((key) => `${key}${direction}`);
-  const start = after?.map((place, at) => `${place}::${historyOrderTypes[at]}`).join(", ");
+  const start = after?.map((value, at) => `${value}::${historyOrderTypes[at]}`).join(", ");
   const beyond =
     start === undefined
       ? ""
@@ -687,14 +687,14 @@ export function historySql(
   );
   const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ORDER BY ${orderOf("u").join(", ")} LIMIT ${limit}`;
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
-${entriesSql(page, orderOf("h"), places)}) listed`;
+${entriesSql(page, orderOf("h"), namespaces)}) listed`;
 }
 
 // What events tell beside what parts have in common, by their ids.
-function factsSql(places: readonly Place[]): string {
+function factsSql(namespaces: readonly IndexedNamespace[]): string {
   const held = (table: string, more: string) =>
     `(SELECT json_build_object('from', e.from_id${more}) FROM ${table} e WHERE e.id = h.id)`;
-  const v2 = secondGeneration(places);
+  const v2 = secondGeneration(namespaces);
   const isUnwrapped = `EXISTS (SELECT FROM domain_event u WHERE u.domain_id = h.node AND u.block_number = h.block_number
       AND u.transaction_id = h.transaction_id AND u.type = 'NameUnwrapped')`;
   // What the name wrapper gives back was not locked. A registry of a locked name brings its subnames itself.
@@ -716,11 +716,15 @@ const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'Label
       AND right(a.id, 16)::bigint >= h.log_index ORDER BY a.id LIMIT 1) END`;
 
 /** SQL of one `StoredEntry` a row, as JSON in the column `found`, from a list of what parts have in common. */
-function entriesSql(entries: string, order: readonly string[], places: readonly Place[]): string {
+function entriesSql(
+  entries: string,
+  order: readonly string[],
+  namespaces: readonly IndexedNamespace[],
+): string {
   const keys = historyOrder("h").map((key) => `(${key})::text`);
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', h.timestamp, 'block', h.block_number, 'log', h.log_index, 'transaction', h.transaction_id,
   'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'namespace', d.namespace, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
-  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(places)}, 'payment', ${paymentSql},
+  'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(namespaces)}, 'payment', ${paymentSql},
   'after', json_build_array(${keys.join(", ")})) AS found
 FROM (${entries}) h LEFT JOIN domain d ON d.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
@@ -732,8 +736,8 @@ ORDER BY ${order.join(", ")}`;
 }
 
 /** SQL of all entries of one kind of event in the order of time, one a row in the column `found`. */
-export function entriesOfKindSql(kind: string, places: readonly Place[]): string[] {
-  return partsOfKinds([kind], places).map((part) => entriesSql(part, historyOrder("h"), places));
+export function entriesOfKindSql(kind: string, namespaces: readonly IndexedNamespace[]): string[] {
+  return partsOfKinds([kind], namespaces).map((part) => entriesSql(part, historyOrder("h"), namespaces));
 }
 
 /** SQL of the number of entries, of which it counts at most `most` and one. */

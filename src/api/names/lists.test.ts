@@ -4,10 +4,10 @@ import { createRandom } from "../../../devnet/random.ts";
 import { createTables } from "../../../test/support/database.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
+import { indexedNamespaces } from "./indexed-namespaces.ts";
 import { anywhereIn, binder, branchesFrom, byName, listSql } from "./lists.ts";
-import { placesOf } from "./places.ts";
 
-const places = placesOf(namespaces.mainnet, ["subgraph"]);
+const indexed = indexedNamespaces(namespaces.mainnet, ["subgraph"]);
 type Name = { id: string; name: string; owner: string };
 
 let client: PGlite;
@@ -39,8 +39,8 @@ async function page(text: string, filters: Filters, after: readonly string[] | u
   const { bind, values } = binder([1_760_000_000]);
   const contains = anywhereIn(bind, text, { isOfAll: true });
   const start = after?.map(bind);
-  const sql = listSql(places, {
-    ...{ branches: branchesFrom(places, "true", byName), ...filters, contains },
+  const sql = listSql(indexed, {
+    ...{ branches: branchesFrom(indexed, "true", byName), ...filters, contains },
     ...{ after: start, isDescending: false, limit: 11 },
   });
   const { rows } = await client.query<{ [column: string]: string }>(sql, values);

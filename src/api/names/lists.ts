@@ -15,6 +15,7 @@ import {
   readName,
   refuse,
 } from "./contract.ts";
+import { type IndexedNamespace, namespacesText, timesOf } from "./indexed-namespaces.ts";
 import {
   type Extra,
   hasName,
@@ -30,7 +31,6 @@ import {
   type SomeRows,
   tablesOfNames,
 } from "./names.ts";
-import { namespacesText, type Place, timesOf } from "./places.ts";
 import { type Row, rowSchema } from "./rows.ts";
 
 // SQL of lists of names: pages of several branches together, each read in the order of an index, and counts.
@@ -40,7 +40,7 @@ export function binder(times: readonly number[]) {
   const values = [`{${times.join(",")}}`];
   return {
     values,
-    /** Adds a value; returns its place in the SQL. */
+    /** Adds a value; returns its placeholder in the SQL. */
     bind: (value: string | number) => `$${values.push(String(value))}`,
   };
 }
@@ -55,11 +55,11 @@ export type StatementCall = { current: CurrentStatus; request: { raw: Request } 
  * have.
  */
 export function openStatement(
-  { database, places }: Pick<NamesSource, "database" | "places">,
+  { database, namespaces }: Pick<NamesSource, "database" | "namespaces">,
   { current, request }: StatementCall,
   { isCommon = false } = {},
 ) {
-  const { bind, values } = binder(timesOf(places, current));
+  const { bind, values } = binder(timesOf(namespaces, current));
   const run = async (sql: string) => {
     const [text] = await database.row(isCommon ? planOnce(sql) : sql, [...values], request.raw.signal);
     return JSON.parse(text ?? "null");
@@ -134,11 +134,12 @@ export type ListOptions = {
  * a name that several find is there once. What is derived of a name is joined to the names of the page only, unless a filter or the
  * order needs it.
  */
-export function listSql(places: readonly Place[], options: ListOptions): string {
+export function listSql(namespaces: readonly IndexedNamespace[], options: ListOptions): string {
   const { branches, filters, rowFilters = [], after, isDescending, limit, contains, extra = {} } = options;
   // Names that no registry of ENSv2 leads to are left out.
-  const needsNames = secondGeneration(places) !== undefined || filters.length > 0 || branches.some(isDerived);
-  const joins = namesJoins(places);
+  const needsNames =
+    secondGeneration(namespaces) !== undefined || filters.length > 0 || branches.some(isDerived);
+  const joins = namesJoins(namespaces);
   const found = (keys: readonly string[]) =>
     objectText(nameText, {
       after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
@@ -177,7 +178,7 @@ export function listSql(places: readonly Place[], options: ListOptions): string 
   const page = `(${all.join("\nUNION\n")}) f`;
   const rows = needsNames
     ? `SELECT f.found FROM ${page} ${order}`
-    : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(places, "f.id")}${joins} ${order}`;
+    : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(namespaces, "f.id")}${joins} ${order}`;
   return `${tables.length > 0 ? `WITH RECURSIVE ${tables.join(",\n")} ` : ""}${listText(rows)}`;
 }
 
@@ -254,7 +255,7 @@ const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: str
 // Rows after the given values, in a form of which the first key's index reads only those.
 function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
   const start = after.map(
-    (place, at) => `${place}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`,
+    (value, at) => `${value}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`,
   );
   const [first = "", ...others] = order.map(({ sql }) => sql);
   if (!isDescending || !order[1]?.isAscending)
@@ -264,12 +265,16 @@ function beyondSql(order: readonly SortKey[], after: readonly string[], isDescen
 }
 
 /** Branches of all names under a condition, in an order. */
-export const branchesFrom = (places: readonly Place[], where: string, order: Branch["order"]): Branch[] =>
-  partsOfNames(places).map((from, at) => ({
+export const branchesFrom = (
+  namespaces: readonly IndexedNamespace[],
+  where: string,
+  order: Branch["order"],
+): Branch[] =>
+  partsOfNames(namespaces).map((from, at) => ({
     from,
     where,
     order,
-    fromSome: (rows) => partsOfNames(places, rows)[at] ?? from,
+    fromSome: (rows) => partsOfNames(namespaces, rows)[at] ?? from,
     table: tablesOfNames[at],
   }));
 
@@ -299,7 +304,7 @@ type FoundNames = Pick<ListOptions, "branches" | "filters" | "rowFilters" | "con
  * derived is joined only where a filter reads it.
  */
 export function countSql(
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   { branches, filters, rowFilters = [], contains }: FoundNames,
   most: number,
 ): string {
@@ -314,7 +319,7 @@ export function countSql(
   );
   const candidates = counted(branches.map((branch) => part(branch)));
   const conditions = [...(contains ? [contains.text] : []), ...rowFilters, ...filters].map(hideFromPlanner);
-  const joins = filters.length > 0 ? namesJoins(places) : "";
+  const joins = filters.length > 0 ? namesJoins(namespaces) : "";
   const exact = counted(branches.map((branch) => part(branch, joins, conditions)));
   const total =
     conditions.length === 0
@@ -337,7 +342,7 @@ export type TextAnywhere = {
   ofAll?: { begins: string; later: string };
 };
 
-/** Adds a value to a statement; returns its place in the SQL. */
+/** Adds a value to a statement; returns its placeholder in the SQL. */
 type Bind = (value: string) => string;
 
 // What trigrams are made of whatever the database's locale.
@@ -391,10 +396,10 @@ function namesWithText(
   return {
     tables: [
       `few_${table} AS MATERIALIZED (${keys} ${later} LIMIT ${few + 1})`,
-      `groups_${table} (start, place) AS (
+      `groups_${table} (start, number) AS (
   (SELECT left(d.name, 2), 1 FROM ${table} d WHERE ${conditions} AND ${areMany} ${order} LIMIT 1)
-  UNION ALL SELECT (SELECT left(d.name, 2) FROM ${table} d WHERE left(d.name, 256) > ${end} ${order} LIMIT 1), g.place + 1
-    FROM groups_${table} g WHERE g.start IS NOT NULL AND g.place <= ${mostGroups})`,
+  UNION ALL SELECT (SELECT left(d.name, 2) FROM ${table} d WHERE left(d.name, 256) > ${end} ${order} LIMIT 1), g.number + 1
+    FROM groups_${table} g WHERE g.start IS NOT NULL AND g.number <= ${mostGroups})`,
       `keys_${table} AS MATERIALIZED (SELECT d.id, left(d.name, 256) AS o0 FROM (
   (${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
   UNION ALL (SELECT d.id, d.name FROM few_${table} d WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
@@ -487,19 +492,19 @@ export const namespaceParameter = textParameter("namespace", 60)
   .optional()
   .meta({ description: namespacesText });
 
-/** The places of a namespace; without one none. Refuses one that is not indexed. */
-export function placesIn({ places }: NamesSource, namespace: string | undefined) {
+/** The namespaces of a namespace; without one none. Refuses one that is not indexed. */
+export function namespacesIn({ namespaces }: NamesSource, namespace: string | undefined) {
   if (namespace === undefined) return [];
-  const ofIt = places.filter((place) => place.namespace === namespace);
+  const ofIt = namespaces.filter((home) => home.namespace === namespace);
   if (ofIt.length > 0) return ofIt;
-  const known = [...new Set(places.map((place) => place.namespace))].join(", ");
+  const known = [...new Set(namespaces.map((home) => home.namespace))].join(", ");
   return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed; indexed: ${known}`);
 }
 
 /** The condition that names are of a namespace. Refuses one that is not indexed. */
 export function inNamespace(source: NamesSource, namespace: string | undefined): string[] {
-  const ofIt = placesIn(source, namespace).map((place) => source.places.indexOf(place) + 1);
-  return ofIt.length === 0 ? [] : [`names.place IN (${ofIt.join(", ")})`];
+  const ofIt = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
+  return ofIt.length === 0 ? [] : [`names.home IN (${ofIt.join(", ")})`];
 }
 
 /** A name that a path or parameter gives. Refuses one that cannot be normalised. */
@@ -535,7 +540,7 @@ export async function listPage(
   const found = find(statement);
   const opened = openPage(call.query, list, found.branches[0]?.order.map(({ type }) => type) ?? []);
   const total = mostCounted
-    ? statement.count(countSql(lookup.places, found, mostCounted), mostCounted)
+    ? statement.count(countSql(lookup.namespaces, found, mostCounted), mostCounted)
     : null;
   const options = {
     ...found,
@@ -544,7 +549,7 @@ export async function listPage(
     limit: opened.limit,
     ...(extra ? { extra: extra(statement) } : {}),
   };
-  const rows = await Promise.all([statement.rows<Listed>(listSql(lookup.places, options)), total]);
+  const rows = await Promise.all([statement.rows<Listed>(listSql(lookup.namespaces, options)), total]);
   const { shown, page } = opened.of(...rows);
   const meta = asOf(call.current, lookup.hashOf);
   return { status: 200 as const, body: { data: shown.map(show), page, meta } };

@@ -8,6 +8,7 @@ import { pathOf } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
 import { yieldToEventLoop } from "../rest/turns.ts";
 import { type GivenName, isNode, readName, refuse } from "./contract.ts";
+import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
 import { type Branch, countSql, listSql, nameIn, type StatementCall, sortedByName } from "./lists.ts";
 import {
   allNames,
@@ -22,10 +23,9 @@ import {
   nameText,
   objectText,
 } from "./names.ts";
-import { isCustodian, type Place, timesOf } from "./places.ts";
 import type { FoundName } from "./records.ts";
 
-/** SQL of a list: its values follow `$1`, the times of the places. */
+/** SQL of a list: its values follow `$1`, the times of the namespaces. */
 type NamesQuery = { sql: string; values: string[] };
 
 // Others have their turn after each so many characters of rows, a millisecond's work.
@@ -67,32 +67,32 @@ type ReadName = FoundName & { inV2?: V2Resolver | null };
 type Reading = { hasRecords: boolean; withRecords: boolean };
 
 /** The statement that reads names by nodes. */
-const namesByNodeSql = (places: readonly Place[], reading: Reading) =>
+const namesByNodeSql = (namespaces: readonly IndexedNamespace[], reading: Reading) =>
   readingSql(
     "unnest($2::text[]) WITH ORDINALITY q (node, at)",
-    `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(places, "a.id")}${namesJoins(places)}`,
-    { places, ...reading },
+    `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(namespaces, "a.id")}${namesJoins(namespaces)}`,
+    { namespaces, ...reading },
   );
 
 /** The statement that reads names by paths, in ENSv2 alone. */
-function namesByPathSql(places: readonly Place[], reading: Reading): string {
-  const v2 = secondGeneration(places);
+function namesByPathSql(namespaces: readonly IndexedNamespace[], reading: Reading): string {
+  const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return "";
   const from = "jsonb_array_elements($2::jsonb) WITH ORDINALITY q (path, at)";
-  const rows = `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${namesJoins(places, "a.path")}`;
-  return readingSql(from, rows, { places, ...reading });
+  const rows = `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${namesJoins(namespaces, "a.path")}`;
+  return readingSql(from, rows, { namespaces, ...reading });
 }
 
 function readingSql(
   asked: string,
   rows: string,
-  { places, hasRecords, withRecords }: Reading & { places: readonly Place[] },
+  { namespaces, hasRecords, withRecords }: Reading & { namespaces: readonly IndexedNamespace[] },
 ): string {
   const ofNode = { chain: "names.chain", node: "d.id", hasRecords };
   const records = `SELECT ${recordsJson(ofNode)}::text FROM resolver s2 WHERE s2.id = names.resolver_row`;
   const members = {
     records: `coalesce((${records}), 'null')`,
-    ...(secondGeneration(places) === undefined ? {} : { inV2: "names.reading" }),
+    ...(secondGeneration(namespaces) === undefined ? {} : { inV2: "names.reading" }),
   };
   return `SELECT concat('{"at":', q.at - 1, ',"found":', coalesce(n.found, 'null'), '}') FROM ${asked}
 LEFT JOIN LATERAL (SELECT ${objectText(nameText, withRecords ? members : {})} AS found
@@ -101,18 +101,18 @@ FROM ${rows} WHERE ${hasName}) n ON true`;
 
 /** What statements about names are made for. */
 export function createNamesSource(
-  given: Pick<NamesSource, "database" | "places" | "hasRecords">,
+  given: Pick<NamesSource, "database" | "namespaces" | "hasRecords">,
 ): NamesSource {
-  const { places, hasRecords } = given;
+  const { namespaces, hasRecords } = given;
   const [bare, full] = [
     { hasRecords, withRecords: false },
     { hasRecords, withRecords: true },
   ];
   const statements = {
-    names: planOnce(namesByNodeSql(places, bare)),
-    namesWithRecords: planOnce(namesByNodeSql(places, full)),
-    paths: planOnce(namesByPathSql(places, bare)),
-    pathsWithRecords: planOnce(namesByPathSql(places, full)),
+    names: planOnce(namesByNodeSql(namespaces, bare)),
+    namesWithRecords: planOnce(namesByNodeSql(namespaces, full)),
+    paths: planOnce(namesByPathSql(namespaces, bare)),
+    pathsWithRecords: planOnce(namesByPathSql(namespaces, full)),
     addresses: planOnce(namesOfAddressesSql(given)),
   };
   return { ...given, statements };
@@ -148,7 +148,7 @@ async function readNames(
     );
   const nodes = `{${names.map(({ node }) => node).join(",")}}`;
   await read(withRecords ? statements.namesWithRecords : statements.names, nodes, (at) => at);
-  const contracts = secondGeneration(source.places);
+  const contracts = secondGeneration(source.namespaces);
   if (contracts === undefined) return found;
   const missing = found.flatMap((one, at) => (one === null && isWalked(names[at]) ? [at] : []));
   if (missing.length > 0) {
@@ -166,7 +166,7 @@ async function readNames(
   return found;
 }
 
-// Lists have every name of the registries in fixed places, and no longer name can be resolved (DNS).
+// Lists have every name of the registries in fixed namespaces, and no longer name can be resolved (DNS).
 const isWalked = ({ name }: Partial<AskedName> = {}) =>
   name !== undefined && name.split(".").length > 2 && Buffer.byteLength(name) < 255;
 
@@ -233,7 +233,7 @@ export async function readNameOfPath(
   given: string,
   { current, request, withRecords = false }: StatementCall & { withRecords?: boolean },
 ) {
-  const asked = { given: [given], times: timesOf(source.places, current), withRecords };
+  const asked = { given: [given], times: timesOf(source.namespaces, current), withRecords };
   const [one] = await readGivenNames(source, asked, request.raw.signal);
   const name = readName(given);
   if (!one?.found) {
@@ -252,22 +252,22 @@ export type AskedAddress = {
   isManager: boolean;
   size: number;
   after: readonly string[] | undefined;
-  /** Numbers of places (from 1) of which names are asked for; undefined: all. */
-  places: readonly number[] | undefined;
+  /** Numbers of namespaces (from 1) of which names are asked for; undefined: all. */
+  namespaces: readonly number[] | undefined;
 };
 
 /** The names of an address, its primary name first, one more than asked for if there are more; the total up to 1,000. */
 export type FoundAddress = { rows: Listed[]; total: number };
 
 /**
- * Reads the names of many addresses with one statement. `use` gets what is found of each, in any order, perhaps twice, and the places
+ * Reads the names of many addresses with one statement. `use` gets what is found of each, in any order, perhaps twice, and the namespaces
  * of those that ask for it.
  */
 export async function readAddresses(
-  { database, statements, places: all }: NamesSource,
+  { database, statements, namespaces: all }: NamesSource,
   { asked, times }: { asked: readonly AskedAddress[]; times: readonly number[] },
   signal: AbortSignal,
-  use: (places: readonly number[], found: FoundAddress) => void,
+  use: (namespaces: readonly number[], found: FoundAddress) => void,
 ): Promise<void> {
   // What is asked for several times is read once.
   const groups = new Map<string, number[]>();
@@ -282,9 +282,16 @@ export async function readAddresses(
     else group.push(index);
   }
   if (groups.size === 0) return;
-  const places = [...groups.values()];
+  const namespaces = [...groups.values()];
   const inputs = [...groups.keys()].map((key, at) => {
-    const { address, isOwner, isManager, size, after = [], places: ofPlaces }: AskedAddress = JSON.parse(key);
+    const {
+      address,
+      isOwner,
+      isManager,
+      size,
+      after = [],
+      namespaces: ofNamespaces,
+    }: AskedAddress = JSON.parse(key);
     return {
       at,
       address,
@@ -295,13 +302,13 @@ export async function readAddresses(
       after_rank: Number(after[0] ?? -1),
       after_name: after[1] ?? "",
       after_id: after[2] ?? "",
-      places: ofPlaces ?? null,
+      namespaces: ofNamespaces ?? null,
     };
   });
   const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];
   const statement = { sql: statements.addresses, values };
   await eachRow<{ at: number } & FoundAddress>(database, statement, signal, ({ at, ...found }) =>
-    use(places[at] ?? [], found),
+    use(namespaces[at] ?? [], found),
   );
 }
 
@@ -313,16 +320,16 @@ export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.
 /** The coin type of the default name and address (ENSIP-19), which stand for every EVM chain without one of its own. */
 const defaultCoin = 2_147_483_648;
 
-type Claims = { places: readonly Place[]; hasRecords: boolean };
+type Claims = { namespaces: readonly IndexedNamespace[]; hasRecords: boolean };
 
 /**
  * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). The
  * claim is not checked forward. Where records are not indexed, the last event of the reverse name's resolver tells it.
  */
-export function claimSql({ places, hasRecords }: Claims, address: string, reverse: string): string {
+export function claimSql({ namespaces, hasRecords }: Claims, address: string, reverse: string): string {
   const stored = `SELECT v.name FROM domain_resolver_relations l
     JOIN resolver_records v ON v.id = 'eip155:' || l.chain_id || ':' || l.resolver || '/' || l.domain_id
-    WHERE l.domain_id = ${reverse} AND l.chain_id = ${places[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1`;
+    WHERE l.domain_id = ${reverse} AND l.chain_id = ${namespaces[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1`;
   const emitted = `SELECT nullif(e.name, '') FROM domain r JOIN resolver_event e ON e.resolver_id = r.resolver_id
     WHERE r.id = ${reverse} AND e.type IN ('NameChanged', 'VersionChanged') ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1`;
   return `coalesce((${hasRecords ? stored : emitted}), ${claimOfCoin(address, String(defaultCoin))})`;
@@ -336,11 +343,11 @@ export const claimOfCoin = (address: string, coin: string) => `(SELECT value FRO
  * SQL of whether the address records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for it are an address, as
  * a JSON list; null for none.
  */
-export function forwardSql({ places, hasRecords }: Claims, address: string): string {
+export function forwardSql({ namespaces, hasRecords }: Claims, address: string): string {
   if (!hasRecords) return "'null'::json";
   const isAddress = (
     coin: number,
-  ) => `(SELECT o.value = ${address} FROM resolver_address_records o WHERE o.chain_id = ${places[0]?.chainId ?? 0}
+  ) => `(SELECT o.value = ${address} FROM resolver_address_records o WHERE o.chain_id = ${namespaces[0]?.chainId ?? 0}
     AND o.address = ${ownResolver} AND o.node = d.id AND o.coin_type = ${coin})`;
   return `json_build_array(${isAddress(60)}, ${isAddress(defaultCoin)})`;
 }
@@ -351,7 +358,7 @@ export const mostCountedOfAddress = 1_000;
 // With at most as many candidates all of them are read at once; a name that an address holds in two ways is two of them.
 const few = 100;
 
-const isAsked = "(q.places IS NULL OR names.place = ANY (q.places))";
+const isAsked = "(q.namespaces IS NULL OR names.home = ANY (q.namespaces))";
 const isOwner = `q.owner AND names.owner = q.address AND ${isAsked}`;
 const isManager = `q.manager AND names.manager = q.address AND ${isAsked}`;
 const isMine = `((${isOwner}) OR (${isManager}))`;
@@ -367,8 +374,8 @@ const extraOf = (claims: Claims) => ({
 
 /** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
 function fewSql(claims: Claims): string {
-  const { places } = claims;
-  const { held, candidates } = candidatesOf(places);
+  const { namespaces } = claims;
+  const { held, candidates } = candidatesOf(namespaces);
   const beyond = "(o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id)";
   const row = objectText(nameText, {
     after: "json_build_array(o.rank::text, o.name, d.id)",
@@ -378,20 +385,20 @@ function fewSql(claims: Claims): string {
   return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
   '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
-FROM ${candidates}${namesJoins(places)}
+FROM ${candidates}${namesJoins(namespaces)}
 CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
 WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
 }
 
 // SQL of what an address holds in any way, each way up to one more than few, and of the names of these as rows of `domain d`.
-function candidatesOf(places: readonly Place[]) {
-  const ways = namesHeldBy(places, "q.address");
+function candidatesOf(namespaces: readonly IndexedNamespace[]) {
+  const ways = namesHeldBy(namespaces, "q.address");
   const most = few + 1;
-  if (secondGeneration(places) !== undefined) {
+  if (secondGeneration(namespaces) !== undefined) {
     const ids = ways.map(({ from, where }) => `(SELECT d.id FROM ${from} WHERE ${where} LIMIT ${most})`);
     return {
       held: ids.join(" UNION ALL "),
-      candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(places, "f.id")}`,
+      candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(namespaces, "f.id")}`,
     };
   }
   // Each row is read through the index that finds it. Those that a way before has found are left out after its limit, so that no
@@ -408,7 +415,7 @@ function candidatesOf(places: readonly Place[]) {
 // are looked for only where the page has room for them.
 /** SQL of the names of an address with many. */
 function manySql(claims: Claims): string {
-  const { places } = claims;
+  const { namespaces } = claims;
   const ranked = (rank: number, { from, where, ...sorted }: Ranked, derived: string): Branch => ({
     from,
     where: rank === 0 ? where : `${where} AND d.name IS DISTINCT FROM c.claim`,
@@ -416,10 +423,10 @@ function manySql(claims: Claims): string {
     order: [{ sql: `${rank}::int`, type: "int" }, ...sortedByName(sorted)],
     isLater: rank === 2,
   });
-  const held = namesHeldBy(places, "q.address");
+  const held = namesHeldBy(namespaces, "q.address");
   const isClaimed = "left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim";
-  const primary = { from: allNames(places), where: isClaimed, name: "d.name", id: "d.id" };
-  const rows = listSql(places, {
+  const primary = { from: allNames(namespaces), where: isClaimed, name: "d.name", id: "d.id" };
+  const rows = listSql(namespaces, {
     branches: [
       ranked(0, primary, isMine),
       ...held.map((found) => ranked(1, found, isOwner)),
@@ -434,7 +441,7 @@ function manySql(claims: Claims): string {
     extra: extraOf(claims),
   });
   const branches = held.map(({ from, where }) => ({ from, where, order: [] }));
-  const total = countSql(places, { branches, filters: [isMine] }, mostCountedOfAddress);
+  const total = countSql(namespaces, { branches, filters: [isMine] }, mostCountedOfAddress);
   return `SELECT (${total})::bigint AS total, (${rows}) AS rows`;
 }
 
@@ -444,7 +451,7 @@ type Ranked = Pick<Held, "from" | "where" | "name" | "id">;
 function namesOfAddressesSql(claims: Claims): string {
   const claim = claimSql(claims, "q.address", "q.reverse");
   return `SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', n.rows, '}')
-FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, places int[])
+FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, namespaces int[])
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
 CROSS JOIN LATERAL (${fewSql(claims)}) few
 CROSS JOIN LATERAL (SELECT few.total, few.rows WHERE few.n <= ${few}

@@ -4,7 +4,7 @@ import type { Database, RowsReader } from "../database/client.ts";
 import { indexTime, secondGeneration } from "../database/names.ts";
 import { ethAttachedSql, reachedJoin } from "../database/v2-domains.ts";
 import { askedByPath, type WalkContracts, walkSql } from "../database/v2-walk.ts";
-import type { Place } from "./places.ts";
+import type { IndexedNamespace } from "./indexed-namespaces.ts";
 
 /** The date of what never ends: the greatest that contracts store. */
 export const noExpiry = "18446744073709551615";
@@ -36,14 +36,14 @@ const ofSecond = (v2: WalkContracts, where = "true", from = "v2_domains", more =
   WHERE v.chain_id = ${v2.chainId} AND ${where} AND m.is_reached AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
 
 /** SQL of all names, as rows of `domain d`. */
-export function allNames(places: readonly Place[]): string {
-  const v2 = secondGeneration(places);
+export function allNames(namespaces: readonly IndexedNamespace[]): string {
+  const v2 = secondGeneration(namespaces);
   return v2 === undefined ? "domain d" : `(${ofFirst()} UNION ALL ${ofSecond(v2)}) d`;
 }
 
 /** SQL that joins the name of a node, as a row of `domain d`. */
-export function nameOfNode(places: readonly Place[], node: string): string {
-  const v2 = secondGeneration(places);
+export function nameOfNode(namespaces: readonly IndexedNamespace[], node: string): string {
+  const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return `JOIN domain d ON d.id = ${node}`;
   return `CROSS JOIN LATERAL (${ofFirst(`id = ${node}`)} UNION ALL ${ofSecond(v2, `v.id = ${node}`)} OFFSET 0) d`;
 }
@@ -67,10 +67,10 @@ export const tablesOfNames = ["domain", "v2_domains"] as const;
 
 /** SQL of the same in parts, each of which an index can have in order; of all rows, or of some. */
 export function partsOfNames(
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   { of, columns: further }: SomeRows = { of: (table) => table, columns: [] },
 ): string[] {
-  const v2 = secondGeneration(places);
+  const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return [`${of("domain")} d`];
   const more = (alias: string) => further.map((column) => `, ${alias}${column}`).join("");
   const first = ofFirst("true", `${of("domain")} domain`, more(""));
@@ -88,10 +88,10 @@ export type Held = {
 };
 
 /** How the names are found that an address holds in any way, of which not all are its own now; each by a registry of one generation. */
-export function namesHeldBy(places: readonly Place[], holder: string): Held[] {
-  const [first = ""] = partsOfNames(places);
-  const v2 = secondGeneration(places);
-  const entries = entriesOf(places, "e");
+export function namesHeldBy(namespaces: readonly IndexedNamespace[], holder: string): Held[] {
+  const [first = ""] = partsOfNames(namespaces);
+  const v2 = secondGeneration(namespaces);
+  const entries = entriesOf(namespaces, "e");
   const others = v2
     ? ` AND NOT EXISTS (SELECT FROM v2_domains e ${reachedJoin("e", "m", v2, indexTime)}
     WHERE e.chain_id = ${v2.chainId} AND e.id = d.id AND e.owner_id = ${holder} AND m.is_reached OFFSET 0)`
@@ -110,15 +110,15 @@ export function namesHeldBy(places: readonly Place[], holder: string): Held[] {
 
 /** Names by their rows of `v2_domains` under an alias, of registries that names lead to; undefined where there are none. */
 export function entriesOf(
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   alias: string,
 ): Pick<Held, "from" | "where" | "name" | "id"> | undefined {
-  const v2 = secondGeneration(places);
+  const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return undefined;
   // What is not reached is looked up no further.
   const reached = `CASE WHEN at_${alias}.is_reached THEN ${alias}.id END`;
   return {
-    from: `v2_domains ${alias} ${reachedJoin(alias, `at_${alias}`, v2, indexTime)} ${nameOfNode(places, reached)}`,
+    from: `v2_domains ${alias} ${reachedJoin(alias, `at_${alias}`, v2, indexTime)} ${nameOfNode(namespaces, reached)}`,
     where: `${alias}.chain_id = ${v2.chainId} AND at_${alias}.is_reached`,
     name: `${alias}.name`,
     id: `${alias}.id`,
@@ -190,10 +190,10 @@ type EntryOfName = {
 type MembersOf<T> = { [K in keyof T]: T[K] extends Member<infer V> ? V : never };
 
 /** A name as the table `names` has it; absent is what it has not, or is not. */
-export type StoredName = { place: number } & MembersOf<typeof always> & Partial<MembersOf<typeof perhaps>>;
+export type StoredName = { home: number } & MembersOf<typeof always> & Partial<MembersOf<typeof perhaps>>;
 
 /** SQL of a row of `names` as the text of JSON, a `StoredName`: Postgres takes longer to make JSON of a record. */
-export const nameText: string = `concat('{"place":', names.place, ${Object.entries({ ...always, ...perhaps })
+export const nameText: string = `concat('{"home":', names.home, ${Object.entries({ ...always, ...perhaps })
   .map(([member, { sql }]) => sql(member))
   .join(", ")}, '}')`;
 
@@ -213,7 +213,7 @@ export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]
 /** What statements about names are made for. */
 export type NamesSource = {
   database: Database & RowsReader;
-  places: readonly Place[];
+  namespaces: readonly IndexedNamespace[];
   /** Whether records of resolvers are indexed with their values. */
   hasRecords: boolean;
   /** Look-ups by key: long texts, which each connection plans once. */
@@ -233,7 +233,7 @@ export const listText = (rows: string): string =>
   `SELECT '[' || coalesce(string_agg(found, ','), '') || ']' FROM (${rows}) listed`;
 
 /** The resolver of a name, by its chain and address; undefined if it has none. */
-export function resolverOf({ resolver }: StoredName, { chainId }: Place) {
+export function resolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
   return resolver === undefined || resolver === zeroAddress
     ? undefined
     : { chain_id: chainId, address: resolver };

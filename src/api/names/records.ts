@@ -5,8 +5,8 @@ import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { StoredRecords } from "../resolution/v2-records.ts";
 import { omitUndefined } from "./contract.ts";
+import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import { resolverOf, type StoredName } from "./names.ts";
-import { type Place, placeOfRow } from "./places.ts";
 
 // What a name's resolver returns, as far as its events tell.
 
@@ -52,11 +52,11 @@ export const defaultCoin = "2147483648";
 
 /** The address that a name's resolver returns for EVM coin types without a record of their own (ENSIP-19), if it does. */
 export function defaultAddressOf(
-  places: readonly Place[],
+  namespaces: readonly IndexedNamespace[],
   { row, records }: FoundName,
   known: KnownContracts,
 ) {
-  const resolver = resolverOf(row, placeOfRow(places, row));
+  const resolver = resolverOf(row, homeOfRow(namespaces, row));
   // All resolvers of ENSv2 fall back to it.
   const hasDefault =
     row.v2?.isInForce ||
@@ -122,11 +122,11 @@ export const textKeyOf = (key: string) => key.replace(/^text:/, "");
 
 /** Whether what a name's resolver returns follows from its events. A name without one may have that of a name above (ENSIP-10). */
 export function isReadFromEvents(
-  { places, known }: { places: readonly Place[]; known: KnownContracts },
+  { namespaces, known }: { namespaces: readonly IndexedNamespace[]; known: KnownContracts },
   { row, records }: FoundName,
 ): boolean {
   if (row.v2?.isInForce) return records !== null;
-  const resolver = resolverOf(row, placeOfRow(places, row));
+  const resolver = resolverOf(row, homeOfRow(namespaces, row));
   return resolver !== undefined && known.staticResolverOf(resolver.chain_id, resolver.address) !== undefined;
 }
 

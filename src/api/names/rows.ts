@@ -5,8 +5,8 @@ import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrat
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import { omitUndefined } from "./contract.ts";
+import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import { type Listed, noExpiry, resolverOf, type StoredName } from "./names.ts";
-import { type Place, placeOfRow } from "./places.ts";
 import {
   addressRecordOf,
   defaultAddressOf,
@@ -18,7 +18,7 @@ import {
 // Members of rows of names, by the rules of docs/names.md.
 
 /** What every row of a name begins with. */
-function identity(row: StoredName, { namespace }: Place) {
+function identity(row: StoredName, { namespace }: IndexedNamespace) {
   return { name: row.name, display_name: displayName(row.name), namespace, namehash: row.node };
 }
 
@@ -86,12 +86,12 @@ function wrapperFacts(row: StoredName) {
 }
 
 /** Generation of the registry and what the wrapper holds: under `ens_v1` on the root chain, under `wrapper` on others that have one. */
-function authority(row: StoredName, place: Place) {
-  if (!place.isRoot) return place.nameWrapper === undefined ? {} : omitUndefined({ wrapper: wrapperOf(row) });
+function authority(row: StoredName, home: IndexedNamespace) {
+  if (!home.isRoot) return home.nameWrapper === undefined ? {} : omitUndefined({ wrapper: wrapperOf(row) });
   if (row.v2?.isInForce) return { authority: "ens_v2" as const };
   if (!row.isOwned && row.status === "unregistered") return {};
   const { expires_at = null } = deadlines(row);
-  const ens_v1 = { expires_at, resolver: resolverOf(row, place) ?? null, ...wrapperFacts(row) };
+  const ens_v1 = { expires_at, resolver: resolverOf(row, home) ?? null, ...wrapperFacts(row) };
   return { authority: row.isMigrated ? ("ens_v1" as const) : ("ens_v0" as const), ens_v1 };
 }
 
@@ -144,7 +144,7 @@ const generation = ({ v2 }: StoredName) =>
 /** Handle of the registration: chain, node, and when it began. Undefined for names that only a registry holds. */
 export function registrationId(
   { node, since, isLease, isWrapped }: StoredName,
-  { chainId }: Place,
+  { chainId }: IndexedNamespace,
 ): string | undefined {
   if (isLease) return `${chainId}-${node}-${since}`;
   return isWrapped ? `${chainId}-${node}-wrapper` : undefined;
@@ -238,7 +238,7 @@ export const rowSchema = z.strictObject({
 /** A row as responses have it. */
 export type Row = z.output<typeof rowSchema>;
 
-type Places = readonly Place[];
+type Namespaces = readonly IndexedNamespace[];
 
 const lifecycle = (row: StoredName) => ({
   status: row.status,
@@ -255,66 +255,70 @@ const holders = (row: StoredName) =>
   });
 
 /** The row of a list: search, deadlines. */
-export function listRow(places: Places, row: StoredName): Row {
-  const place = placeOfRow(places, row);
+export function listRow(namespaces: Namespaces, row: StoredName): Row {
+  const home = homeOfRow(namespaces, row);
   return {
-    ...identity(row, place),
+    ...identity(row, home),
     ...holders(row),
     ...lifecycle(row),
-    ...authority(row, place),
+    ...authority(row, home),
     ...generation(row),
     ...lapsedRegistration(row),
   };
 }
 
 /** The row of a search: without the registration that has ended. */
-export function searchRow(places: Places, row: StoredName): Row {
-  const { lapsed_registration: _, ...rest } = listRow(places, row);
+export function searchRow(namespaces: Namespaces, row: StoredName): Row {
+  const { lapsed_registration: _, ...rest } = listRow(namespaces, row);
   return rest;
 }
 
 /** The row of a subname. */
-export function subnameRow(places: Places, row: StoredName): Row {
-  return { ...searchRow(places, row), ...omitUndefined({ labelhash: row.labelhash }) };
+export function subnameRow(namespaces: Namespaces, row: StoredName): Row {
+  return { ...searchRow(namespaces, row), ...omitUndefined({ labelhash: row.labelhash }) };
 }
 
 /** The row of one of an address's names. */
-export function addressRow(places: Places, listed: Omit<Listed, "after">, known: KnownContracts): Row {
+export function addressRow(
+  namespaces: Namespaces,
+  listed: Omit<Listed, "after">,
+  known: KnownContracts,
+): Row {
   const { row, relations } = listed;
-  const handle = registrationId(row, placeOfRow(places, row));
+  const handle = registrationId(row, homeOfRow(namespaces, row));
   const more = omitUndefined({ permission_resource_id: handle, relations });
-  return { ...listRow(places, row), ...more, ...primaryFacts(places, listed, known) };
+  return { ...listRow(namespaces, row), ...more, ...primaryFacts(namespaces, listed, known) };
 }
 
 /** Whether an address claims a name, and where the index knows all that the name's resolver returns, whether the name resolves to it. */
 export function primaryFacts(
-  places: Places,
+  namespaces: Namespaces,
   { row, isPrimary, forward }: Omit<Listed, "after">,
   known: KnownContracts,
 ): Pick<Row, "is_primary" | "is_primary_verified"> {
   if (!isPrimary || row.v2?.isInForce) return omitUndefined({ is_primary: isPrimary });
-  const place = placeOfRow(places, row);
-  const resolver = resolverOf(row, place);
+  const home = homeOfRow(namespaces, row);
+  const resolver = resolverOf(row, home);
   const fixed = resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
   // Names of other chains resolve through a gateway.
-  if (!fixed || !place.isRoot || !forward) return { is_primary: true };
+  if (!fixed || !home.isRoot || !forward) return { is_primary: true };
   const [own = null, general = null] = forward;
   return { is_primary: true, is_primary_verified: own ?? (fixed.hasDefaultAddress && general === true) };
 }
 
 /** The short row of a lookup: what a list of accounts shows. */
-export function feedRow(places: Places, row: StoredName): Row {
-  const place = placeOfRow(places, row);
-  const { ens_v1, wrapper } = authority(row, place) as Pick<Row, "ens_v1" | "wrapper">;
+export function feedRow(namespaces: Namespaces, row: StoredName): Row {
+  const home = homeOfRow(namespaces, row);
+  const { ens_v1, wrapper } = authority(row, home) as Pick<Row, "ens_v1" | "wrapper">;
   return {
-    ...identity(row, place),
+    ...identity(row, home),
     read_status: "ok",
     ...lifecycle(row),
     ...lapsedRegistration(row),
     ...omitUndefined({ ens_v1, wrapper }),
     ...generation(row),
-    chain_id: place.chainId,
-    network: place.network,
+    chain_id: home.chainId,
+    network: home.network,
   };
 }
 
@@ -322,31 +326,31 @@ export function feedRow(places: Places, row: StoredName): Row {
 const isReleased = ({ status }: StoredName) => status === "released";
 
 /** What is known of a name, but for its records. */
-export function profileRow(places: Places, row: StoredName): Row {
-  const place = placeOfRow(places, row);
+export function profileRow(namespaces: Namespaces, row: StoredName): Row {
+  const home = homeOfRow(namespaces, row);
   return {
-    ...listRow(places, row),
+    ...listRow(namespaces, row),
     read_status: "ok",
     ...omitUndefined({
-      registration_id: registrationId(row, place),
+      registration_id: registrationId(row, home),
       token_id: tokenId(row),
-      resolver: isReleased(row) ? undefined : resolverOf(row, place),
+      resolver: isReleased(row) ? undefined : resolverOf(row, home),
       registry_path: row.v2?.path ?? undefined,
-      subregistry: row.v2?.subregistry ? { chain_id: place.chainId, address: row.v2.subregistry } : undefined,
+      subregistry: row.v2?.subregistry ? { chain_id: home.chainId, address: row.v2.subregistry } : undefined,
     }),
-    chain_id: place.chainId,
-    network: place.network,
+    chain_id: home.chainId,
+    network: home.network,
   };
 }
 
 /** All that is known of a name. */
-export function detailRow(places: Places, found: FoundName, known: KnownContracts): Row {
+export function detailRow(namespaces: Namespaces, found: FoundName, known: KnownContracts): Row {
   const { row, records } = found;
-  const place = placeOfRow(places, row);
-  const primary = addressRecordOf(found, "60", defaultAddressOf(places, found, known));
+  const home = homeOfRow(namespaces, row);
+  const primary = addressRecordOf(found, "60", defaultAddressOf(namespaces, found, known));
   // Of a name in ENSv2 whose resolver only the chain knows they are left out, and of one whose link to a resolver is not indexed.
-  const isUnknown = row.v2?.isInForce ? records === null : !place.isRoot && place.linker === undefined;
-  const profile = profileRow(places, row);
+  const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;
+  const profile = profileRow(namespaces, row);
   if (isReleased(row)) return profile;
   return {
     ...profile,

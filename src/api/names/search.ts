@@ -1,8 +1,8 @@
 import { namehash } from "../../ens/names.ts";
 import { namesJoins } from "../database/names.ts";
 import type { SortType } from "../rest/pages.ts";
+import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import { listText, type NamesSource, nameOfNode, nameText, objectText, partsOfNames } from "./names.ts";
-import type { Place } from "./places.ts";
 
 // Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
 // one typing error away. Each kind is read from an index up to a number of candidates, the shortest first, so that any text takes
@@ -48,8 +48,8 @@ const bySize = (from: string) =>
 const within = (column: string, from: number) =>
   `left(${column}, 256) >= $${from}::text COLLATE "C" AND left(${column}, 256) < $${from + 1}::text COLLATE "C"`;
 
-function claims(places: readonly Place[]) {
-  const onRoot = `JOIN domain_resolver_relations l ON l.domain_id = v.node AND l.resolver = v.address AND l.chain_id = ${places[0]?.chainId ?? 0}
+function claims(namespaces: readonly IndexedNamespace[]) {
+  const onRoot = `JOIN domain_resolver_relations l ON l.domain_id = v.node AND l.resolver = v.address AND l.chain_id = ${namespaces[0]?.chainId ?? 0}
     JOIN domain o ON o.id = v.node AND o.parent_id = '${reverseParent}'`;
   const isClaimed = (
     name: string,
@@ -76,7 +76,7 @@ type Search = {
 
 /** SQL of names by relevance; binds all of its values. */
 export function relevanceSql(
-  { places, hasRecords }: NamesSource,
+  { namespaces, hasRecords }: NamesSource,
   { text, filters, after = ["", "0", "0", "0", ""], limit }: Search,
   bind: (value: string) => string,
 ): string {
@@ -87,10 +87,10 @@ export function relevanceSql(
   for (const value of [label, `${label}${last}`, text, `${text}${last}`, JSON.stringify(typosOf(label))])
     bind(value);
   for (const value of [...after, String(limit), isComplete ? text.slice(dot) : ""]) bind(value);
-  const joins = filters.length === 0 ? "" : namesJoins(places);
+  const joins = filters.length === 0 ? "" : namesJoins(namespaces);
   const where = ["d.name <> ''", ...filters].join(" AND ");
-  const { isClaimed, lists } = claims(places);
-  const parts = partsOfNames(places);
+  const { isClaimed, lists } = claims(namespaces);
+  const parts = partsOfNames(namespaces);
   const exact = parts.map((part) =>
     bySize(`SELECT ${candidate(0)} FROM ${part}${joins} WHERE char_length(d.name) = size AND left(d.label_name, 256) = $2::text COLLATE "C"
     AND ${within("d.name", 4)} AND ${where} ORDER BY d.id`),
@@ -108,7 +108,7 @@ export function relevanceSql(
     ),
   );
   const ofPrefix = isComplete ? [] : [...prefix, ...(hasRecords ? claimed : [])];
-  const parents = places.flatMap(({ leases }) => (leases === undefined ? [] : [`'${leases}'`]));
+  const parents = namespaces.flatMap(({ leases }) => (leases === undefined ? [] : [`'${leases}'`]));
   const similar = parts.map(
     (
       part,
@@ -125,5 +125,5 @@ FROM (SELECT * FROM (SELECT h.id, h.kind, h.created_at, CASE WHEN h.kind = 0 THE
       CASE WHEN h.kind = 0 THEN c.rank ELSE char_length(h.name) END AS second
     FROM (SELECT * FROM held UNION ${similar.join(" UNION ")}) h CROSS JOIN LATERAL (SELECT CASE WHEN ${claim} THEN 0 ELSE 1 END AS rank OFFSET 0) c) f
   WHERE ($7::text = '' OR (${order}) > (nullif($7::text, '')::int, $8::int, $9::int, $10::numeric, $11::text COLLATE "C")) AND $3::text IS NOT NULL
-  ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(places, "f.id")}${namesJoins(places)} ORDER BY ${order}`)}`;
+  ORDER BY ${order} LIMIT $12::int) f ${nameOfNode(namespaces, "f.id")}${namesJoins(namespaces)} ORDER BY ${order}`)}`;
 }

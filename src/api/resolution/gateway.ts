@@ -103,13 +103,13 @@ const mostUrlCharacters = 16_384;
 
 /** The URL of a template (EIP-3668). Its length is known before it is built: a contract may repeat megabytes in it. */
 function expand(template: string, values: { sender: Hex; data: Hex }): string {
-  const places = Object.entries(values).map(([name, value]) => ({ mark: `{${name}}`, value }));
-  const added = places.map(
+  const namespaces = Object.entries(values).map(([name, value]) => ({ mark: `{${name}}`, value }));
+  const added = namespaces.map(
     ({ mark, value }) => (template.split(mark).length - 1) * (value.length - mark.length),
   );
   if (added.reduce((sum, more) => sum + more, template.length) > mostUrlCharacters)
     throw new GatewayError("a gateway's URL is too long");
-  return places.reduce((text, { mark, value }) => text.replaceAll(mark, value), template);
+  return namespaces.reduce((text, { mark, value }) => text.replaceAll(mark, value), template);
 }
 
 const privateHost = () => new GatewayError("gateways in private networks are not asked");

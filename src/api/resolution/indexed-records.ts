@@ -18,8 +18,8 @@ export type IndexedRecords = {
   texts: Record<string, string> | null;
 };
 
-/** The resolver of a name, its place among the given nodes (0: set for the name itself), and its records. */
-export type IndexedResolver = { resolver: Hex; place: number; records: IndexedRecords | null };
+/** The resolver of a name, its index among the given nodes (0: set for the name itself), and its records. */
+export type IndexedResolver = { resolver: Hex; index: number; records: IndexedRecords | null };
 
 type Parts = Record<"chain" | "resolver" | "node", string>;
 
@@ -44,15 +44,15 @@ export const unset: IndexedRecords = { contenthash: null, name: null, addresses:
 
 // $1: chain, $2: node, $3: registry, $4: nodes, $5: coin types, $6: hashes of text keys.
 const resolverSql = planOnce(`
-SELECT json_build_object('resolver', active.resolver, 'place', active.place, 'records', ${indexedRecordsJson(
+SELECT json_build_object('resolver', active.resolver, 'index', active.index, 'records', ${indexedRecordsJson(
   { chain: "$1", resolver: "active.resolver", node: "$2" },
   { coinTypes: "$5", keyHashes: "$6" },
 )})::text
 FROM (
-  SELECT d.resolver, n.place - 1 AS place
-  FROM unnest($4::text[]) WITH ORDINALITY n(node, place)
+  SELECT d.resolver, n.index - 1 AS index
+  FROM unnest($4::text[]) WITH ORDINALITY n(node, index)
   JOIN domain_resolver_relations d ON d.chain_id = $1::int AND d.address = $3 AND d.domain_id = n.node
-  ORDER BY n.place LIMIT 1
+  ORDER BY n.index LIMIT 1
 ) active`);
 
 /**

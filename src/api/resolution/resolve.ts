@@ -104,7 +104,7 @@ async function resolveFrom(
   if (found === undefined) return unsetRecords(selection);
 
   const { chainId } = registry;
-  const { resolver, place: index } = found;
+  const { resolver, index } = found;
   const target = { chainId, resolver, name, isWildcard: index > 0 };
 
   if (known.isReverseResolver(chainId, resolver)) {

@@ -86,7 +86,7 @@ export type V2Name = ResolverFacts & {
   /** Nearest resolver from the name upwards, and its name's number of labels. */
   resolver: Hex;
   resolverLevel: number;
-  /** Whether each registry on the way claims the place at which it was found. */
+  /** Whether each registry on the way claims the name under which it was found. */
   isCanonical: boolean;
   /** Whether each registry on the way is of code whose events tell all. Otherwise the chain may have another resolver. */
   isProven: boolean;
@@ -123,9 +123,9 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
 }
 
 const askedSql = `
-  SELECT n.place, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,
+  SELECT n.index, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,
     jsonb_array_length(n.value->'ids') AS depth
-  FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, place)`;
+  FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, index)`;
 
 const statementOf = (contracts: V2Contracts, hasV1: boolean) =>
   planOnce(`
@@ -138,7 +138,7 @@ SELECT json_agg(json_build_object('registry', entry.registry, 'registryPath', en
   'hasRecordIds', entry.has_record_ids, 'isUpgraded', entry.is_upgraded, 'authority', entry.authority, 'version', entry.version,
   'effective', json_build_object('owner', in_force.owner, 'resolver', in_force.resolver, 'expiry', in_force.expires::text,
     'graceEnds', in_force.grace_ends::text)
-) ORDER BY entry.place)::text
+) ORDER BY entry.index)::text
 FROM ${walkedNames(askedSql, contracts, { time: "$2::numeric", hasV1 })}`);
 
 /**

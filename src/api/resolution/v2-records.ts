@@ -92,11 +92,11 @@ const nodeOf = (labels: readonly Label[]) =>
 // How many aliases of a name are followed.
 const mostAliases = 20;
 
-const aliasesSql = planOnce(`SELECT json_agg(json_build_array(f.at, f.place, f.target))::text FROM (
-  SELECT DISTINCT ON (s.at) s.at, s.place, a.target
-  FROM unnest($2::int[], $3::int[], $4::text[], $5::text[]) s (at, place, resolver, hash)
+const aliasesSql = planOnce(`SELECT json_agg(json_build_array(f.at, f.index, f.target))::text FROM (
+  SELECT DISTINCT ON (s.at) s.at, s.index, a.target
+  FROM unnest($2::int[], $3::int[], $4::text[], $5::text[]) s (at, index, resolver, hash)
   JOIN v2_aliases a ON a.chain_id = $1::int AND a.resolver = s.resolver AND a.name_hash = s.hash AND a.target <> '0x'
-  ORDER BY s.at, s.place) f`);
+  ORDER BY s.at, s.index) f`);
 const anyAliasSql = planOnce(`SELECT json_agg(r.resolver)::text FROM unnest($2::text[]) r (resolver)
   WHERE EXISTS (SELECT FROM v2_aliases a WHERE a.chain_id = $1::int AND a.resolver = r.resolver AND a.target <> '0x')`);
 
@@ -128,9 +128,9 @@ async function withoutAliases(
     );
     const columns = ([0, 1, 2, 3] as const).map((column) => suffixes.map((one) => one[column]));
     const found = await read<[number, number, Hex]>(aliasesSql, columns);
-    const aliases = new Map(found.map(([at, index, target]) => [at, { place: index, target }]));
+    const aliases = new Map(found.map(([at, index, target]) => [at, { index, target }]));
     pending = pending.flatMap(({ reading, last }, at) => {
-      const { place: index, target } = aliases.get(at) ?? {};
+      const { index, target } = aliases.get(at) ?? {};
       if (index === undefined || target === undefined || target === last) {
         done.push(reading);
         return [];
@@ -148,7 +148,7 @@ const bytesOf = ({ labels }: Reading) => labels.flatMap(({ bytes }) => bytes ?? 
 const suffixHashes = (labels: readonly Buffer[]): Hex[] =>
   [...labels.keys(), labels.length].map((index) => keccak256(wireForm(labels.slice(index))));
 
-// The labels whose suffix from a place on (1: all) is replaced by a name in wire form; undefined if that is malformed.
+// The labels whose suffix from an index on (1: all) is replaced by a name in wire form; undefined if that is malformed.
 function withSuffix(labels: readonly Buffer[], index: number, target: Hex): Buffer[] | undefined {
   const replaced = dnsLabels(target);
   if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;

@@ -5,7 +5,7 @@ import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Entry } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
 import { addEntryEvent, type EntryEvent } from "./events.ts";
-import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } from "./places.ts";
+import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } from "./registry-paths.ts";
 
 // Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is
 // reported and skipped, and what is stored counts only where a name leads to the registry.

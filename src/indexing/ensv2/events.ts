@@ -3,7 +3,7 @@ import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { v2Entry, v2Role } from "../../schema/ensv2.ts";
 import { v2Event } from "../../schema/ensv2-events.ts";
 import { type Scope, upsert } from "../scope.ts";
-import { isProvenRegistry, storageIdOf } from "./places.ts";
+import { isProvenRegistry, storageIdOf } from "./registry-paths.ts";
 
 type Values = typeof v2Event.$inferInsert;
 

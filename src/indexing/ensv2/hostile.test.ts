@@ -35,7 +35,7 @@ const events = [...registryV2Abi, ...resolverV2Abi, ...erc1155TransferAbi].map((
 );
 const strangers = Array.from(
   { length: 20 },
-  (_, place): Hex => `0x${String(place).padStart(2, "0").repeat(20)}`,
+  (_, index): Hex => `0x${String(index).padStart(2, "0").repeat(20)}`,
 );
 
 // Words as contracts emit them, and what none would: dirty upper bytes, offsets and lengths beyond the data, cut data.
@@ -160,7 +160,7 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
   [
     "a thousand tokens that do not exist",
     {
-      ids: Array.from({ length: 1000 }, (_, place) => BigInt(place) << 32n),
+      ids: Array.from({ length: 1000 }, (_, index) => BigInt(index) << 32n),
       values: Array(1000).fill(1n),
       from: zeroAddress,
     },
@@ -183,14 +183,14 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
 test("a batch of any length moves each of its tokens, and those of amount zero not", async () => {
   const { next, store, anomalies } = createScopes();
   const other: Hex = `0x${"c3".repeat(20)}`;
-  const bytes = Array.from({ length: 601 }, (_, place) => stringToHex(`moon${place}`));
+  const bytes = Array.from({ length: 601 }, (_, index) => stringToHex(`moon${index}`));
   const ids = bytes.map((one) => BigInt(keccak256(one)) & ~0xffff_ffffn);
-  for (const [place, id] of ids.entries()) {
-    const one = bytes[place] ?? "0x";
+  for (const [index, id] of ids.entries()) {
+    const one = bytes[index] ?? "0x";
     const entry = { tokenId: id, labelHash: keccak256(one), label: one, owner, expiry: 2n ** 64n - 1n };
     await applyLabelRegistered(next(), { ...entry, sender: other });
   }
-  const values = ids.map((_, place) => (place === 300 ? 0n : 1n));
+  const values = ids.map((_, index) => (index === 300 ? 0n : 1n));
   await applyTokens(next(), { ids, values, operator: owner, from: owner, to: other });
   const owners = store.rows(v2Entry).map((row) => row["owner"]);
   expect([owners.filter((one) => one === other).length, owners[300], anomalies]).toEqual([600, owner, []]);

@@ -1,7 +1,7 @@
-import { v2Contract, v2NamingJob, v2NamingQueue, v2Place } from "../../schema/ensv2.ts";
+import { v2Contract, v2NamingJob, v2NamingQueue, v2RegistryPath } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
 
-/** Entries to be named at a place of their registry, `count` of them from `storageId` backwards; `node` of a place that was given up. */
+/** Entries to be named at a path of their registry, `count` of them from `storageId` backwards; `node` of a path that was given up. */
 export type NamingJob = Omit<typeof v2NamingJob.$inferSelect, "chainId" | "position">;
 
 // What one log may cause, and all logs of a block, in rows. What is left waits for later logs, which take turns of it.
@@ -47,18 +47,18 @@ export async function runNamingJobs(
 async function take({ db, chainId }: Scope, position: number): Promise<NamingJob | null> {
   const job = await db.find(v2NamingJob, { chainId, position });
   if (job === null) return null;
-  const { registry, place, storageId, count, node } = job;
+  const { registry, path, storageId, count, node } = job;
   await db.delete(v2NamingJob, { chainId, position });
-  const key = { chainId, registry, place };
-  if (await db.find(v2Place, key)) await db.update(v2Place, key).set({ job: null });
-  return { registry, place, storageId, count, node };
+  const key = { chainId, registry, path };
+  if (await db.find(v2RegistryPath, key)) await db.update(v2RegistryPath, key).set({ job: null });
+  return { registry, path, storageId, count, node };
 }
 
-// Whether the job takes the position. A place has one job at a time: a further one begins it again, with all entries.
+// Whether the job takes the position. A path has one job at a time: a further one begins it again, with all entries.
 async function wait({ db, chainId }: Scope, job: NamingJob, position: number): Promise<boolean> {
-  const { registry, place } = job;
-  const key = { chainId, registry, place };
-  const found = job.node === null ? await db.find(v2Place, key) : null;
+  const { registry, path } = job;
+  const key = { chainId, registry, path };
+  const found = job.node === null ? await db.find(v2RegistryPath, key) : null;
   if (found !== null && found.job !== null) {
     const row = await db.find(v2Contract, { chainId, address: registry });
     if (row?.lastEntry)
@@ -68,6 +68,6 @@ async function wait({ db, chainId }: Scope, job: NamingJob, position: number): P
     return false;
   }
   await db.insert(v2NamingJob).values({ chainId, position, ...job });
-  if (found !== null) await db.update(v2Place, key).set({ job: position });
+  if (found !== null) await db.update(v2RegistryPath, key).set({ job: position });
   return true;
 }

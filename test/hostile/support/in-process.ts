@@ -4,8 +4,8 @@ import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
 import { openActions } from "../../../src/api/endpoints/registrar-actions.ts";
+import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
-import { placesOf } from "../../../src/api/names/places.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
@@ -63,7 +63,11 @@ export async function createWholeApi() {
       actions: openActions(database, undefined),
       ensv2: v2ContractsOf(namespaces["sepolia-v2"]),
       lookup: {
-        ...createNamesSource({ database, places: placesOf(namespace, plugins), hasRecords: true }),
+        ...createNamesSource({
+          database,
+          namespaces: indexedNamespaces(namespace, plugins),
+          hasRecords: true,
+        }),
         hashOf: () => undefined,
         known: knownContracts(namespace),
       },

@@ -105,7 +105,7 @@ function offsetOf({ labels }: Name, level: number): number {
   return labels.slice(0, labels.length - level).reduce((sum, raw) => sum + 1 + hexToBytes(raw).length, 0);
 }
 
-// The registry that holds the name says itself that it is at the place above the name.
+// The registry that holds the name says itself that it is at the path above the name.
 function isCanonical({ registries }: Snapshot, { registry, labels }: Name): boolean {
   const above = labels
     .slice(1)
@@ -120,7 +120,7 @@ function isHostile({ registries }: Snapshot, { registry, isUnsure }: Name): bool
 
 const statuses = ["available", "reserved", "registered"];
 
-/** Owner, status, effective resolver, registry and canonical place of every name; for the hostile ones that they are unproven. */
+/** Owner, status, effective resolver, registry and canonical path of every name; for the hostile ones that they are unproven. */
 export async function nameDifferences(index: Index, stored: Stored, snapshot: Snapshot): Promise<string[]> {
   const { names, block, timestamp: time } = snapshot;
   const found = await readNames(index, stored, { labels: names.map(({ labels }) => labels), time });

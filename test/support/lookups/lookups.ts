@@ -1,9 +1,9 @@
 import { expect } from "vitest";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { type ApiContext, endpoints } from "../../../src/api/endpoints/endpoints.ts";
+import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
 import type { NamesSource } from "../../../src/api/names/names.ts";
-import { placesOf } from "../../../src/api/names/places.ts";
 import type { Row } from "../../../src/api/names/rows.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import type { Namespace } from "../../../src/deployments/deployment.ts";
@@ -80,7 +80,7 @@ export function openLookups({
 }: Options) {
   const source = createNamesSource({
     database: "row" in database ? database : createDatabase(database),
-    places: placesOf(datasources, plugins),
+    namespaces: indexedNamespaces(datasources, plugins),
     hasRecords,
   });
   const context = {

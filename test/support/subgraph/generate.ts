@@ -31,7 +31,7 @@ export function generateStatements(count: number): string[] {
   const range = `generate_series(0, ${count - 1}) i`;
   const events = (table: string, columns: string, values: string, where: string) =>
     `INSERT INTO ${table} (${columns}) SELECT ${values} FROM ${range} WHERE ${where}`;
-  const place = `${block} || '-' || i % 7, ${block}, ${hashSql("transaction", "i")}`;
+  const path = `${block} || '-' || i % 7, ${block}, ${hashSql("transaction", "i")}`;
   return [
     `INSERT INTO account SELECT ${addressSql("i")}, 9000000 FROM generate_series(0, ${accounts - 1}) i`,
     `INSERT INTO domain (id, name, label_name, labelhash, parent_id, subdomain_count, resolved_address_id, resolver_id,
@@ -59,7 +59,7 @@ export function generateStatements(count: number): string[] {
     events(
       "domain_event",
       "id, block_number, transaction_id, type, domain_id, parent_domain_id, owner_id",
-      `${place}, 'NewOwner', ${nodeSql("i")}, ${parent}, ${owner}`,
+      `${path}, 'NewOwner', ${nodeSql("i")}, ${parent}, ${owner}`,
       "TRUE",
     ),
     events(
@@ -132,7 +132,7 @@ export function generateV2Statements(count: number): string[] {
   const nobody = "0x".padEnd(42, "0");
   const rootNode = "0x".padEnd(66, "0");
   const columns =
-    "chain_id, id, registry, place, name, label_name, labelhash, parent_id, created_at, registration_date, expiry_date, owner_id, resolver_id, subregistry, change_block";
+    "chain_id, id, registry, path, name, label_name, labelhash, parent_id, created_at, registration_date, expiry_date, owner_id, resolver_id, subregistry, change_block";
   return [
     `INSERT INTO v2_domains (${columns}) VALUES
        (1, '${ethNode}', '${root}', 0, 'eth', 'eth', ${hashSql("label", "'eth'")}, '${rootNode}', 0, 0, 9999999999, ${addressSql("1")}, NULL, '${ethRegistry}', 0)`,
@@ -147,8 +147,8 @@ export function generateV2Statements(count: number): string[] {
     `INSERT INTO v2_entries (chain_id, registry, storage_id, labelhash, label, token_id, resource, owner, expiry, resolver, subregistry, created_at)
      SELECT 1, registry, left(labelhash, 58) || '00000000', labelhash, '0x', labelhash, labelhash, owner_id, expiry_date, '${nobody}', subregistry, created_at
      FROM v2_domains WHERE subregistry <> '${nobody}'`,
-    `INSERT INTO v2_places (chain_id, registry, place, node, name, parent, storage_id, parent_place)
-     SELECT 1, subregistry, 1, id, name, registry, left(labelhash, 58) || '00000000', place
+    `INSERT INTO v2_registry_paths (chain_id, registry, path, node, name, parent, storage_id, parent_path)
+     SELECT 1, subregistry, 1, id, name, registry, left(labelhash, 58) || '00000000', path
      FROM v2_domains WHERE subregistry NOT IN ('${nobody}', '${ethRegistry}')`,
     `INSERT INTO v2_contracts (chain_id, address, is_upgraded, has_record_ids, entry_count)
      SELECT 1, ${registry("i")}, FALSE, FALSE, i FROM generate_series(0, ${Math.floor(count / 10)}) i`,

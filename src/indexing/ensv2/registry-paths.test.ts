@@ -133,7 +133,7 @@ test.each([
   expect(names()).toEqual(["liar.eth"]);
 });
 
-test("a registry of many entries is not named at every place, and what is named stays right", async () => {
+test("a registry of many entries is not named at every path, and what is named stays right", async () => {
   const { deploy, register, put, store, next } = createWorld();
   await deploy(first);
   for (let index = 0; index < 20; index++) {

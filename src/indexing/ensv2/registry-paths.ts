@@ -3,21 +3,21 @@ import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { unlessMissing } from "../../ponder/store.ts";
-import { v2Contract, v2Domain, v2Entry, v2Place } from "../../schema/ensv2.ts";
+import { v2Contract, v2Domain, v2Entry, v2RegistryPath } from "../../schema/ensv2.ts";
 import { ensureAccount, ensureResolver } from "../events.ts";
 import { childName } from "../naming.ts";
 import { type Scope, upsert } from "../scope.ts";
 import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
 
-// Names of entries, for lists of names. A registry has a place for each name that it is put under, and each entry a row for each
-// place of its registry. No row is rewritten when something above it changes: whether it is reached is read.
+// Names of entries, for lists of names. A registry has a path for each name that it is put under, and each entry a row for each
+// path of its registry. No row is rewritten when something above it changes: whether it is reached is read.
 
 type Entry = typeof v2Entry.$inferSelect;
 type ContractRow = typeof v2Contract.$inferSelect;
 /** A name that a registry is under. Those of fixed registries have no entry above. */
-type Place = { node: Hex; name: string; registry: Hex; place: number; above?: Edge };
-/** The entry that leads to a registry, and the place of its own registry. */
-type Edge = { parent: Hex; storageId: Hex; parentPlace: number };
+type RegistryPath = { node: Hex; name: string; registry: Hex; path: number; above?: Edge };
+/** The entry that leads to a registry, and the path of its own registry. */
+type Edge = { parent: Hex; storageId: Hex; parentPath: number };
 
 // Anybody can put a registry under their names: of names that it does not claim it has so many. With many entries it is listed under
 // fewer of them, so that the rows of a log do not multiply.
@@ -38,15 +38,15 @@ export function saveContract(
   return upsert(scope, v2Contract, first, set);
 }
 
-/** Names the entry at each place of its registry, and what its subregistry has under a name that is new or came back into force. */
+/** Names the entry at each path of its registry, and what its subregistry has under a name that is new or came back into force. */
 export async function nameEntry(
   scope: Scope,
   { entry, isBack }: { entry: Entry; isBack: boolean },
 ): Promise<void> {
-  const named: Place[] = [];
-  for (const place of await placesOf(scope, entry.registry))
-    if (await nameAt(scope, place, entry)) named.push(place);
-  await nameBelow(scope, { entry, places: named, isBack });
+  const named: RegistryPath[] = [];
+  for (const path of await pathsOf(scope, entry.registry))
+    if (await nameAt(scope, path, entry)) named.push(path);
+  await nameBelow(scope, { entry, paths: named, isBack });
 }
 
 /** Puts the registry under the name that it claims, if that entry leads to it. */
@@ -57,8 +57,8 @@ export async function nameClaim(scope: Scope, registry: Hex): Promise<void> {
   const storageId = claimedId(row.parentLabel);
   const entry = await db.find(v2Entry, { chainId, registry: row.parent, storageId });
   if (entry === null || entry.subregistry !== registry) return;
-  const places = await placesOf(scope, row.parent);
-  await nameBelow(scope, { entry, places, isBack: false });
+  const paths = await pathsOf(scope, row.parent);
+  await nameBelow(scope, { entry, paths, isBack: false });
 }
 
 const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label))));
@@ -66,32 +66,32 @@ const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label)
 // A log that brings no new name still takes its share of what is left to be named.
 async function nameBelow(
   scope: Scope,
-  { entry, places, isBack }: { entry: Entry; places: readonly Place[]; isBack: boolean },
+  { entry, paths, isBack }: { entry: Entry; paths: readonly RegistryPath[]; isBack: boolean },
 ): Promise<void> {
   const { registry, subregistry, storageId } = entry;
   const leads =
     subregistry !== zeroAddress &&
     entry.expiry > scope.timestamp &&
     !scope.v2.fixedRegistries.has(subregistry);
-  const below = leads && !isBack ? await presentPlaces(scope, subregistry) : [];
-  const jobs = places
-    .filter((place) => leads && !below.some(({ above }) => isSame(above, edgeOf(place, entry))))
-    .map(({ place }) => ({ registry, place, storageId, count: 1, node: null }));
+  const below = leads && !isBack ? await presentPaths(scope, subregistry) : [];
+  const jobs = paths
+    .filter((path) => leads && !below.some(({ above }) => isSame(above, edgeOf(path, entry))))
+    .map(({ path }) => ({ registry, path, storageId, count: 1, node: null }));
   await runNamingJobs(scope, jobs, (job, budget) => nameEntries(scope, job, budget));
 }
 
-const edgeOf = ({ registry: parent, place: parentPlace }: Place, { storageId }: Entry): Edge => ({
+const edgeOf = ({ registry: parent, path: parentPath }: RegistryPath, { storageId }: Entry): Edge => ({
   parent,
   storageId,
-  parentPlace,
+  parentPath,
 });
 const isSame = (one: Edge | undefined, other: Edge) =>
   one !== undefined &&
   one.parent === other.parent &&
-  one.parentPlace === other.parentPlace &&
+  one.parentPath === other.parentPath &&
   one.storageId === other.storageId;
 
-// Names as many of a job's entries as the budget allows (in rows), or takes away what a place that was given up had.
+// Names as many of a job's entries as the budget allows (in rows), or takes away what a path that was given up had.
 async function nameEntries(
   scope: Scope,
   job: NamingJob,
@@ -99,9 +99,9 @@ async function nameEntries(
 ): Promise<{ spent: number; rest: NamingJob[] }> {
   const { db, chainId } = scope;
   const { registry, node } = job;
-  const places = node === null ? await placesOf(scope, registry) : [];
-  const place = places.find((one) => one.place === job.place);
-  if (node === null && place === undefined) return { spent: 1, rest: [] };
+  const paths = node === null ? await pathsOf(scope, registry) : [];
+  const path = paths.find((one) => one.path === job.path);
+  if (node === null && path === undefined) return { spent: 1, rest: [] };
   let { storageId, count } = job;
   const rest: NamingJob[] = [];
   for (let spent = 1; ; ) {
@@ -109,11 +109,11 @@ async function nameEntries(
     if (entry === null) return { spent, rest };
     if (spent >= budget) return { spent, rest: [...rest, { ...job, storageId, count }] };
     spent += 1;
-    if (place === undefined) {
+    if (path === undefined) {
       const id = subnode(node as Hex, entry.labelhash);
-      await db.delete(v2Domain, { chainId, id, registry, place: job.place });
-    } else if (await nameAt(scope, place, entry)) {
-      const put = await putSubregistry(scope, { place, entry });
+      await db.delete(v2Domain, { chainId, id, registry, path: job.path });
+    } else if (await nameAt(scope, path, entry)) {
+      const put = await putSubregistry(scope, { path, entry });
       spent += put.spent;
       rest.push(...put.jobs);
     }
@@ -125,7 +125,7 @@ async function nameEntries(
 
 /**
  * The registry's entry before a new one, which becomes its latest. Undefined for entries that exist, and where nobody needs it:
- * in registries whose place is fixed, and in those that prove nothing.
+ * in registries whose path is fixed, and in those that prove nothing.
  */
 export async function countEntry(scope: Scope, storageId: Hex): Promise<Hex | undefined> {
   const { db, chainId, emitter: registry } = scope;
@@ -148,13 +148,13 @@ export async function nodeOfV2Token(
 ): Promise<Hex | undefined> {
   const { db, chainId } = scope;
   const storageId = storageIdOf(tokenId);
-  const places = await placesOf(scope, registry);
-  const entry = places.length === 0 ? null : await db.find(v2Entry, { chainId, registry, storageId });
+  const paths = await pathsOf(scope, registry);
+  const entry = paths.length === 0 ? null : await db.find(v2Entry, { chainId, registry, storageId });
   if (entry === null || entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
-  let found: Place | undefined;
-  for (const place of places) {
-    const isBetter = found === undefined || (await isClaimed(scope, place));
-    if (isBetter && (await isReached(scope, place))) found = place;
+  let found: RegistryPath | undefined;
+  for (const path of paths) {
+    const isBetter = found === undefined || (await isClaimed(scope, path));
+    if (isBetter && (await isReached(scope, path))) found = path;
   }
   return found && subnode(found.node, entry.labelhash);
 }
@@ -164,27 +164,27 @@ export function storageIdOf(id: bigint): Hex {
   return tokenIdToHex(id & ~0xffff_ffffn);
 }
 
-type Below = Place & { above: Edge };
+type Below = RegistryPath & { above: Edge };
 
-// Whether each place on the way up passes a test, which can also say that the rest does not matter. False beyond the deepest level.
+// Whether each path on the way up passes a test, which can also say that the rest does not matter. False beyond the deepest level.
 async function passUpwards(
   scope: Scope,
-  from: Place,
-  passes: (place: Below, level: number) => boolean | "enough" | Promise<boolean | "enough">,
+  from: RegistryPath,
+  passes: (path: Below, level: number) => boolean | "enough" | Promise<boolean | "enough">,
 ): Promise<boolean> {
-  let place: Place | null = from;
-  for (let level = 0; level < mostLevels && place !== null; level++) {
-    const { above }: Place = place;
+  let path: RegistryPath | null = from;
+  for (let level = 0; level < mostLevels && path !== null; level++) {
+    const { above }: RegistryPath = path;
     if (above === undefined) return true;
-    const passed = await passes({ ...place, above }, level);
+    const passed = await passes({ ...path, above }, level);
     if (passed !== true) return passed === "enough";
-    place = await placeAt(scope, above.parent, above.parentPlace);
+    path = await pathAt(scope, above.parent, above.parentPath);
   }
   return false;
 }
 
 // Each entry on the way is in force, and points at the next registry.
-function isReached(scope: Scope, from: Place): Promise<boolean> {
+function isReached(scope: Scope, from: RegistryPath): Promise<boolean> {
   const { db, chainId, timestamp } = scope;
   return passUpwards(scope, from, async ({ registry, above }) => {
     const entry = await db.find(v2Entry, { chainId, registry: above.parent, storageId: above.storageId });
@@ -193,7 +193,7 @@ function isReached(scope: Scope, from: Place): Promise<boolean> {
 }
 
 // Each registry on the way claims to be there, or nothing.
-function isClaimed(scope: Scope, from: Place): Promise<boolean> {
+function isClaimed(scope: Scope, from: RegistryPath): Promise<boolean> {
   const { db, chainId } = scope;
   return passUpwards(scope, from, async ({ registry, above }, level) => {
     const row = await db.find(v2Contract, { chainId, address: registry });
@@ -216,45 +216,45 @@ function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
   return userImplementations.size === 0 || userImplementations.has(row.implementation);
 }
 
-type Listed = Place & { isListed: boolean };
+type Listed = RegistryPath & { isListed: boolean };
 
-// Where a registry is, the oldest place first. New entries are listed only at as many places as it may have.
-async function placesOf(scope: Scope, registry: Hex): Promise<Listed[]> {
+// Where a registry is, the oldest path first. New entries are listed only at as many paths as it may have.
+async function pathsOf(scope: Scope, registry: Hex): Promise<Listed[]> {
   const fixed = scope.v2.fixedRegistries.get(registry);
-  if (fixed !== undefined) return [{ ...fixed, registry, place: 0, isListed: true }];
+  if (fixed !== undefined) return [{ ...fixed, registry, path: 0, isListed: true }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
   if (!isProven(scope, row)) return [];
-  const places = await presentPlaces(scope, registry);
+  const paths = await presentPaths(scope, registry);
   const capacity = capacityOf(row?.entryCount ?? 0);
-  const tooMany = (await rankUnclaimed(scope, { places, capacity })).slice(capacity);
-  return places.map((place) => ({ ...place, isListed: !tooMany.includes(place) }));
+  const tooMany = (await rankUnclaimed(scope, { paths, capacity })).slice(capacity);
+  return paths.map((path) => ({ ...path, isListed: !tooMany.includes(path) }));
 }
 
-async function presentPlaces({ db, chainId }: Scope, registry: Hex): Promise<Place[]> {
+async function presentPaths({ db, chainId }: Scope, registry: Hex): Promise<RegistryPath[]> {
   const row = await db.find(v2Contract, { chainId, address: registry });
-  const places: Place[] = [];
-  for (const place of row?.places ?? []) {
-    const found = await db.find(v2Place, { chainId, registry, place });
-    if (found !== null) places.push({ ...found, above: found });
+  const paths: RegistryPath[] = [];
+  for (const path of row?.paths ?? []) {
+    const found = await db.find(v2RegistryPath, { chainId, registry, path });
+    if (found !== null) paths.push({ ...found, above: found });
   }
-  return places;
+  return paths;
 }
 
-async function placeAt({ db, chainId, v2 }: Scope, registry: Hex, place: number): Promise<Place | null> {
+async function pathAt({ db, chainId, v2 }: Scope, registry: Hex, path: number): Promise<RegistryPath | null> {
   const fixed = v2.fixedRegistries.get(registry);
-  if (fixed !== undefined) return { ...fixed, registry, place };
-  const found = await db.find(v2Place, { chainId, registry, place });
+  if (fixed !== undefined) return { ...fixed, registry, path };
+  const found = await db.find(v2RegistryPath, { chainId, registry, path });
   return found && { ...found, above: found };
 }
 
 /** What it cost, and what is to be named there. */
 type Put = { spent: number; jobs: NamingJob[] };
 
-// Puts the entry's subregistry under its name. A registry that is on the way to itself has no further place, one of unknown code none;
+// Puts the entry's subregistry under its name. A registry that is on the way to itself has no further path, one of unknown code none;
 // one that the factory has yet to announce has.
 async function putSubregistry(
   scope: Scope,
-  { place: above, entry }: { place: Place; entry: Entry },
+  { path: above, entry }: { path: RegistryPath; entry: Entry },
 ): Promise<Put> {
   const { db, chainId, naming } = scope;
   const { subregistry: registry, labelhash } = entry;
@@ -262,58 +262,58 @@ async function putSubregistry(
     return { spent: 0, jobs: [] };
   const row = await db.find(v2Contract, { chainId, address: registry });
   if (row !== null && row.implementation !== null && !isProven(scope, row)) return { spent: 0, jobs: [] };
-  const present = await presentPlaces(scope, registry);
+  const present = await presentPaths(scope, registry);
   const edge = edgeOf(above, entry);
-  const there = present.find((place) => isSame(place.above, edge));
+  const there = present.find((path) => isSame(path.above, edge));
   const spent = 1 + present.length;
-  const jobs = (place: number): NamingJob[] =>
+  const jobs = (path: number): NamingJob[] =>
     row?.lastEntry
-      ? [{ registry, place, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
+      ? [{ registry, path, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
       : [];
-  if (there !== undefined) return { spent, jobs: jobs(there.place) };
-  if (!(await passUpwards(scope, above, (place) => place.registry !== registry))) return { spent, jobs: [] };
+  if (there !== undefined) return { spent, jobs: jobs(there.path) };
+  if (!(await passUpwards(scope, above, (path) => path.registry !== registry))) return { spent, jobs: [] };
   const { part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
   const names = { node: subnode(above.node, labelhash), name: childName(part, above.name) ?? part };
-  const place = (row?.placeCount ?? 0) + 1;
-  const all = [...present, { registry, place, ...names, above: edge }];
+  const path = (row?.pathCount ?? 0) + 1;
+  const all = [...present, { registry, path, ...names, above: edge }];
   const capacity = capacityOf(row?.entryCount ?? 0);
-  const outdone = await outdonePlace(scope, { places: all, capacity });
-  if (outdone?.place === place) return { spent, jobs: [] };
-  await db.insert(v2Place).values({ chainId, registry, place, ...names, ...edge });
-  const places = all.filter((one) => one !== outdone).map((one) => one.place);
-  await saveContract(scope, registry, { places, placeCount: place });
-  if (outdone === undefined) return { spent, jobs: jobs(place) };
-  await db.delete(v2Place, { chainId, registry, place: outdone.place });
-  const left = jobs(outdone.place).map((job) => ({ ...job, node: outdone.node }));
-  return { spent, jobs: [...left, ...jobs(place)] };
+  const outdone = await outdonePath(scope, { paths: all, capacity });
+  if (outdone?.path === path) return { spent, jobs: [] };
+  await db.insert(v2RegistryPath).values({ chainId, registry, path, ...names, ...edge });
+  const paths = all.filter((one) => one !== outdone).map((one) => one.path);
+  await saveContract(scope, registry, { paths, pathCount: path });
+  if (outdone === undefined) return { spent, jobs: jobs(path) };
+  await db.delete(v2RegistryPath, { chainId, registry, path: outdone.path });
+  const left = jobs(outdone.path).map((job) => ({ ...job, node: outdone.node }));
+  return { spent, jobs: [...left, ...jobs(path)] };
 }
 
-/** Places of a registry, the oldest first, and how many of those that it does not claim may be listed. */
-type Bounded = { places: readonly Place[]; capacity: number };
+/** Paths of a registry, the oldest first, and how many of those that it does not claim may be listed. */
+type Bounded = { paths: readonly RegistryPath[]; capacity: number };
 
-// The place that is too many: one that is not reached, else the last by rank.
-async function outdonePlace(scope: Scope, bounded: Bounded): Promise<Place | undefined> {
+// The path that is too many: one that is not reached, else the last by rank.
+async function outdonePath(scope: Scope, bounded: Bounded): Promise<RegistryPath | undefined> {
   const unclaimed = await rankUnclaimed(scope, bounded);
   if (unclaimed.length <= bounded.capacity) return undefined;
-  for (const place of unclaimed) if (!(await isReached(scope, place))) return place;
+  for (const path of unclaimed) if (!(await isReached(scope, path))) return path;
   return unclaimed.at(-1);
 }
 
 // Those that the registry does not claim: the older half of the capacity, which nobody can displace, then the shortest, of these the oldest.
 // None where all have room.
-async function rankUnclaimed(scope: Scope, { places, capacity }: Bounded): Promise<Place[]> {
-  if (places.length <= capacity) return [];
-  const unclaimed: Place[] = [];
-  for (const place of places) if (!(await isClaimed(scope, place))) unclaimed.push(place);
+async function rankUnclaimed(scope: Scope, { paths, capacity }: Bounded): Promise<RegistryPath[]> {
+  if (paths.length <= capacity) return [];
+  const unclaimed: RegistryPath[] = [];
+  for (const path of paths) if (!(await isClaimed(scope, path))) unclaimed.push(path);
   const older = unclaimed.splice(0, Math.ceil(capacity / 2));
-  const lengthOf = ({ name }: Place) => name.split(".").length;
+  const lengthOf = ({ name }: RegistryPath) => name.split(".").length;
   return [...older, ...unclaimed.sort((one, other) => lengthOf(one) - lengthOf(other))];
 }
 
 // Stores the entry's row there; false if it has none. An entry that is not listed there has one if it was, before the registry had as many.
 async function nameAt(
   scope: Scope,
-  { node: parentId, name: parentName, place, isListed }: Listed,
+  { node: parentId, name: parentName, path, isListed }: Listed,
   entry: Entry,
 ): Promise<boolean> {
   const { db, chainId, naming, blockNumber: changeBlock } = scope;
@@ -332,8 +332,8 @@ async function nameAt(
     const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
     const name = childName(part, parentName) ?? part;
     const names = { name, labelName: labelName ?? part, labelhash, parentId };
-    await upsert(scope, v2Domain, { chainId, id, registry, place, ...names, createdAt }, state);
-  } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry, place }).set(state))))
+    await upsert(scope, v2Domain, { chainId, id, registry, path, ...names, createdAt }, state);
+  } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry, path }).set(state))))
     return false;
   await ensureAccount(scope, ownerId);
   return true;

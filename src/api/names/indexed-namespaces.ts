@@ -6,12 +6,12 @@ import { rootDatasource } from "../../deployments/ens.ts";
 import { deployedContracts, managedNameOf, namespaceOfPlugin } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
-import type { NamePlace } from "../database/names.ts";
+import type { NamespaceRules } from "../database/names.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 /** Where the names of a deployment live, and by which rules they end; 3DNS leases names below any top level domain. */
-export type Place = NamePlace & {
+export type IndexedNamespace = NamespaceRules & {
   network: string;
   /** Emits the events of leases; undefined for 3DNS. */
   registrar: Hex | undefined;
@@ -20,7 +20,7 @@ export type Place = NamePlace & {
   /** The registry that it replaced, where there is one. */
   oldRegistry: Hex | undefined;
   isRoot: boolean;
-  /** The contracts that name accounts (ENSIP-19), by chain; the root chain's place has all of them. */
+  /** The contracts that name accounts (ENSIP-19), by chain; the root chain's home has all of them. */
   reverseRegistrars: ReadonlyMap<number, Hex>;
   /** The contracts of ENSv2, where it is indexed: on the root chain. */
   v2?: V2Contracts | undefined;
@@ -31,8 +31,8 @@ export const namespacesText: string = new Intl.ListFormat("en-GB", { type: "disj
   namePlugins.map((plugin) => `\`${namespaceOfPlugin(plugin)}\``),
 );
 
-/** The places of the names that the plugins index; the root chain's is the first. */
-export function placesOf(namespace: Namespace, plugins: readonly string[]): Place[] {
+/** The namespaces of the names that the plugins index; the root chain's is the first. */
+export function indexedNamespaces(namespace: Namespace, plugins: readonly string[]): IndexedNamespace[] {
   const found = deployments
     .filter(({ plugin }) => plugins.includes(plugin) && namePlugins.includes(plugin))
     .flatMap((deployment: Deployment) =>
@@ -46,7 +46,7 @@ export function placesOf(namespace: Namespace, plugins: readonly string[]): Plac
 
 type Indexed = { namespace: Namespace; plugins: readonly string[] };
 
-function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: string): Place {
+function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: string): IndexedNamespace {
   const chainId = namespace[id]?.chainId ?? 0;
   const managed = namespace[id]?.managedName === undefined ? undefined : managedNameOf(namespace, id);
   const isRoot = id === rootDatasource;
@@ -85,25 +85,29 @@ const reverseRegistrarsOf = (namespace: Namespace) =>
   });
 
 /** Whether a registrar leases names of another chain than the root one's there. */
-export const isSubregistry = ({ isRoot, leases }: Place): boolean => !isRoot && leases !== undefined;
+export const isSubregistry = ({ isRoot, leases }: IndexedNamespace): boolean =>
+  !isRoot && leases !== undefined;
 
 /** Whether an address holds names for others, or for nobody: zero, name wrappers, the Graveyard of ENSv2. It owns none, and manages none. */
-export function isCustodian(places: readonly Place[], address: Hex): boolean {
+export function isCustodian(namespaces: readonly IndexedNamespace[], address: Hex): boolean {
   if (address === zeroAddress) return true;
-  return places.some(({ nameWrapper, v2 }) => nameWrapper === address || v2?.graveyard === address);
+  return namespaces.some(({ nameWrapper, v2 }) => nameWrapper === address || v2?.graveyard === address);
 }
 
-/** The place of a row. */
-export function placeOfRow(places: readonly Place[], { place: index }: { place: number }): Place {
-  const found = places[index - 1];
-  if (found === undefined) throw new Error(`There is no place ${index}.`);
+/** The home of a row. */
+export function homeOfRow(
+  namespaces: readonly IndexedNamespace[],
+  { home: index }: { home: number },
+): IndexedNamespace {
+  const found = namespaces[index - 1];
+  if (found === undefined) throw new Error(`There is no home ${index}.`);
   return found;
 }
 
-/** The time (Unix seconds) of the last indexed block of each place's chain. */
-export function timesOf(places: readonly Place[], { snapshot }: CurrentStatus): number[] {
+/** The time (Unix seconds) of the last indexed block of each home's chain. */
+export function timesOf(namespaces: readonly IndexedNamespace[], { snapshot }: CurrentStatus): number[] {
   const { chains, omnichainIndexingCursor } = snapshot.omnichainSnapshot;
-  return places.map(({ chainId }) => {
+  return namespaces.map(({ chainId }) => {
     const chain = chains[String(chainId)];
     return chain === undefined || chain.chainStatus === "chain-queued"
       ? omnichainIndexingCursor
