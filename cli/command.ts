@@ -5,13 +5,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { type Config, readConfig } from "../src/config/environment.ts";
-import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { escapeControls, escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
 import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { PreflightError } from "./database.ts";
 
 /** A script of package.json, and what its help says. */
 export const program = (script: string, about: string) =>
-  new Command(`npm run ${script} --`).description(about).allowExcessArguments(false).showHelpAfterError();
+  new Command(`npm run ${script} --`)
+    .description(about)
+    .allowExcessArguments(false)
+    .showHelpAfterError()
+    .configureOutput({ writeErr: (text) => process.stderr.write(escapeControlsOfLines(text)) });
 
 /** Reads a whole number from 0. */
 export function whole(text: string): number {

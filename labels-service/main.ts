@@ -1,5 +1,5 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
-import { escapeControls } from "../src/log/json-log.ts";
+import { escapeControls, escapeControlsOfLines } from "../src/log/json-log.ts";
 import type { CommandContext } from "./commands/command-line.ts";
 import { addConvert } from "./commands/convert.ts";
 import { addExport } from "./commands/export.ts";
@@ -19,7 +19,7 @@ export async function main(args: string[], context: CommandContext): Promise<num
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeErr: (text) => context.stderr.write(escapeControlsOfLines(text)),
     });
   for (const add of [addIngest, addServe, addStats, addValidate, addExport, addConvert, addPurge])
     add(program, context);

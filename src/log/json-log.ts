@@ -45,6 +45,10 @@ export function escapeControls(text: string): string {
   );
 }
 
+/** As `escapeControls`, of each line of the text. */
+export const escapeControlsOfLines = (text: string): string =>
+  text.split("\n").map(escapeControls).join("\n");
+
 /** A number of things in English: "1 label", "2,000 labels". */
 export const counted = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;

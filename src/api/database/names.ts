@@ -7,7 +7,7 @@ import { askedByPath, askedByRow, type WalkContracts, walkSql, wrapperExpiry } f
 // What holds of a name now, by the rules of docs/names.md: of its rows in the first generation, of its entry in ENSv2, and of the
 // generation in force. All of it is derived here, once.
 
-/** Where names live, and by which rules they end: what of a home the derivation depends on. The first one is that of the root chain. */
+/** Where names live, and by which rules they end: what of a namespace the derivation depends on. The first one is that of the root chain. */
 export type NamespaceRules = {
   namespace: string;
   chainId: number;
@@ -124,7 +124,7 @@ function ofResolver(
 
 /**
  * Joins to `domain d` what holds of each name, as `names`: where it lives (`home`, from 1, `chain`, `now`), its status, owner, manager and dates,
- * and what of it a lease, the wrapper or ENSv2 says. `$1` is the time at each home. Columns that nothing reads cost nothing.
+ * and what of it a lease, the wrapper or ENSv2 says. `$1` is the time of each namespace. Columns that nothing reads cost nothing.
  * `path`: SQL of the path for `askedByPath`, where the rows have one. Of ENSv2, rows that no registry leads to are left out.
  */
 export function namesJoins(namespaces: readonly NamespaceRules[], path?: string): string {

@@ -72,7 +72,7 @@ test.each([
   ["notpremigrated.eth", { version: "v1", reserved: false, status: "available" }],
   ["lapsed.eth", { version: null, status: "available" }],
   ["reserved.eth", { version: "v1", reserved: true, status: "reserved" }],
-  // Linked from another home, under which its registry does not say it is.
+  // Linked from another registry, under which its registry does not say it is.
   ["wallet.linked.parent.eth", { version: "v2", isCanonical: false }],
   // A registry of code that nobody knows.
   ["x.trap.eth", { owner: null, isProven: false }],
@@ -136,17 +136,17 @@ test.each<[string, Hex, object]>([
   expect(ofResolver.some((one) => BigInt(one.resource) === 0n)).toBe(true);
 });
 
-test("registries are named by their home in the tree", async () => {
+test("registries are named by their path in the tree", async () => {
   let named = 0;
   for (const [address, { hostile, canonicalName }] of Object.entries(last?.registries ?? {})) {
     if (hostile) continue;
     const found = await everyPermission(`registry=${address}`);
-    const namespaces = new Set(
+    const names = new Set(
       (found as OfResolver[]).filter(({ resource }) => BigInt(resource) === 0n).map(({ name }) => name),
     );
-    if (namespaces.size === 0) continue;
+    if (names.size === 0) continue;
     const labels = canonicalName === null ? undefined : dnsLabels(canonicalName);
-    expect([...namespaces], address).toEqual([labels?.map(String).join(".")]);
+    expect([...names], address).toEqual([labels?.map(String).join(".")]);
     named += labels === undefined ? 0 : 1;
   }
   expect(named).toBeGreaterThan(5);

@@ -106,7 +106,7 @@ const permission = readingOf({
     z
       .array(addressSchema)
       .optional()
-      .meta({ description: "Registries from the root to this one, where it has a home" }),
+      .meta({ description: "Registries from the root to this one, where it has a place" }),
   ),
   record: field("m.kind || ' ' || m.key", record, recordOf),
   account: field("p.account", addressSchema),
@@ -125,7 +125,7 @@ const mostCounted = 10_000;
 
 // Rows count for contracts that the deployment itself, or its factory, put on the chain; and for entries, while these are in force, those
 // of their present resource. Each contract's are read in the order of an index, no further than they are counted: anyone can give an
-// account any number. The planner takes what CASE says for likely, and follows the index. The home of a registry is what it claims, if its parent
+// account any number. The planner takes what CASE says for likely, and follows the index. The path of a registry is what it claims, if its parent
 // points back.
 const statement = (contracts: string, filter: string) => `
 WITH RECURSIVE contracts (address) AS (${contracts}), known AS (
@@ -187,7 +187,7 @@ const nameSchema = z.strictObject({
     .meta({ description: "Whether the second generation holds it for its owner in the first" }),
   migratedAt: secondsSchema.optional(),
   status: z.enum(["available", "reserved", "registered"]),
-  isCanonical: z.boolean().meta({ description: "Whether each registry on the way to it claims its home" }),
+  isCanonical: z.boolean().meta({ description: "Whether each registry on the way to it claims its place" }),
   isProven: z.boolean().meta({
     description:
       "Whether each registry on the way is of known code, whose events tell all. Otherwise only the chain knows the name for sure",
@@ -305,7 +305,7 @@ function subjectOf(
   return { by: "name", values: [name.registry ?? none, resource, resolver, namehash(given ?? "")] };
 }
 
-// In the order of the statements' namespaces.
+// In the order of the statements.
 function valuesOf(
   { chainId, registries, resolvers, root, wrapperRegistries, userRegistries }: V2Contracts,
   [subject, ...more]: Subject["values"],

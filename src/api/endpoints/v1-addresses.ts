@@ -213,7 +213,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
     ...inForce("true", "a.address", "a.chain_id"),
     order,
   });
-  // Only digits: it needs no home among the values, each of which a statement must use.
+  // Only digits: it needs no placeholder among the values, each of which a statement must use.
   const coin = `${coinType}::numeric`;
   const exact =
     coinType === "60" || isEvm

@@ -20,7 +20,7 @@ export type IndexedNamespace = NamespaceRules & {
   /** The registry that it replaced, where there is one. */
   oldRegistry: Hex | undefined;
   isRoot: boolean;
-  /** The contracts that name accounts (ENSIP-19), by chain; the root chain's home has all of them. */
+  /** The contracts that name accounts (ENSIP-19), by chain; that of the root chain has all of them. */
   reverseRegistrars: ReadonlyMap<number, Hex>;
   /** The contracts of ENSv2, where it is indexed: on the root chain. */
   v2?: V2Contracts | undefined;
