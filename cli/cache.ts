@@ -41,10 +41,12 @@ cache
   )
   .requiredOption("--chain <id>", "of which chain", whole)
   .option("--from <block>", "the first block", whole, 0)
-  .option("--to <block>", "the last block", whole, Number.MAX_SAFE_INTEGER)
+  .option("--to <block>", "the last block; else all", whole)
   .option("--samples <n>", "how many ranges", whole, 100)
   .option("--seed <n>", "repeats a choice of ranges", whole)
-  .action(({ chain, seed = newSeed(), ...asked }) => print(check({ ...asked, chainId: chain, seed })));
+  .action(({ chain: chainId, seed = newSeed(), to = Number.MAX_SAFE_INTEGER, ...asked }) =>
+    print(check({ ...asked, chainId, to, seed })),
+  );
 
 function requireOrder({ from, to = from }: { from: number; to?: number | undefined }): void {
   if (to < from) throw new PreflightError("--to is before --from.");
