@@ -112,7 +112,7 @@ test("many heals of a long label at once do not delay other requests by all of t
     await (await fetch(`${server.base}/v1/heal/${labelhash(longest)}`)).body?.cancel();
     healed++;
   });
-  await expect.poll(() => healed).toBeGreaterThan(0);
+  await Promise.race(heals);
   expect((await server.ask("/health")).status).toBe(200);
   expect(healed).toBeLessThan(20);
   await Promise.all(heals);
