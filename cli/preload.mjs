@@ -20,13 +20,14 @@ const storesOfPonder = {
   "../sync-store/index.js": "../src/ponder/sync-store.ts",
 };
 
-// Faults of Ponder: what is changed in its text, once each. docs/ponder.md describes them.
+// Faults of Ponder: what is changed in its text, as often as `times` says. docs/ponder.md describes them.
 const patches = [
   {
     // When a range of blocks fails it is fetched again, and each time the range after it is begun once more. They
     // fetch the same blocks, and wait for each other's rows until no connection is left: the backfill stands still.
     name: "beginning of the next range",
     file: /\/node_modules\/ponder\/dist\/esm\/runtime\/historical\.js$/,
+    times: 1,
     text: /if \(isSyncComplete === false\) \{(?=\s*\/\/ Queue the next interval\s*intervalCallback\(\{[^}]*promise: pwr\.promise,)/g,
     patched: "if (isSyncComplete === false && pwr.isNextBegun !== true) { pwr.isNextBegun = true;",
   },
@@ -35,8 +36,18 @@ const patches = [
     // quiet chain may take hours.
     name: "newest block that failed",
     file: /\/node_modules\/ponder\/dist\/esm\/sync-realtime\/index\.js$/,
+    times: 1,
     text: /catch \(_error\) \{(?=\s*blockCallback\?\.\(false\);\s*onError\(_error, block\);)/g,
     patched: "catch (_error) { if (latestFetchedBlock === block) latestFetchedBlock = undefined;",
+  },
+  {
+    // A new connection runs its settings before its pool listens for errors: a database that goes away in that moment would end the
+    // process. Both kinds of pools, writing and reading, have it.
+    name: "new connection that is lost",
+    file: /\/node_modules\/ponder\/dist\/esm\/utils\/pg\.js$/,
+    times: 2,
+    text: /super\.connect\(\(\) => \{(?=\s*this\.query\([^)]*, callback\);)/g,
+    patched: 'this.on("error", () => undefined); super.connect(() => {',
   },
 ];
 
@@ -61,7 +72,7 @@ function loadPatched(url, context, next) {
   const patch = patches.find(({ file }) => file.test(url));
   if (patch === undefined) return loaded;
   const source = String(loaded.source);
-  if ([...source.matchAll(patch.text)].length !== 1) return loaded;
+  if ([...source.matchAll(patch.text)].length !== patch.times) return loaded;
   markReplaced(patch.name);
   return { ...loaded, source: source.replace(patch.text, patch.patched) };
 }

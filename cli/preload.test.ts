@@ -100,3 +100,30 @@ process.exit(0);
 test("a newest block that could not be fetched is fetched when it is named again", async () => {
   expect(await outputOf(live)).toEqual({ yielded: [[], ["block"], []], asked: 2 });
 });
+
+// Ponder's pools at a server that accepts each connection and resets it at its first statement. Prints what each query ends with.
+const pools = `
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { createPool, createReadonlyPool } from ${module("node_modules/ponder/dist/esm/utils/pg.js")};
+${anything}
+// AuthenticationOk, then ReadyForQuery: https://www.postgresql.org/docs/current/protocol-message-formats.html
+const ready = Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 0, 90, 0, 0, 0, 5, 73]);
+const server = createServer((socket) => {
+  socket.once("data", () => {
+    socket.write(ready);
+    socket.once("data", () => socket.resetAndDestroy());
+  });
+}).listen(0, "127.0.0.1");
+await once(server, "listening");
+const config = { connectionString: "postgres://a@127.0.0.1:" + server.address().port + "/a" };
+const ended = [];
+for (const pool of [createPool(config, anything), createReadonlyPool(config, anything, "names")])
+  ended.push(await pool.query("SELECT 1").then(() => "rows", ({ code }) => code));
+process.stdout.write(JSON.stringify(ended));
+process.exit(0);
+`;
+
+test("a new connection that is lost is an error of who asked for it, and ends no process", async () => {
+  expect(await outputOf(pools)).toEqual(["ECONNRESET", "ECONNRESET"]);
+});

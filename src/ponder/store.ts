@@ -19,7 +19,7 @@ export function readNeededColumns(): void {
 
 // What cli/preload.mjs replaces; with PONDER_STORES=stock only the faults.
 const ownStores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
-const faults = ["beginning of the next range", "newest block that failed"];
+const faults = ["beginning of the next range", "newest block that failed", "new connection that is lost"];
 
 /**
  * Throws PonderDiffersError unless the faults of Ponder are patched, and it uses our stores for rows (`rows/row-store.ts`) and for what
