@@ -5,19 +5,17 @@ import {
   closedQuery,
   type GivenName,
   metaSchema,
-  omitUndefined,
   openPage,
   refuse,
 } from "../names/contract.ts";
-import { homeOfRow, type IndexedNamespace, namespacesText, timesOf } from "../names/indexed-namespaces.ts";
+import { homeOfRow, namespacesText, timesOf } from "../names/indexed-namespaces.ts";
 import { type LookupContext, namespacesIn, ofLookup, relationText } from "../names/lists.ts";
-import { type FoundAddress, mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
-import type { NamesSource, StoredName } from "../names/names.ts";
+import { mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
 import type { FoundName } from "../names/records.ts";
 import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
-import { yieldToEventLoop } from "../rest/turns.ts";
+import { createPacer } from "../rest/turns.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
 const mostInputs = 1_000;
@@ -57,14 +55,11 @@ const input = z.unknown().transform((value, context): NameInput | AddressInput =
 const mostCharacters = 100_000;
 // Longer ones are no names.
 const mostOfName = 2_000;
-const charactersOf = (inputs: readonly (NameInput | AddressInput)[]) =>
-  inputs.reduce(
-    (sum, given) => sum + ("name" in given && given.name.length <= mostOfName ? given.name.length : 0),
-    0,
-  );
-
-const rowsOf = (inputs: readonly (NameInput | AddressInput)[]) =>
-  inputs.reduce((sum, given) => sum + ("address" in given ? pageSizeOf(given) : 0), 0);
+const sumOf = <T>(inputs: readonly T[], of: (given: T) => number) =>
+  inputs.reduce((sum, given) => sum + of(given), 0);
+const charactersOf = (given: NameInput | AddressInput) =>
+  "name" in given && given.name.length <= mostOfName ? given.name.length : 0;
+const rowsOf = (given: NameInput | AddressInput) => ("address" in given ? pageSizeOf(given) : 0);
 
 const body = z.strictObject(
   {
@@ -73,10 +68,10 @@ const body = z.strictObject(
       // Before any is looked at.
       .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
       .pipe(z.array(input))
-      .refine((inputs) => rowsOf(inputs) <= mostRows, {
+      .refine((inputs) => sumOf(inputs, rowsOf) <= mostRows, {
         error: `inputs must ask for at most ${mostRows} names of addresses in all: lower page_size`,
       })
-      .refine((inputs) => charactersOf(inputs) <= mostCharacters, {
+      .refine((inputs) => sumOf(inputs, charactersOf) <= mostCharacters, {
         error: `inputs must have names of at most ${mostCharacters} characters in all`,
       })
       .meta({
@@ -118,8 +113,6 @@ type Result = z.output<typeof result>;
 type Options = {
   isFeed: boolean;
   namespace: string | undefined;
-  /** Its namespaces. */
-  ofNamespaces: readonly IndexedNamespace[] | undefined;
   times: number[];
   signal: AbortSignal;
   /** The JSON of each input's result. */
@@ -150,21 +143,15 @@ export const lookup = endpoint({
       refuse("invalid_input", `namespace must be one of: auto, public, ${known.join(", ")}`);
     if (inputs.length > 0 && inputs.every((one) => "address" in one && !isAddress(one)))
       refuse("invalid_input", wrongAddress);
+    const results: string[] = [];
     const options = {
-      isFeed: profile === "feed",
-      namespace,
-      ofNamespaces: namespace === undefined ? undefined : namespacesIn(source, namespace),
-      times: timesOf(source.namespaces, current),
-      signal: request.raw.signal,
+      ...{ isFeed: profile === "feed", namespace, results },
+      ...{ times: timesOf(source.namespaces, current), signal: request.raw.signal },
     };
     const asked = inputs.map((given, at) => ({ given, at }));
     const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
     const addresses = asked.filter((one): one is Asked<AddressInput> => "address" in one.given);
-    const results: string[] = [];
-    await Promise.all([
-      ofNames(source, names, { ...options, results }),
-      ofAddresses(source, addresses, { ...options, results }),
-    ]);
+    await Promise.all([ofNames(source, names, options), ofAddresses(source, addresses, options)]);
     const meta = asOfWithToken(current, source.hashOf);
     const comma = (at: number) => (at === 0 ? "" : ",");
     const data = results.map((result, at) => `${comma(at)}${result}`);
@@ -175,108 +162,89 @@ export const lookup = endpoint({
 type Asked<Input> = { given: Input; at: number };
 type Source = LookupContext["lookup"];
 
+// Others have their turn after results of so many characters.
+const charactersWritten = 65_536;
+
 async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
   const { times, signal, isFeed, results } = options;
   const given = asked.map((one) => one.given.name);
   const read = await readGivenNames(source, { given, times, withRecords: !isFeed }, signal);
-  let written = 0;
+  const pace = createPacer(charactersWritten);
   for (const [index, one] of read.entries()) {
     const { given, at } = asked[index] as Asked<NameInput>;
     const text = JSON.stringify(nameResult(source, { given, ...one }, options));
     results[at] = text;
-    written += text.length;
-    if (written < charactersWritten) continue;
-    written = 0;
-    await yieldToEventLoop();
+    await pace(text.length);
   }
 }
 
 type ReadName = { given: NameInput; name: GivenName; found: FoundName | null };
 
 function nameResult(
-  source: Source,
-  { given, name, found }: ReadName,
+  { namespaces, known }: Source,
+  { given, name, ...read }: ReadName,
   { isFeed, namespace }: Options,
 ): Result {
-  const start = { input: omitUndefined(given), kind: "name" as const };
-  const normalization = { changed: false, input_name: given.name };
-  const isFound = found !== null && isOf(source, found.row, namespace);
-  if ("fault" in name && !isFound) {
-    const reason = "invalid_normalized_name" as const;
-    return { ...start, status: "invalid_name", normalization: { ...normalization, reason } };
-  }
+  const isOther =
+    read.found && namespace !== undefined && homeOfRow(namespaces, read.found.row).namespace !== namespace;
+  const found = isOther ? null : read.found;
+  const result = (status: Result["status"], changed: boolean, reason?: NormalizationReason): Result => ({
+    input: given,
+    kind: "name",
+    status,
+    normalization: reason && { changed, input_name: given.name, reason },
+  });
+  if ("fault" in name && found === null) return result("invalid_name", false, "invalid_normalized_name");
   // A name that was found as it was given is not the normalised one.
-  const isSame = "fault" in name || name.name === given.name || (isFound && found.row.node !== name.node);
-  const changed: Partial<Result> = isSame
-    ? {}
-    : { normalization: { ...normalization, changed: true, reason: "case_normalized" } };
-  if (!isFound) return { ...start, status: "not_found", ...changed };
-  const record = isFeed
-    ? feedRow(source.namespaces, found.row)
-    : detailRow(source.namespaces, found, source.known);
-  return { ...start, status: "ok", ...changed, record };
+  const isSame = "fault" in name || name.name === given.name || (found && found.row.node !== name.node);
+  const reason = isSame ? undefined : "case_normalized";
+  if (found === null) return result("not_found", true, reason);
+  const record = isFeed ? feedRow(namespaces, found.row) : detailRow(namespaces, found, known);
+  return { ...result("ok", true, reason), record };
 }
 
-// Others have their turn after results of so many characters.
-const charactersWritten = 65_536;
-
-const isOf = ({ namespaces }: NamesSource, row: StoredName, namespace: string | undefined) =>
-  namespace === undefined || homeOfRow(namespaces, row).namespace === namespace;
-
-const pageOf = (given: AddressInput, namespace: string | undefined) => {
-  const { address, relation = "any" } = given;
-  const list = ["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])];
-  return openPage(given, list, ["int", "text", "text"]);
-};
+type NormalizationReason = NonNullable<Result["normalization"]>["reason"];
 
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
 async function ofAddresses(source: Source, given: Asked<AddressInput>[], options: Options): Promise<void> {
-  const { times, signal, results, isFeed, namespace, ofNamespaces } = options;
-  const namespaces = ofNamespaces?.map((home) => source.namespaces.indexOf(home) + 1);
+  const { times, signal, results, isFeed, namespace } = options;
+  const homes = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
   for (const one of given)
     if (!isAddress(one.given)) results[one.at] = JSON.stringify({ input: echoOf(one.given), ...wrong });
-  const asked = given.filter((one) => isAddress(one.given));
-  const inputs = asked.map(({ given }) => {
-    const { address, relation } = given;
-    const { size, after } = pageOf(given, namespace);
-    return {
-      address,
-      isOwner: relation !== "manager",
-      isManager: relation !== "owner",
-      size,
-      after,
-      namespaces,
-    };
+  // Those that ask for the same names differ in their input alone, and are read once.
+  const equal = Map.groupBy(
+    given.filter((one) => isAddress(one.given)),
+    ({ given: { relation = "any", ...given } }) => JSON.stringify({ ...given, relation, id: undefined }),
+  );
+  const groups = [...equal].map(([key, inputs]) => {
+    const { address, relation = "any", ...query }: AddressInput = JSON.parse(key);
+    const list = ["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])];
+    const page = openPage(query, list, ["int", "text", "text"]);
+    const isAsked = { owner: relation !== "manager", manager: relation !== "owner" };
+    const namespaces = namespace === undefined ? null : homes;
+    return { inputs, page, asked: { address, ...isAsked, size: page.size, after: page.after, namespaces } };
   });
-  await readAddresses(source, { asked: inputs, times }, signal, (equal, found) => {
-    // Those that ask for the same names differ in their input alone.
-    const [first] = equal.flatMap((index) => asked[index] ?? []);
-    if (first === undefined) return;
-    const rest = JSON.stringify(addressResult(source, first.given, { ...found, isFeed, namespace })).slice(1);
-    for (const index of equal) {
-      const one = asked[index];
-      if (one) results[one.at] = `{"input":${JSON.stringify(echoOf(one.given))},${rest}`;
-    }
+  const asked = groups.map((group) => group.asked);
+  await readAddresses(source, { asked, times }, signal, (at, { rows, total }) => {
+    const group = groups[at];
+    if (group === undefined) return;
+    const { shown, page } = group.page.of(rows, total > mostCountedOfAddress ? null : total);
+    const records = shown.map((one) => ({
+      ...(isFeed ? feedRow : profileRow)(source.namespaces, one.row),
+      ...primaryFacts(source.namespaces, one, source.known),
+      relations: one.relations,
+    }));
+    const result: Omit<Result, "input"> = { kind: "address", status: "ok", records, page };
+    const rest = JSON.stringify(result).slice(1);
+    for (const { at, given } of group.inputs)
+      results[at] = `{"input":${JSON.stringify(echoOf(given))},${rest}`;
   });
 }
 
 // What was given, the coin type, and relations in the order that rows have them in.
-const echoOf = (given: AddressInput) =>
-  omitUndefined({ ...given, relation: given.relation === "any" ? "owner,manager" : given.relation });
-
-function addressResult(
-  source: Source,
-  given: AddressInput,
-  { rows, total, isFeed, namespace }: FoundAddress & Pick<Options, "isFeed" | "namespace">,
-): Omit<Result, "input"> {
-  const counted = total > mostCountedOfAddress ? null : total;
-  const { shown, page } = pageOf(given, namespace).of(rows, counted);
-  const records = shown.map((one) => ({
-    ...(isFeed ? feedRow : profileRow)(source.namespaces, one.row),
-    ...primaryFacts(source.namespaces, one, source.known),
-    ...omitUndefined({ relations: one.relations }),
-  }));
-  return { kind: "address", status: "ok", records, page };
-}
+const echoOf = (given: AddressInput) => ({
+  ...given,
+  relation: given.relation === "any" ? "owner,manager" : given.relation,
+});

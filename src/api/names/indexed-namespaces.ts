@@ -8,6 +8,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
 import type { NamespaceRules } from "../database/names.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
+import { indexedBlockOf } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 /** Where the names of a deployment live, and by which rules they end; 3DNS leases names below any top level domain. */
@@ -107,10 +108,7 @@ export function homeOfRow(
 /** The time (Unix seconds) of the last indexed block of each home's chain. */
 export function timesOf(namespaces: readonly IndexedNamespace[], { snapshot }: CurrentStatus): number[] {
   const { chains, omnichainIndexingCursor } = snapshot.omnichainSnapshot;
-  return namespaces.map(({ chainId }) => {
-    const chain = chains[String(chainId)];
-    return chain === undefined || chain.chainStatus === "chain-queued"
-      ? omnichainIndexingCursor
-      : chain.latestIndexedBlock.timestamp;
-  });
+  return namespaces.map(
+    ({ chainId }) => indexedBlockOf(chains[String(chainId)])?.timestamp ?? omnichainIndexingCursor,
+  );
 }

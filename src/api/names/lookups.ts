@@ -6,7 +6,7 @@ import { planOnce, type RowsReader } from "../database/client.ts";
 import { namesJoins, ownResolver, secondGeneration } from "../database/names.ts";
 import { pathOf } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
-import { yieldToEventLoop } from "../rest/turns.ts";
+import { createPacer, yieldToEventLoop } from "../rest/turns.ts";
 import { type GivenName, isNode, readName, refuse } from "./contract.ts";
 import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
 import { type Branch, countSql, listSql, nameIn, type StatementCall, sortedByName } from "./lists.ts";
@@ -41,21 +41,13 @@ async function eachRow<Row extends { at: number }>(
   signal: AbortSignal,
   use: (row: Row) => void,
 ): Promise<void> {
-  const waiting: string[] = [];
-  let work: Promise<void> | undefined;
-  const useAll = async () => {
-    for (let left = 0; waiting.length > 0; left -= waiting[0]?.length ?? 0) {
-      if (left <= 0) {
-        await yieldToEventLoop();
-        left = sliceCharacters;
-      }
-      use(JSON.parse(waiting.shift() ?? ""));
-    }
-    work = undefined;
-  };
+  const pace = createPacer(sliceCharacters);
+  let work = yieldToEventLoop();
   await database.rows(sql, values, signal, (row) => {
-    waiting.push(row);
-    work ??= useAll();
+    work = work.then(() => {
+      use(JSON.parse(row));
+      return pace(row.length);
+    });
     // It is awaited below.
     work.catch(() => undefined);
   });
@@ -153,9 +145,10 @@ async function readNames(
   const missing = found.flatMap((one, at) => (one === null && isWalked(names[at]) ? [at] : []));
   if (missing.length > 0) {
     const paths: object[] = [];
+    const pace = createPacer(pathsOfSlice);
     for (const at of missing) {
       paths.push(pathOfText(names[at]?.name ?? ""));
-      if (paths.length % pathsOfSlice === 0) await yieldToEventLoop();
+      await pace(1);
     }
     const sql = withRecords ? statements.pathsWithRecords : statements.paths;
     await read(sql, JSON.stringify(paths), (at) => missing[at] ?? 0);
@@ -202,7 +195,7 @@ export async function readGivenNames(
 ): Promise<{ name: GivenName; found: FoundName | null }[]> {
   const asked: (AskedName & { at: number; isAsGiven: boolean })[] = [];
   const names: GivenName[] = [];
-  let characters = 0;
+  const pace = createPacer(charactersOfSlice);
   for (const [at, text] of given.entries()) {
     const name = readName(text);
     names.push(name);
@@ -210,10 +203,7 @@ export async function readGivenNames(
       asked.push({ at, isAsGiven: false, ...(isNode(text) ? { node: name.node } : name) });
     if (("fault" in name || name.name !== text) && isHashable(text))
       asked.push({ at, node: namehash(text), isAsGiven: true });
-    characters += text.length;
-    if (characters < charactersOfSlice) continue;
-    characters = 0;
-    await yieldToEventLoop();
+    await pace(text.length);
   }
   const read = await readNames(source, { names: asked, times, withRecords }, signal);
   const found: (FoundName | undefined)[] = [];
@@ -245,70 +235,46 @@ export async function readNameOfPath(
   return { found: one.found, node: row.node, name: isTyped ? name.name : row.name };
 }
 
-/** An address whose names are asked for. `after`: the rank, name and node of the last row of the page before. */
+/**
+ * An address whose names are asked for: what it owns, manages, or both. `after`: the rank, name and node of the last row of the page
+ * before. `namespaces`: numbers (from 1) of those of which names are asked for; null: all.
+ */
 export type AskedAddress = {
   address: Hex;
-  isOwner: boolean;
-  isManager: boolean;
+  owner: boolean;
+  manager: boolean;
   size: number;
   after: readonly string[] | undefined;
-  /** Numbers of namespaces (from 1) of which names are asked for; undefined: all. */
-  namespaces: readonly number[] | undefined;
+  namespaces: readonly number[] | null;
 };
 
 /** The names of an address, its primary name first, one more than asked for if there are more; the total up to 1,000. */
 export type FoundAddress = { rows: Listed[]; total: number };
 
-/**
- * Reads the names of many addresses with one statement. `use` gets what is found of each, in any order, perhaps twice, and the namespaces
- * of those that ask for it.
- */
+/** Reads the names of many addresses with one statement. `use` gets what is found of each by its place, in any order, perhaps twice. */
 export async function readAddresses(
-  { database, statements, namespaces: all }: NamesSource,
+  { database, statements, namespaces }: NamesSource,
   { asked, times }: { asked: readonly AskedAddress[]; times: readonly number[] },
   signal: AbortSignal,
-  use: (namespaces: readonly number[], found: FoundAddress) => void,
+  use: (at: number, found: FoundAddress) => void,
 ): Promise<void> {
-  // What is asked for several times is read once.
-  const groups = new Map<string, number[]>();
-  for (const [index, one] of asked.entries()) {
-    if (isCustodian(all, one.address)) {
-      use([index], { rows: [], total: 0 });
-      continue;
-    }
-    const key = JSON.stringify(one);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [index]);
-    else group.push(index);
-  }
-  if (groups.size === 0) return;
-  const namespaces = [...groups.values()];
-  const inputs = [...groups.keys()].map((key, at) => {
-    const {
-      address,
-      isOwner,
-      isManager,
-      size,
-      after = [],
-      namespaces: ofNamespaces,
-    }: AskedAddress = JSON.parse(key);
-    return {
-      at,
-      address,
-      owner: isOwner,
-      manager: isManager,
-      size,
-      reverse: reverseNode(address),
-      after_rank: Number(after[0] ?? -1),
-      after_name: after[1] ?? "",
-      after_id: after[2] ?? "",
-      namespaces: ofNamespaces ?? null,
-    };
+  const inputs = asked.flatMap(({ after: [rank = "-1", name = "", id = ""] = [], ...one }, at) => {
+    if (!isCustodian(namespaces, one.address))
+      return {
+        ...one,
+        at,
+        reverse: reverseNode(one.address),
+        after_rank: rank,
+        after_name: name,
+        after_id: id,
+      };
+    use(at, { rows: [], total: 0 });
+    return [];
   });
-  const values = [`{${times.join(",")}}`, JSON.stringify(inputs)];
-  const statement = { sql: statements.addresses, values };
+  if (inputs.length === 0) return;
+  const statement = { sql: statements.addresses, values: [`{${times.join(",")}}`, JSON.stringify(inputs)] };
   await eachRow<{ at: number } & FoundAddress>(database, statement, signal, ({ at, ...found }) =>
-    use(namespaces[at] ?? [], found),
+    use(at, found),
   );
 }
 
