@@ -55,7 +55,7 @@ import {
   recordSchema,
   textKeyOf,
 } from "../names/records.ts";
-import { detailRow, listRow, type Row, rowSchema, searchRow, subnameRow } from "../names/rows.ts";
+import { detailRow, listRow, type Row, rowSchema, searchRow } from "../names/rows.ts";
 import { relevanceSql, relevanceTypes } from "../names/search.ts";
 import { resolveRecords } from "../resolution/resolve.ts";
 import type { Records } from "../resolution/selection.ts";
@@ -282,7 +282,7 @@ export const subnames = endpoint({
         filters: include_expired === "true" ? [] : ["names.status = 'active'"],
       }),
       mostCounted,
-      show: ({ row }) => subnameRow(lookup.namespaces, row),
+      show: ({ row }) => ({ ...searchRow(lookup.namespaces, row), labelhash: row.labelhash }),
     });
   },
 });

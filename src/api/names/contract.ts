@@ -5,6 +5,7 @@ import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import { type CursorQuery, openCursorPage, type SortType } from "../rest/pages.ts";
+import { indexedBlockOf } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.
@@ -137,8 +138,9 @@ export type HashOf = (chainId: number, block: { number: number; timestamp: numbe
 /** The last indexed block of each chain. */
 export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
   const entries = Object.entries(snapshot.omnichainSnapshot.chains).flatMap(([id, chain]) => {
-    if (chain.chainStatus === "chain-queued") return [];
-    const { number, timestamp } = chain.latestIndexedBlock;
+    const indexed = indexedBlockOf(chain);
+    if (indexed === undefined) return [];
+    const { number, timestamp } = indexed;
     const block_hash = hashOf(Number(id), { number, timestamp }) ?? null;
     return [[id, { block_number: number, block_hash, timestamp: String(timestamp) }]];
   });
@@ -175,11 +177,4 @@ export function readName(given: string): GivenName {
   }
   const name = labels.join(".");
   return { name, node: namehash(name) };
-}
-
-/** The members of a row that are known; the others are left out. */
-export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const known: Partial<T> = {};
-  for (const name in members) if (members[name] !== undefined) known[name] = members[name];
-  return known as never;
 }

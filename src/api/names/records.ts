@@ -4,7 +4,6 @@ import { bytesValue } from "../../ens/record-values.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { StoredRecords } from "../resolution/v2-records.ts";
-import { omitUndefined } from "./contract.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import { resolverOf, type StoredName } from "./names.ts";
 
@@ -105,7 +104,7 @@ export function groupedRecords(records: StoredRecords | null): GroupedRecords {
     abis: {},
     seen_singletons: singletons,
     contenthash,
-    ...omitUndefined({ name }),
+    name,
   };
 }
 

@@ -4,7 +4,6 @@ import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrations.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
-import { omitUndefined } from "./contract.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import { type Listed, noExpiry, resolverOf, type StoredName } from "./names.ts";
 import {
@@ -24,11 +23,8 @@ function identity(row: StoredName, { namespace }: IndexedNamespace) {
 
 /** Deadlines: expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates. */
 function deadlines({ expires, graceEnds, status }: StoredName) {
-  if (expires === undefined)
-    return status === "released"
-      ? { expires_at: null, grace_ends_at: null, expires_at_reason: "released" as const }
-      : {};
-  const reason = noDates[expires];
+  if (expires === undefined && status !== "released") return {};
+  const reason = expires === undefined ? ("released" as const) : noDates[expires];
   if (reason !== undefined) return { expires_at: null, grace_ends_at: null, expires_at_reason: reason };
   return { expires_at: upToMost(expires), grace_ends_at: upToMost(graceEnds) };
 }
@@ -62,84 +58,67 @@ const noDates: Readonly<Record<string, "not_set" | "no_expiry">> = {
   [noExpiry]: "no_expiry",
 };
 
-function wrapperDates(expires: string) {
-  const reason = noDates[expires];
-  return reason === undefined
-    ? { wrapper_expires_at: expires }
-    : { wrapper_expires_at: null, wrapper_expires_at_reason: reason };
-}
-
-function wrapperFacts(row: StoredName) {
-  if (!row.isWrapped || row.fuses === undefined || row.wrapperExpires === undefined)
-    return row.wasWrapped ? { wrapper_state: "unwrapped" as const } : {};
-  const isOver = BigInt(row.wrapperExpires) < BigInt(row.now);
-  const fuses = isOver ? 0 : row.fuses >>> 0;
+function wrapperFacts({ isWrapped, wasWrapped, isLapsed, now, ...row }: StoredName) {
+  if (!isWrapped || row.fuses === undefined || row.wrapperExpires === undefined)
+    return wasWrapped ? { wrapper_state: "unwrapped" as const } : undefined;
+  const reason = noDates[row.wrapperExpires];
+  const dates = {
+    wrapper_expires_at: reason === undefined ? row.wrapperExpires : null,
+    wrapper_expires_at_reason: reason,
+  };
+  if (isLapsed) return { wrapper_state: "lapsed" as const, ...dates };
+  const fuses = BigInt(row.wrapperExpires) < BigInt(now) ? 0 : row.fuses >>> 0;
   const has = (bit: number) => (fuses & bit) !== 0;
-  const dates = wrapperDates(row.wrapperExpires);
-  if (row.isLapsed) return { wrapper_state: "lapsed" as const, ...dates };
-  const state = has(parentCannotControl) ? (has(cannotUnwrap) ? "locked" : "emancipated") : "wrapped";
+  const emancipated = has(cannotUnwrap) ? ("locked" as const) : ("emancipated" as const);
   return {
-    wrapper_state: state as "locked" | "emancipated" | "wrapped",
+    wrapper_state: has(parentCannotControl) ? emancipated : ("wrapped" as const),
     wrapper_fuses: { fuses, ...ofFuses(has) },
     ...dates,
   };
 }
 
 /** Generation of the registry and what the wrapper holds: under `ens_v1` on the root chain, under `wrapper` on others that have one. */
-function authority(row: StoredName, home: IndexedNamespace) {
-  if (!home.isRoot) return home.nameWrapper === undefined ? {} : omitUndefined({ wrapper: wrapperOf(row) });
-  if (row.v2?.isInForce) return { authority: "ens_v2" as const };
+function authority(row: StoredName, home: IndexedNamespace): Pick<Row, "authority" | "ens_v1" | "wrapper"> {
+  if (!home.isRoot) return { wrapper: home.nameWrapper && wrapperFacts(row) };
+  if (row.v2?.isInForce) return { authority: "ens_v2" };
   if (!row.isOwned && row.status === "unregistered") return {};
   const { expires_at = null } = deadlines(row);
   const ens_v1 = { expires_at, resolver: resolverOf(row, home) ?? null, ...wrapperFacts(row) };
-  return { authority: row.isMigrated ? ("ens_v1" as const) : ("ens_v0" as const), ens_v1 };
-}
-
-function wrapperOf(row: StoredName) {
-  const found = wrapperFacts(row);
-  return Object.keys(found).length === 0 ? undefined : found;
+  return { authority: row.isMigrated ? "ens_v1" : "ens_v0", ens_v1 };
 }
 
 /** The end of a lease that was not renewed: who held it, through what, and since when anybody can register the name. */
-function lapsedRegistration(row: StoredName) {
+function lapsedRegistration(row: StoredName): Row["lapsed_registration"] {
   if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
-  if (row.status !== "released" || row.graceEnds === undefined) return {};
+  if (row.status !== "released" || row.graceEnds === undefined) return undefined;
   const isOfWrapper = row.isLease ? row.isHeldThroughWrapper : row.isWrapped;
   // A lease without a grace period ends at its expiry; grace periods and entries of the wrapper hold in their last second.
   const isOverAtEnd = row.isLease && row.graceEnds === row.expires;
   return {
-    lapsed_registration: omitUndefined({
-      owner: row.holder,
-      held_through: isOfWrapper ? ("wrapper" as const) : ("registrar" as const),
-      released_at: String(BigInt(row.graceEnds) + (isOverAtEnd ? 0n : 1n)),
-      release_kind: "expired" as const,
-    }),
+    owner: row.holder,
+    held_through: isOfWrapper ? "wrapper" : "registrar",
+    released_at: String(BigInt(row.graceEnds) + (isOverAtEnd ? 0n : 1n)),
+    release_kind: "expired",
   };
 }
 
 // An entry of ENSv2 has no owner from its expiry on, and is free from the end of its grace period on.
-function lapsedEntry({ status, graceEnds }: StoredName, { holder }: NonNullable<StoredName["v2"]>) {
+function lapsedEntry(
+  { status, graceEnds }: StoredName,
+  { holder }: NonNullable<StoredName["v2"]>,
+): Row["lapsed_registration"] {
   const isReleased = status === "released";
-  if (holder === null || !(isReleased || status === "expired")) return {};
-  return {
-    lapsed_registration: omitUndefined({
-      owner: holder,
-      held_through: "registry" as const,
-      released_at: isReleased ? graceEnds : undefined,
-      release_kind: "expired" as const,
-    }),
-  };
+  if (holder === null || !(isReleased || status === "expired")) return undefined;
+  const released_at = isReleased ? graceEnds : undefined;
+  return { owner: holder, held_through: "registry", released_at, release_kind: "expired" };
 }
 
 /** What only ENSv2 tells of a name: the generation in force, a reservation, when the name was migrated. */
-const generation = ({ v2 }: StoredName) =>
-  v2
-    ? omitUndefined({
-        version: v2.version ?? undefined,
-        reserved: v2.isReserved || undefined,
-        migrated_at: v2.migrated ?? undefined,
-      })
-    : {};
+const generation = ({ v2 }: StoredName) => ({
+  version: v2?.version ?? undefined,
+  reserved: v2?.isReserved || undefined,
+  migrated_at: v2?.migrated ?? undefined,
+});
 
 /** Handle of the registration: chain, node, and when it began. Undefined for names that only a registry holds. */
 export function registrationId(
@@ -242,53 +221,43 @@ type Namespaces = readonly IndexedNamespace[];
 
 const lifecycle = (row: StoredName) => ({
   status: row.status,
-  ...(row.status === "expired" ? { in_grace: true } : {}),
+  in_grace: row.status === "expired" || undefined,
   ...deadlines(row),
 });
 
-const holders = (row: StoredName) =>
-  omitUndefined({
-    owner: row.owner,
-    manager: row.manager,
-    registered_at: row.since,
-    created_at: row.created,
-  });
-
-/** The row of a list: search, deadlines. */
+/** The row of a list: deadlines, and what other rows begin with. */
 export function listRow(namespaces: Namespaces, row: StoredName): Row {
   const home = homeOfRow(namespaces, row);
   return {
     ...identity(row, home),
-    ...holders(row),
+    owner: row.owner,
+    manager: row.manager,
+    registered_at: row.since,
+    created_at: row.created,
     ...lifecycle(row),
     ...authority(row, home),
     ...generation(row),
-    ...lapsedRegistration(row),
+    lapsed_registration: lapsedRegistration(row),
   };
 }
 
 /** The row of a search: without the registration that has ended. */
-export function searchRow(namespaces: Namespaces, row: StoredName): Row {
-  const { lapsed_registration: _, ...rest } = listRow(namespaces, row);
-  return rest;
-}
-
-/** The row of a subname. */
-export function subnameRow(namespaces: Namespaces, row: StoredName): Row {
-  return { ...searchRow(namespaces, row), ...omitUndefined({ labelhash: row.labelhash }) };
-}
+export const searchRow = (namespaces: Namespaces, row: StoredName): Row => ({
+  ...listRow(namespaces, row),
+  lapsed_registration: undefined,
+});
 
 /** The row of one of an address's names. */
-export function addressRow(
+export const addressRow = (
   namespaces: Namespaces,
   listed: Omit<Listed, "after">,
   known: KnownContracts,
-): Row {
-  const { row, relations } = listed;
-  const handle = registrationId(row, homeOfRow(namespaces, row));
-  const more = omitUndefined({ permission_resource_id: handle, relations });
-  return { ...listRow(namespaces, row), ...more, ...primaryFacts(namespaces, listed, known) };
-}
+): Row => ({
+  ...listRow(namespaces, listed.row),
+  permission_resource_id: registrationId(listed.row, homeOfRow(namespaces, listed.row)),
+  relations: listed.relations,
+  ...primaryFacts(namespaces, listed, known),
+});
 
 /** Whether an address claims a name, and where the index knows all that the name's resolver returns, whether the name resolves to it. */
 export function primaryFacts(
@@ -296,7 +265,7 @@ export function primaryFacts(
   { row, isPrimary, forward }: Omit<Listed, "after">,
   known: KnownContracts,
 ): Pick<Row, "is_primary" | "is_primary_verified"> {
-  if (!isPrimary || row.v2?.isInForce) return omitUndefined({ is_primary: isPrimary });
+  if (!isPrimary || row.v2?.isInForce) return { is_primary: isPrimary };
   const home = homeOfRow(namespaces, row);
   const resolver = resolverOf(row, home);
   const fixed = resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
@@ -309,13 +278,13 @@ export function primaryFacts(
 /** The short row of a lookup: what a list of accounts shows. */
 export function feedRow(namespaces: Namespaces, row: StoredName): Row {
   const home = homeOfRow(namespaces, row);
-  const { ens_v1, wrapper } = authority(row, home) as Pick<Row, "ens_v1" | "wrapper">;
+  const { ens_v1, wrapper } = authority(row, home);
   return {
     ...identity(row, home),
     read_status: "ok",
     ...lifecycle(row),
-    ...lapsedRegistration(row),
-    ...omitUndefined({ ens_v1, wrapper }),
+    lapsed_registration: lapsedRegistration(row),
+    ...{ ens_v1, wrapper },
     ...generation(row),
     chain_id: home.chainId,
     network: home.network,
@@ -331,13 +300,11 @@ export function profileRow(namespaces: Namespaces, row: StoredName): Row {
   return {
     ...listRow(namespaces, row),
     read_status: "ok",
-    ...omitUndefined({
-      registration_id: registrationId(row, home),
-      token_id: tokenId(row),
-      resolver: isReleased(row) ? undefined : resolverOf(row, home),
-      registry_path: row.v2?.path ?? undefined,
-      subregistry: row.v2?.subregistry ? { chain_id: home.chainId, address: row.v2.subregistry } : undefined,
-    }),
+    registration_id: registrationId(row, home),
+    token_id: tokenId(row),
+    resolver: isReleased(row) ? undefined : resolverOf(row, home),
+    registry_path: row.v2?.path ?? undefined,
+    subregistry: row.v2?.subregistry ? { chain_id: home.chainId, address: row.v2.subregistry } : undefined,
     chain_id: home.chainId,
     network: home.network,
   };
@@ -347,16 +314,15 @@ export function profileRow(namespaces: Namespaces, row: StoredName): Row {
 export function detailRow(namespaces: Namespaces, found: FoundName, known: KnownContracts): Row {
   const { row, records } = found;
   const home = homeOfRow(namespaces, row);
-  const primary = addressRecordOf(found, "60", defaultAddressOf(namespaces, found, known));
-  // Of a name in ENSv2 whose resolver only the chain knows they are left out, and of one whose link to a resolver is not indexed.
-  const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;
   const profile = profileRow(namespaces, row);
   if (isReleased(row)) return profile;
+  const primary = addressRecordOf(found, "60", defaultAddressOf(namespaces, found, known)) ?? "";
+  const isAddress = /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress;
+  // Of a name in ENSv2 whose resolver only the chain knows they are left out, and of one whose link to a resolver is not indexed.
+  const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;
   return {
     ...profile,
-    ...(isUnknown ? {} : { records: groupedRecords(records) }),
-    ...(primary !== undefined && /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress
-      ? { primary_address: primary as Row["primary_address"] & string }
-      : {}),
+    records: isUnknown ? undefined : groupedRecords(records),
+    primary_address: isAddress ? primary : undefined,
   };
 }
