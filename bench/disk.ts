@@ -1,7 +1,7 @@
 // What an index takes on disk: bytes a log and a name in Postgres with all indexes, by set of plugins, and the largest tables and
 // indexes.
 //
-//   node cli/with-node.mjs bench/disk.ts [--logs 100000] [--relations 12] [--against CHECKOUT]
+//   node cli/with-node.mjs bench/disk.ts [--logs 100000] [--against CHECKOUT]
 //
 // --against also indexes with another checkout of this project (with its packages installed), and prints the ratio. Needs a Postgres
 // server's programs.
@@ -11,72 +11,72 @@ import { freePort } from "../devnet/ports.ts";
 import { serveHistory } from "./backfill/chain.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { untilReady, whole } from "./measure.ts";
-import { bytesOf, diskOf, inWorld, type Relation, type World } from "./world.ts";
+import { inWorld, queryOnce } from "./world.ts";
 
 const { values: options } = parseArgs({
-  options: {
-    logs: { type: "string", default: "100000" },
-    relations: { type: "string", default: "12" },
-    against: { type: "string" },
-  },
+  options: { logs: { type: "string", default: "100000" }, against: { type: "string" } },
 });
-const cache = "ponder_sync";
-
-type Taken = { logs: number; names: number; relations: readonly Relation[] };
-
-function describe(name: string, { logs, names, relations }: Taken): string {
-  const [all, indexes] = [bytesOf(relations), bytesOf(relations, true)];
-  const ofName = names === 0 ? "" : `, ${whole(all / names)} a name of ${whole(names)}`;
-  return `${name}: ${whole(all / 1e6)} MB (indexes ${whole(indexes / 1e6)}), ${whole(all / logs)} bytes a log${ofName}`;
-}
-
-function describeLargest({ logs, relations }: Taken): string {
-  const largest = relations.slice(0, Number(options.relations));
-  return largest
-    .map(
-      ({ name, isIndex, bytes }) =>
-        `  ${whole(bytes / logs).padStart(6)} bytes a log  ${isIndex ? "index" : "table"} ${name}`,
-    )
-    .join("\n");
-}
-
+const largest = 12;
 const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "subgraph mode": { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" },
   "multichain mode": { PLUGINS: "subgraph" },
   "four plugins": { PLUGINS: "subgraph,protocol-acceleration,registrars,tokenscope" },
 };
 
-async function ofSets({ folder, url }: World): Promise<void> {
+/** Bytes of a relation of Postgres: a table with what belongs to it but its indexes, or one index. */
+type Relation = { name: string; isIndex: boolean; bytes: number };
+
+/** What a schema takes on disk, the largest relations first. */
+const relationsOf = (url: string, schema: string) =>
+  queryOnce<Relation>(
+    url,
+    `SELECT c.relname AS name, c.relkind = 'i' AS "isIndex",
+      CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END::float8 AS bytes
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'i') AND n.nspname = '${schema}' ORDER BY bytes DESC`,
+  );
+
+const bytesOf = (relations: readonly Relation[]) => relations.reduce((sum, { bytes }) => sum + bytes, 0);
+
+function describe(relations: readonly Relation[], logs: number, names?: number): string {
+  const all = bytesOf(relations);
+  const indexes = bytesOf(relations.filter(({ isIndex }) => isIndex));
+  const ofName = names === undefined ? "" : `, ${whole(all / names)} a name of ${whole(names)}`;
+  return `${whole(all / 1e6)} MB (indexes ${whole(indexes / 1e6)}), ${whole(all / logs)} bytes a log${ofName}`;
+}
+
+await inWorld("disk", async ({ folder, url }) => {
   const served = await serveHistory({ logs: Number(options.logs), folder });
   const { logs } = served;
-  const index = async (name: string, appRoot: string, settings: Readonly<Record<string, string>>) => {
+  /** Indexes with the checkout at `appRoot`, prints the whole, and returns the relations. */
+  async function index(name: string, appRoot: string, set: string): Promise<Relation[]> {
     const port = await freePort();
-    await indexOnce({
-      name,
-      appRoot,
-      port,
-      environment: { ...served.environment, DATABASE_URL: url, ...settings },
-      whenComplete: () => untilReady(port),
-    });
-    return { logs, ...(await diskOf(url, name)) };
-  };
+    const schema = `disk_${name}`.replaceAll(" ", "_");
+    const environment = { ...served.environment, DATABASE_URL: url, ...sets[set] };
+    await indexOnce({ name: schema, appRoot, port, environment, whenComplete: () => untilReady(port) });
+    const relations = await relationsOf(url, schema);
+    const [domains] = await queryOnce<{ names: number }>(
+      url,
+      `SELECT count(*)::int AS names FROM "${schema}".domain`,
+    );
+    console.log(`${name}: ${describe(relations, logs, domains?.names)}`);
+    return relations;
+  }
   try {
-    for (const [name, settings] of Object.entries(sets)) {
-      const schema = `disk_${name.replace(" ", "_")}`;
-      const taken = await index(schema, realRoot, settings);
-      console.log(describe(name, taken));
+    for (const set of Object.keys(sets)) {
+      const relations = await index(set, realRoot, set);
       if (options.against !== undefined) {
-        const other = await index(`${schema}_other`, resolve(options.against), settings);
-        const ratio = bytesOf(taken.relations) / bytesOf(other.relations);
-        console.log(`${describe("  the other checkout", other)}; ratio ${ratio.toFixed(3)}`);
+        const others = await index(`${set} of the other checkout`, resolve(options.against), set);
+        console.log(`  ratio ${(bytesOf(relations) / bytesOf(others)).toFixed(3)}`);
       }
-      console.log(describeLargest(taken));
+      for (const { name, isIndex, bytes } of relations.slice(0, largest))
+        console.log(
+          `  ${whole(bytes / logs).padStart(6)} bytes a log  ${isIndex ? "index" : "table"} ${name}`,
+        );
     }
-    const { relations } = await diskOf(url, cache);
-    console.log(describe(`${cache}, what was fetched for all of them`, { logs, names: 0, relations }));
+    const cache = await relationsOf(url, "ponder_sync");
+    console.log(`ponder_sync, what was fetched for all of them: ${describe(cache, logs)}`);
   } finally {
     await served.close();
   }
-}
-
-await inWorld("disk", ofSets);
+});

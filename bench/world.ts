@@ -32,46 +32,16 @@ export async function inWorld(name: string, measure: (world: World) => Promise<v
   }
 }
 
-/** Runs one statement on a connection of its own. */
-export async function runStatement(url: string, statement: string): Promise<void> {
+/** Rows of one statement on a connection of its own. */
+export async function queryOnce<Row extends object>(url: string, statement: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(statement).finally(() => client.end());
+  const { rows } = await client.query<Row>(statement).finally(() => client.end());
+  return rows;
 }
 
 /** Creates a database, with an empty RPC cache, on the server of `url`; returns its own URL. */
 export async function createDatabase(url: string, name: string): Promise<string> {
-  await runStatement(url, `CREATE DATABASE "${name}"`);
+  await queryOnce(url, `CREATE DATABASE "${name}"`);
   return Object.assign(new URL(url), { pathname: `/${name}` }).href;
 }
-
-/** Bytes of a relation of Postgres: a table with what belongs to it but its indexes, or one index. */
-export type Relation = { name: string; isIndex: boolean; bytes: number };
-
-/** What a schema takes on disk, the largest relations first, and how many names it has (0 without a table of them). */
-export async function diskOf(url: string, schema: string): Promise<{ relations: Relation[]; names: number }> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows: relations } = await client.query<Relation>(
-      `SELECT c.relname AS name, c.relkind = 'i' AS "isIndex",
-        CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END::float8 AS bytes
-      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE c.relkind IN ('r', 'i') AND n.nspname = $1 ORDER BY bytes DESC`,
-      [schema],
-    );
-    const hasNames = relations.some(({ name, isIndex }) => name === "domain" && !isIndex);
-    const { rows } = hasNames
-      ? await client.query(`SELECT count(*)::int AS names FROM "${schema}".domain`)
-      : { rows: [] };
-    return { relations, names: Number(rows[0]?.names ?? 0) };
-  } finally {
-    await client.end();
-  }
-}
-
-/** The bytes of relations together; `isIndex`: of indexes alone, or of tables alone. */
-export const bytesOf = (relations: readonly Relation[], isIndex?: boolean): number =>
-  relations
-    .filter((one) => isIndex === undefined || one.isIndex === isIndex)
-    .reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { createGzip } from "node:zlib";
+import { createRandom } from "../../devnet/random.ts";
 import { digestOfText } from "../../src/ens/keccak.ts";
 
 const words =
@@ -26,18 +27,12 @@ const oddLabels = [
 
 /** The labels of the generated set: mean length 13 bytes, one in a thousand odd, one of 120 kB. Always the same. */
 export function* generatedLabels(count: number): Generator<string> {
-  let state = 20_240_130;
-  const random = (limit: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * limit);
-  };
+  const { below, pick } = createRandom(20_240_130);
   yield "x".repeat(120_000);
   for (let i = 1; i < count; i++) {
     const id = i.toString(36);
-    const word = words[random(words.length)];
-    if (i % 1000 === 0) yield `${oddLabels[random(oddLabels.length)]}${id}`;
-    else
-      yield random(2) === 0 ? `${word}${words[random(words.length)]}${id}` : `${word}-${random(1000)}${id}`;
+    if (i % 1000 === 0) yield `${pick(oddLabels)}${id}`;
+    else yield `${pick(words)}${below(2) === 0 ? pick(words) : `-${below(1000)}`}${id}`;
   }
 }
 
