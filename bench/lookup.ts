@@ -1,15 +1,21 @@
 import { parseArgs } from "node:util";
+import { Hono } from "hono";
 import pg from "pg";
+import { createRandom } from "../devnet/random.ts";
 import { createDatabase } from "../src/api/database/client.ts";
 import { addressNames } from "../src/api/endpoints/v1-addresses.ts";
 import { events } from "../src/api/endpoints/v1-history.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
 import { deadlineNames, nameDetail, search, subnames } from "../src/api/endpoints/v1-names.ts";
 import { lookupStatus } from "../src/api/endpoints/v1-status.ts";
+import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
+import { createNamesSource } from "../src/api/names/lookups.ts";
+import { knownContracts } from "../src/api/resolution/known-contracts.ts";
+import { type Endpoint, mount } from "../src/api/rest/endpoint.ts";
+import type { CurrentStatus } from "../src/api/status/status-source.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
-import { numbers, openEndpoints } from "./lookup/service.ts";
 import { processorSecondsOf, quantile, sleep } from "./measure.ts";
 import { startBenchPostgres } from "./world.ts";
 
@@ -45,15 +51,39 @@ if (!found[0]?.is_filled) {
 }
 
 const plugins = ["subgraph", "protocol-acceleration"];
-const database = createDatabase(pool as unknown as SqlClient);
-const ask = openEndpoints(
-  [lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus],
-  {
-    ...{ database, plugins, namespace: namespaces.mainnet, chainId: 1 },
-    block: { number: 24_000_000, timestamp: now },
+const namespace = namespaces.mainnet;
+const block = { number: 24_000_000, timestamp: now };
+const omnichainSnapshot = {
+  omnichainStatus: "omnichain-following",
+  omnichainIndexingCursor: now,
+  chains: { 1: { chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block } },
+};
+const context = {
+  plugins,
+  status: { current: () => ({ snapshot: { omnichainSnapshot } }) as unknown as CurrentStatus },
+  clock: () => now * 1_000,
+  lookup: {
+    ...createNamesSource({
+      database: createDatabase(pool as unknown as SqlClient),
+      namespaces: indexedNamespaces(namespace, plugins),
+      hasRecords: true,
+    }),
+    hashOf: () => undefined,
+    known: knownContracts(namespace),
   },
-);
-const random = numbers();
+};
+const app = new Hono();
+for (const one of [lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus])
+  mount(app, one as Endpoint<typeof context>, context, (_, message) => console.error(message));
+
+async function ask(path: string, body?: unknown): Promise<void> {
+  const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const response = await app.request(path, init);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text.slice(0, 300)}`);
+}
+
+const random = createRandom(1).below;
 
 // 70 % have one input, 20 % ten, 6 % a hundred, 2 % 250, 2 % 1,000; a quarter each of the kinds.
 function mixed() {

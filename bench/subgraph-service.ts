@@ -4,20 +4,24 @@
 //
 // Indexes a generated chain on Postgres first; needs the server's programs. "one query" repeats the same text; "many" picks
 // from hundreds of different ones.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { serveHistory } from "./backfill/chain.ts";
 import { accountOf } from "./backfill/history.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
-import { requestOf } from "./load/load.ts";
-import { askSubgraph, shownLoad, startLoad, subgraphRequests } from "./load/service.ts";
-import { untilReady } from "./measure.ts";
+import { type LoadResult, requestOf } from "./load/load.ts";
+import type { LoadJob } from "./load/load-process.ts";
+import { untilReady, whole } from "./measure.ts";
+import { askSubgraph, clientQueries, type KnownName } from "./subgraph/queries.ts";
 import { inWorld } from "./world.ts";
 
 const { values } = parseArgs({
   options: { logs: { type: "string", default: "60000" }, seconds: { type: "string", default: "3" } },
 });
-const client = startLoad(Number(values.seconds));
+const client = fork(fileURLToPath(new URL("load/load-process.ts", import.meta.url)), { execArgv: [] });
 
 /** Owns more names than one page of a wallet shows. */
 const collector = accountOf(1_000_000);
@@ -39,19 +43,30 @@ await inWorld("service", async ({ folder, url }) => {
     whenComplete: () => measure(port),
   });
   await served.close();
-}).finally(client.stop);
+}).finally(() => client.disconnect());
+
+/** Requests a second and milliseconds under load, for a column. */
+async function loaded(port: number, requests: string[]): Promise<string> {
+  client.send({ port, seconds: Number(values.seconds), requests } satisfies LoadJob);
+  const [{ perSecond, p50, p95, p99 }] = (await once(client, "message")) as [LoadResult];
+  return `${whole(perSecond).padStart(7)}/s ${[p50, p95, p99].map((ms) => ms.toFixed(1)).join(" / ")}`;
+}
 
 async function measure(port: number): Promise<void> {
   await untilReady(port);
-  console.log(
-    `empty route of the framework: ${shownLoad(await client.run(port, [requestOf("GET", "/health")]))}`,
-  );
+  const url = `http://127.0.0.1:${port}`;
+  console.log(`empty route of the framework: ${await loaded(port, [requestOf("GET", "/health")])}`);
   console.log(`${"".padEnd(20)} ${"bytes".padStart(8)}   ${"many".padEnd(35)} one query`);
-  const queries = await subgraphRequests(port, collector);
-  for (const { name, query, variables, requests } of queries) {
-    const { length } = await askSubgraph(`http://127.0.0.1:${port}`, query, variables[0]);
-    const same = await client.run(port, requests.slice(0, 1));
-    const many = requests.length > 1 ? shownLoad(await client.run(port, requests)) : "";
-    console.log(`${name.padEnd(20)} ${String(length).padStart(8)}   ${many.padEnd(35)} ${shownLoad(same)}`);
+  const known =
+    '{ domains(first: 1000, where: { name_starts_with: "name1", labelName_not: null }) { id name owner { id } } }';
+  const { domains } = (await askSubgraph<{ domains: KnownName[] }>(url, known)).data;
+  for (const { name, query, variables } of clientQueries(domains, collector)) {
+    const { length } = await askSubgraph(url, query, variables[0]);
+    const requests = variables.map((variables) =>
+      requestOf("POST", "/subgraph", JSON.stringify({ query, variables })),
+    );
+    const same = await loaded(port, requests.slice(0, 1));
+    const many = requests.length > 1 ? await loaded(port, requests) : "";
+    console.log(`${name.padEnd(20)} ${String(length).padStart(8)}   ${many.padEnd(35)} ${same}`);
   }
 }
