@@ -1,15 +1,9 @@
 // Rehearses a recording: serves its blocks, indexes all of them, and compares the index with the folder's entities.
-//
-//   rehearse.ts <recording-folder> [--stand-ins N] [--keep]
-//   rehearse.ts <recording-folder> --serve-only [--rpc-port N] [--stand-ins N]
-//
-// Settings of the indexing service (DATABASE_URL, DATABASE_SCHEMA, PORT, SUBGRAPH_COMPAT, LOG_LEVEL, …) come from the
-// environment; without DATABASE_URL it uses an embedded database in a temporary folder. Exit code 0: as expected.
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { namespaceIds } from "../src/deployments/deployment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { type Accepted, compareEntities, readEntities, readEntityDump } from "./entities.ts";
@@ -17,82 +11,58 @@ import { startIndexingService, waitWhileRunning } from "./indexing-service.ts";
 import { writeLabelsFile } from "./labels-file.ts";
 import { type DevNode, startNode } from "./node.ts";
 import { freePort } from "./ports.ts";
-import { readLabels, readRecording } from "./recording.ts";
+import { type Recording, readLabels, readRecording } from "./recording.ts";
 import { WaitError } from "./wait.ts";
 
-const usage =
-  "usage: rehearse <recording-folder> [--stand-ins N] [--keep] [--serve-only] [--rpc-port N]\n" +
-  "  --stand-ins N   empty blocks after the recording, so that its own are final (default 65)\n" +
-  "  --keep          stay up after the comparison\n" +
-  "  --serve-only    only serve the recording over JSON-RPC, on --rpc-port (default 8545)";
-
-class UsageError extends Error {
-  override name = "UsageError";
+function whole(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Expected a whole number from 0.");
 }
 
-function wholeNumber(text: string, name: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number, not "${text}".`);
-  return Number(text);
-}
+const stop = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
 
-async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      "stand-ins": { type: "string", default: "65" },
-      "rpc-port": { type: "string", default: "8545" },
-      "serve-only": { type: "boolean", default: false },
-      keep: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
-  const [folder, ...more] = positionals;
-  if (folder === undefined || more.length > 0) throw new UsageError("Name one recording folder.");
-  const standIns = wholeNumber(values["stand-ins"], "stand-ins");
-  const port = values["serve-only"] ? wholeNumber(values["rpc-port"], "rpc-port") : 0;
-  const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-  const recording = readRecording(folder);
-  const node = await startNode({ recording, standIns, port });
-  const temporary = mkdtempSync(join(tmpdir(), "rehearsal-"));
-  try {
-    if (values["serve-only"]) {
-      console.log(`Chain ${node.chain.chainId} up to block ${node.chain.head()} at ${node.url}`);
-      await once(stop.signal, "abort");
-      return 0;
+const command = new Command("npm run rehearse --")
+  .description("Serves a recording, indexes all of it, and compares the index with the folder's entities.")
+  .argument("<recording-folder>")
+  .option("--stand-ins <blocks>", "empty blocks after the recording, so that its own are final", whole, 65)
+  .option("--keep", "stay up after the comparison")
+  .option("--serve-only", "only serve the recording over JSON-RPC, on --rpc-port")
+  .option("--rpc-port <port>", "port of --serve-only", whole, 8545)
+  .addHelpText(
+    "after",
+    `
+DATABASE_URL, DATABASE_SCHEMA, PORT, SUBGRAPH_COMPAT, LOG_LEVEL and the other settings of the indexing service come from the
+environment; without DATABASE_URL it uses an embedded database in a temporary folder. Exit code 0: as expected.`,
+  )
+  .allowExcessArguments(false)
+  .showHelpAfterError()
+  .action(async (folder, { standIns, keep: isKept = false, serveOnly, rpcPort }) => {
+    const recording = readRecording(folder);
+    const node = await startNode({ recording, standIns, port: serveOnly ? rpcPort : 0 });
+    try {
+      if (serveOnly) {
+        console.log(`Chain ${node.chain.chainId} up to block ${node.chain.head()} at ${node.url}`);
+        await once(stop.signal, "abort");
+      } else if (!(await rehearse({ folder, recording, node, isKept }))) process.exitCode = 1;
+    } finally {
+      await node.close();
     }
-    const numbers = recording.blocks.map((block) => Number(block["number"]));
-    const blocks = { first: Math.min(...numbers), last: Math.max(...numbers) };
-    const { signal } = stop;
-    return (await rehearse({ folder, node, blocks, temporary, signal, isKept: values.keep })) ? 0 : 1;
-  } finally {
-    await node.close();
-    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
-  }
-}
+  });
 
-type Rehearsal = {
-  folder: string;
-  node: DevNode;
-  blocks: { first: number; last: number };
-  temporary: string;
-  signal: AbortSignal;
-  /** Keep running after the report, until the signal. */
-  isKept: boolean;
-};
+/** `isKept`: the service goes on after the report, until the signal. */
+type Rehearsal = { folder: string; recording: Recording; node: DevNode; isKept: boolean };
 
 /** Runs the indexing service over all of a recording, as `npm start` would; returns whether the index is as expected. */
-async function rehearse({ folder, node, blocks, temporary, signal, isKept }: Rehearsal): Promise<boolean> {
-  const { chainId } = node.chain;
+async function rehearse({ folder, recording, node, isKept }: Rehearsal): Promise<boolean> {
+  const { chainId } = recording;
+  const numbers = recording.blocks.map((block) => Number(block["number"]));
+  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
   const namespace = namespaceOf(chainId);
+  const temporary = mkdtempSync(join(tmpdir(), "rehearsal-"));
   const labels = join(temporary, "labels.sqlite");
   const labelCount = writeLabelsFile(labels, readLabels(folder));
   const port = process.env["PORT"] ?? String(await freePort());
-  const { first, last } = blocks;
   console.log(
     `Chain ${chainId} (${namespace}): blocks ${first} to ${last} at ${node.url}, ${labelCount} labels`,
   );
@@ -118,7 +88,7 @@ async function rehearse({ folder, node, blocks, temporary, signal, isKept }: Reh
   try {
     const url = `http://127.0.0.1:${port}`;
     const look = async () => {
-      if (signal.aborted) throw new WaitError("The rehearsal was stopped.");
+      if (stop.signal.aborted) throw new WaitError("The rehearsal was stopped.");
       const { status } = await fetch(`${url}/ready`);
       return status === 200 ? { done: status } : { state: `/ready returns ${status}` };
     };
@@ -126,14 +96,15 @@ async function rehearse({ folder, node, blocks, temporary, signal, isKept }: Reh
     const seconds = (performance.now() - start) / 1000;
     console.log(`Indexed ${await indexedEvents(url)} events; ready ${seconds.toFixed(1)} s after the start`);
     const isEqual = await compare(folder, `${url}/subgraph`);
-    if (isKept) {
+    if (isKept && !stop.signal.aborted) {
       console.log(`GraphiQL: ${url}/subgraph (Ctrl-C ends the rehearsal)`);
-      await Promise.race([service.ended, ...(signal.aborted ? [] : [once(signal, "abort")])]);
+      await Promise.race([service.ended, once(stop.signal, "abort")]);
     }
     return isEqual;
   } finally {
     isOver = true;
     await service.stop();
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -180,11 +151,8 @@ async function indexedEvents(url: string): Promise<number> {
 }
 
 try {
-  process.exitCode = await main();
+  await command.parseAsync();
 } catch (error) {
-  const isUsage =
-    error instanceof UsageError || (error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS");
   console.error(error instanceof Error ? error.message : error);
-  if (isUsage) console.error(usage);
-  process.exitCode = isUsage ? 2 : 1;
+  process.exitCode = 1;
 }
