@@ -1,7 +1,7 @@
 // The demo: `npm run demo [-- --subgraph | --ensv2] [--all]`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
 import { parseArgs } from "node:util";
 import type { DemoWorld } from "./demo/chains.ts";
-import { DemoError, runDemo } from "./demo/demo.ts";
+import { runDemo } from "./demo/demo.ts";
 import { WaitError } from "./wait.ts";
 
 const stop = new AbortController();
@@ -21,7 +21,7 @@ const port = (name: string, usual: number): number => {
   if (text === "") return usual;
   const number = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (number < 1 || number > 65_535)
-    throw new DemoError(`${name} must be a port between 1 and 65535, not "${text}".`);
+    throw new WaitError(`${name} must be a port between 1 and 65535, not "${text}".`);
   return number;
 };
 
@@ -34,7 +34,7 @@ const asked = (): { world: DemoWorld; isAll: boolean } => {
   } catch {
     // An option that there is not.
   }
-  throw new DemoError("usage: npm run demo [-- --subgraph | --ensv2] [--all]");
+  throw new WaitError("usage: npm run demo [-- --subgraph | --ensv2] [--all]");
 };
 
 try {
@@ -47,7 +47,7 @@ try {
     signal: stop.signal,
   });
 } catch (error) {
-  const isExpected = error instanceof DemoError || error instanceof WaitError;
+  const isExpected = error instanceof WaitError;
   console.error(isExpected ? error.message : error);
   process.exitCode = 1;
 }

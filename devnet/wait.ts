@@ -28,7 +28,7 @@ function causeOf({ message, cause }: Error): string {
   return cause instanceof Error ? `${message} (${cause.message})` : message;
 }
 
-/** A failed wait: time ran out, or `look` threw this to give up at once. */
+/** What was waited for does not come: time ran out, `look` threw this to give up at once, or a program cannot start or go on. */
 export class WaitError extends Error {
   override name = "WaitError";
 }

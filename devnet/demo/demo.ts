@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endingOf, waitWhileRunning } from "../indexing-service.ts";
-import { isPortFree } from "../ports.ts";
+import { freePort } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
 import { type Look, WaitError } from "../wait.ts";
 import { type DemoChains, type DemoWorld, goLive, openChains } from "./chains.ts";
@@ -21,7 +21,7 @@ export type DemoOptions = Omit<DemoServices, "folder"> & {
 
 /**
  * Runs the complete system on one machine: live chains, the label service and the indexing service. Settles when the
- * signal has ended it and everything is cleaned up; throws a DemoError if it cannot start or continue.
+ * signal has ended it and everything is cleaned up; throws a WaitError if it cannot start or continue.
  */
 export async function runDemo(options: DemoOptions): Promise<void> {
   const { port, labelsPort, world, signal } = options;
@@ -88,11 +88,13 @@ async function showProgress(
   write(demoScreen({ url, labelsUrl, seconds: seconds().trim(), world, isAll }));
 }
 
+// Both services listen on all interfaces.
 async function requirePort(port: number, variable: string) {
-  if (await isPortFree(port)) return;
-  throw new DemoError(
-    `Port ${port} is taken by another process. Free it, or choose another with ${variable}.`,
-  );
+  await freePort(port).catch(() => {
+    throw new WaitError(
+      `Port ${port} is taken by another process. Free it, or choose another with ${variable}.`,
+    );
+  });
 }
 
 /** Number of the indexed block in a successful subgraph response. */
@@ -119,10 +121,5 @@ async function untilEnd(services: readonly ServiceProcess[], signal: AbortSignal
     aborted,
     ...services.map((service) => service.ended.then(() => service)),
   ]);
-  if (ended !== undefined) throw new DemoError(endingOf(ended));
-}
-
-/** The demo cannot start or continue; the message says why and what to change. */
-export class DemoError extends Error {
-  override name = "DemoError";
+  if (ended !== undefined) throw new WaitError(endingOf(ended));
 }

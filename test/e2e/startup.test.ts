@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isPortFree } from "../../devnet/ports.ts";
+import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { childrenOf } from "../support/process-tree.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -22,9 +22,7 @@ test("when npm is killed, nothing that it started stays behind, and the next sta
   const npm = spawn("npm", ["start"], { env: world.environment, stdio: "ignore", detached: true });
   await waitUntilReady(world.url);
   npm.kill("SIGKILL");
-  await waitFor("the port to be free", async () =>
-    (await isPortFree(world.port)) ? { done: true } : { state: "in use" },
-  );
+  await waitFor("the port to be free", async () => ({ done: await freePort(world.port) }));
   await expectStartWithoutLock();
 });
 
@@ -64,7 +62,7 @@ async function waitUntilReady(url: string) {
 
 async function expectCleanEnd(signal: NodeJS.Signals) {
   expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });
-  expect(await isPortFree(world.port)).toBe(true);
+  await freePort(world.port);
 }
 
 async function expectStartWithoutLock() {
