@@ -38,7 +38,7 @@ labels-service/formats <- src/{log,ens,labels}
 labels-service/ingest <- src/{log,ens,labels} labels-service/{store,formats}
 labels-service/http <- src/{log,ens,labels,http} labels-service/store | hono
 labels-service/commands <- src/{log,ens,labels} labels-service/{store,formats,ingest,http}
-labels-service <- src/{log,ens,labels} labels-service/{formats,commands}
+labels-service <- src/{log,ens,labels} labels-service/{store,formats,ingest,commands}
 cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/api/{database,names} | pg
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder
 devnet <- abis src/{deployments,rpc} labels-service/store

@@ -6,7 +6,7 @@ import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
 import { folderForEach, labelSet, noOutput, start } from "../test/support/labels/commands.ts";
 import { validate } from "./commands/validate.ts";
-import { openDatabaseReader } from "./store/database.ts";
+import { readDatabase } from "./store/database.ts";
 
 const folderOf = folderForEach("cli-");
 const run = (args: string[], stdin?: string | Buffer) => start(args, folderOf(), stdin).ended;
@@ -45,9 +45,8 @@ describe("label commands", () => {
       code: 0,
       stderr: "Resuming after 300,000 rows that were read before.\n",
     });
-    const scan = openDatabaseReader(database);
-    expect(validate(scan, noOutput)).toEqual({ labels: 350_000, faults: 0, descriptions: [] });
-    scan.close();
+    const found = readDatabase(database, (reader) => validate(reader, noOutput));
+    expect(found).toEqual({ labels: 350_000, faults: 0, descriptions: [] });
     const file = openLabelFile(database);
     expect(file.healAll(digestsOf(labels.slice(0, 5000)), 1)).toEqual(labels.slice(0, 5000));
     expect(file.healAll(digestsOf(["label0", "base0"]), 0)).toEqual([undefined, "base0"]);

@@ -1,14 +1,30 @@
-import { Command, CommanderError } from "@commander-js/extra-typings";
-import { escapeControls, escapeControlsOfLines } from "../src/log/json-log.ts";
-import type { CommandContext } from "./commands/command-line.ts";
-import { addConvert } from "./commands/convert.ts";
-import { addExport } from "./commands/export.ts";
-import { addIngest } from "./commands/ingest.ts";
-import { addPurge } from "./commands/purge.ts";
-import { addServe } from "./commands/serve.ts";
-import { addStats } from "./commands/stats.ts";
-import { addValidate } from "./commands/validate.ts";
+import { existsSync, rmSync, statSync } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import { labelDatabaseSchemaVersion } from "../src/labels/label-set.ts";
+import { counted, escapeControls, escapeControlsOfLines, spanOf } from "../src/log/json-log.ts";
+import { convert, exportVersion } from "./commands/export.ts";
+import { serve } from "./commands/serve.ts";
+import { validate } from "./commands/validate.ts";
+import { labelSetVersions } from "./formats/ensrainbow.ts";
 import { formatNames, formats } from "./formats/formats.ts";
+import { type IngestReport, ingest, ingestFolder, lockFolder } from "./ingest/ingest.ts";
+import { openInput } from "./ingest/read-input.ts";
+import { readDatabase } from "./store/database.ts";
+
+/** What a command receives from the process around it. */
+export type CommandContext = {
+  /** Path of the label database when `--database` is not given. */
+  database: string;
+  /** Port of `serve` when `--port` is not given. */
+  port: string;
+  stdin: Readable & { isTTY?: boolean | undefined };
+  stdout: { write(text: string | Uint8Array): unknown };
+  stderr: { write(text: string): unknown };
+  /** Emits SIGTERM, SIGINT and SIGHUP: the process itself. */
+  signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
+};
 
 /** Runs the command named by the first argument and returns the exit code; errors become one line on standard error. */
 export async function main(args: string[], context: CommandContext): Promise<number> {
@@ -41,4 +57,173 @@ function formatHelp(): string {
     return `  ${name.padEnd(10)}  ${title}: ${recognisedBy}`;
   });
   return `\nFormats, gzipped or not, and how they are recognised without --format:\n${lines.join("\n")}`;
+}
+
+/** A command of the label database, with the option that names it. */
+const databaseCommand = (program: Command, name: string, { database }: CommandContext) =>
+  program.command(name).option("--database <path>", "LABELS_DATABASE by default", path, database);
+
+// An empty path would stand for a temporary database.
+function path(text: string): string {
+  if (text !== "") return text;
+  throw new InvalidArgumentError("It is empty.");
+}
+
+const formatOption = () => new Option("--format <format>", "of the file").choices(formatNames);
+
+const wholeNumber =
+  ({ min, max }: { min: number; max: number }) =>
+  (text: string): number => {
+    const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+  };
+
+const number = (value: number) => value.toLocaleString("en-US");
+
+const addIngest = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "ingest", context)
+    .argument("<file|->", "the file, or standard input")
+    .description("add a label set version to the database")
+    .option("--label-set-id <id>", "the label set; .ensrainbow files name it")
+    .option("--label-set-version <n>", "its version, likewise", wholeNumber(labelSetVersions))
+    .addOption(formatOption())
+    .option("--skip-invalid", "leaves invalid rows out, and lists them", false)
+    .option("--checkpoint-mb <n>", "how often it can resume", wholeNumber({ min: 1, max: 1_000_000 }), 256)
+    .action(async (file, { database: databasePath, checkpointMb, ...asked }) => {
+      const started = performance.now();
+      const report = await ingest({
+        ...{ ...asked, databasePath, stderr: context.stderr },
+        input: openInput(file, context.stdin),
+        checkpointBytes: checkpointMb * 1_000_000,
+        now: () => new Date(),
+      });
+      context.stdout.write(ingestSummary(report, databasePath, (performance.now() - started) / 1000));
+    });
+
+function ingestSummary(
+  { format, facts, counts, added, rejectsPath }: IngestReport,
+  path: string,
+  seconds: number,
+) {
+  const rows = counts.accepted + counts.invalid + counts.ignored;
+  const lines = [
+    `Ingested version ${facts.highestLabelSetVersion} of "${facts.labelSetId}" from ${format}: ` +
+      `${counted(rows, "row")} in ${spanOf(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
+    `${counted(added, "new label")}, ${number(counts.accepted - added)} known before` +
+      `${counts.invalid > 0 ? `, ${counted(counts.invalid, "invalid row")}` : ""}` +
+      `${counts.ignored > 0 ? `, ${counted(counts.ignored, "ignored row")}` : ""}.`,
+    `${escapeControls(path)} holds ${counted(facts.recordsCount, "label")}.`,
+  ];
+  if (rejectsPath !== undefined) lines.push(`The invalid rows are listed in ${escapeControls(rejectsPath)}.`);
+  if (formats[format].keepsCarriageReturns && counts.endingInCarriageReturn > 0)
+    lines.push(
+      `${number(counts.endingInCarriageReturn)} labels end in a carriage return: was this a Windows text file?`,
+    );
+  return `${lines.join("\n")}\n`;
+}
+
+const addServe = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "serve", context)
+    .description("answer over HTTP; picks up a new database when the file is replaced")
+    .option("--port <n>", "LABELS_PORT by default", wholeNumber({ min: 1, max: 65_535 }))
+    .option("--host <address>", "such as 127.0.0.1; all interfaces by default")
+    .option("--log-requests", "a line of log for each request", false)
+    .action(({ port = Number(context.port), ...asked }) => serve({ port, ...asked }, context));
+
+const addStats = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "stats", context)
+    .description("show what the database holds")
+    .action(({ database }) => {
+      const lines = readDatabase(database, ({ facts, versions, collisions }) => {
+        const { size } = statSync(database);
+        return [
+          ["database", escapeControls(database)],
+          ["schema version", String(labelDatabaseSchemaVersion)],
+          ["label set", facts.labelSetId],
+          ["highest version", String(facts.highestLabelSetVersion)],
+          ["labels", number(facts.recordsCount)],
+          ["colliding keys", number(collisions().length)],
+          ["size", `${number(size)} bytes`],
+          ["bytes a label", facts.recordsCount === 0 ? "-" : (size / facts.recordsCount).toFixed(1)],
+          ...versions.map(({ version, recordsCount, ingestedAt }) => [
+            `version ${version}`,
+            `${counted(recordsCount, "label")}, ingested ${escapeControls(ingestedAt)}`,
+          ]),
+        ];
+      });
+      context.stdout.write(lines.map(([name = "", value]) => `${name.padEnd(16)} ${value}\n`).join(""));
+    });
+
+const addValidate = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "validate", context)
+    .description("check every label and every count of the database")
+    .action(({ database }) =>
+      readDatabase(database, (reader) => {
+        const { labels, faults, descriptions } = validate(reader, context.stderr);
+        const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
+        for (const description of descriptions) context.stderr.write(`${description}\n`);
+        if (faults > 0) throw new Error(`${counted(faults, "fault")} in ${checked}.`);
+        const highest = reader.facts.highestLabelSetVersion;
+        context.stdout.write(`${checked}, versions 0 to ${highest}: no faults.\n`);
+      }),
+    );
+
+const addExport = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "export", context)
+    .description("write one version (by default the highest) to an .ensrainbow file")
+    .option("--label-set-version <n>", "the version", wholeNumber(labelSetVersions))
+    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", path)
+    .action(({ database, labelSetVersion, output }) =>
+      readDatabase(database, (reader) => {
+        const { labelSetId, highestLabelSetVersion: highest } = reader.facts;
+        const version = labelSetVersion ?? highest;
+        if (version > highest)
+          throw new Error(`The database holds versions 0 to ${highest}, not ${version}.`);
+        const target = output ?? `${labelSetId}_${version}.ensrainbow`;
+        const records = exportVersion(reader, version, target, context.stderr);
+        context.stdout.write(
+          `Wrote ${counted(records, "label")} of version ${version} of "${labelSetId}" to ${escapeControls(target)}.\n`,
+        );
+      }),
+    );
+
+const addConvert = (program: Command, { stdin, stdout, stderr }: CommandContext) =>
+  program
+    .command("convert <file|->")
+    .description("turn a CSV file into an .ensrainbow file: version 0, or the next version of a database")
+    .requiredOption("--label-set-id <id>", "the label set")
+    .option("--onto <database>", "the database that has the versions before", path)
+    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", path)
+    .addOption(formatOption().default("csv" as const))
+    .action(async (file, asked) => {
+      const { added, repeated, version, target } = await convert(openInput(file, stdin), asked, stderr);
+      stdout.write(
+        `Wrote ${counted(added, "label")} of version ${version} of "${asked.labelSetId}" to ${escapeControls(target)}; ` +
+          `repeated or known before: ${number(repeated)}.\n`,
+      );
+    });
+
+const addPurge = (program: Command, context: CommandContext) =>
+  databaseCommand(program, "purge", context)
+    .description("delete the database and the remains of unfinished ingests")
+    .option("--yes", "without asking")
+    .action(async ({ yes, database }) => {
+      const folder = ingestFolder(database);
+      const shown = escapeControls(database);
+      const say = (line: string) => void context.stdout.write(`${line}\n`);
+      if (!existsSync(database) && !existsSync(folder)) return say(`There is nothing at ${shown}.`);
+      if (yes !== true && !(await isConfirmed(shown, context))) return say("Nothing was deleted.");
+      // Fails while an ingest is running.
+      if (existsSync(folder)) lockFolder(folder)();
+      rmSync(database, { force: true });
+      rmSync(folder, { recursive: true, force: true });
+      say(`Deleted ${shown}.`);
+    });
+
+async function isConfirmed(shown: string, { stdin, stderr }: CommandContext): Promise<boolean> {
+  if (stdin.isTTY !== true) throw new Error("Deleting needs --yes when nobody can be asked.");
+  stderr.write(`Delete ${shown}? [y/N] `);
+  for await (const line of createInterface({ input: stdin })) return /^y(es)?$/i.test(line.trim());
+  return false;
 }

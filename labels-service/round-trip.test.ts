@@ -9,7 +9,7 @@ import { digestsOf } from "../test/support/digests.ts";
 import { ingestBytes, noOutput } from "../test/support/labels/commands.ts";
 import { exportVersion } from "./commands/export.ts";
 import { validate } from "./commands/validate.ts";
-import { openDatabaseReader } from "./store/database.ts";
+import { readDatabase } from "./store/database.ts";
 
 let folder: string;
 let next = 0;
@@ -37,11 +37,11 @@ function healed(databasePath: string, labels: string[]) {
 }
 
 function exported(databasePath: string, version: number): Buffer {
-  const scan = openDatabaseReader(databasePath);
   const target = path("labels.ensrainbow");
-  exportVersion(scan, version, target, noOutput);
-  expect(validate(scan, noOutput).faults).toBe(0);
-  scan.close();
+  readDatabase(databasePath, (reader) => {
+    exportVersion(reader, version, target, noOutput);
+    expect(validate(reader, noOutput).faults).toBe(0);
+  });
   return readFileSync(target);
 }
 
@@ -129,11 +129,10 @@ describe("a damaged .ensrainbow file", () => {
           return;
         }
         // Cut between two records, or changed outside of labels: every label is still correct.
-        const scan = openDatabaseReader(databasePath);
-        const found = [...scan.labels()].flat().map(([, label]) => label);
-        expect(validate(scan, noOutput).faults).toBe(0);
-        scan.close();
-        for (const label of found) expect(labels).toContain(label);
+        readDatabase(databasePath, (reader) => {
+          expect(validate(reader, noOutput).faults).toBe(0);
+          for (const [, label] of [...reader.labels()].flat()) expect(labels).toContain(label);
+        });
       }),
       { numRuns: 150 },
     );

@@ -7,7 +7,7 @@ import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { folderForEach, labelSet, noOutput, runCommand } from "../../test/support/labels/commands.ts";
 import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
-import { openDatabaseReader } from "../store/database.ts";
+import { readDatabase } from "../store/database.ts";
 import { validate } from "./validate.ts";
 
 const folderOf = folderForEach("commands-");
@@ -294,9 +294,7 @@ describe("a full check", () => {
   ])("finds %s", async (_, sql, faults, first) => {
     await ingest("eth\nxyz\n");
     new Database(database()).exec(sql).close();
-    const reader = openDatabaseReader(database());
-    const result = validate(reader, noOutput);
-    reader.close();
+    const result = readDatabase(database(), (reader) => validate(reader, noOutput));
     expect(result.faults).toBe(faults);
     expect(result.descriptions[0]).toMatch(first);
   });

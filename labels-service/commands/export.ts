@@ -1,41 +1,27 @@
-import { closeSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
-import type { Command } from "@commander-js/extra-typings";
-import { counted, escapeControls } from "../../src/log/json-log.ts";
-import { encodeHeader, encodeRecord, labelSetVersions } from "../formats/ensrainbow.ts";
+import {
+  closeSync,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { encodeHeader, encodeRecord } from "../formats/ensrainbow.ts";
+import type { FormatName } from "../formats/formats.ts";
+import { factsOf, ingest } from "../ingest/ingest.ts";
 import { createProgress, type Output } from "../ingest/progress.ts";
-import { createFile, type DatabaseReader, flush, openDatabaseReader } from "../store/database.ts";
-import { type CommandContext, databaseCommand, path, wholeNumber } from "./command-line.ts";
-
-/** `export`: the labels that one version added, as an `.ensrainbow` file. */
-export const addExport = (program: Command, context: CommandContext) =>
-  databaseCommand(program, "export", context)
-    .description("write one version (by default the highest) to an .ensrainbow file")
-    .option("--label-set-version <n>", "the version", wholeNumber(labelSetVersions))
-    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", path)
-    .action(({ database, labelSetVersion, output }) => {
-      const reader = openDatabaseReader(database);
-      try {
-        const { labelSetId, highestLabelSetVersion: highest } = reader.facts;
-        const version = labelSetVersion ?? highest;
-        if (version > highest)
-          throw new Error(`The database holds versions 0 to ${highest}, not ${version}.`);
-        const target = output ?? `${labelSetId}_${version}.ensrainbow`;
-        mkdirSync(dirname(target), { recursive: true });
-        const records = exportVersion(reader, version, target, context.stderr);
-        context.stdout.write(
-          `Wrote ${counted(records, "label")} of version ${version} of "${labelSetId}" to ${escapeControls(target)}.\n`,
-        );
-      } finally {
-        reader.close();
-      }
-    });
+import type { Input } from "../ingest/read-input.ts";
+import { createFile, type DatabaseReader, flush, readDatabase } from "../store/database.ts";
 
 /**
  * Writes the labels of one version as an `.ensrainbow` file, in the order of their labelhashes. The file appears at `path`
  * only when it is complete. Returns the number of labels.
  */
 export function exportVersion(reader: DatabaseReader, version: number, path: string, stderr: Output): number {
+  mkdirSync(dirname(path), { recursive: true });
   const partPath = `${path}.part`;
   const file = createFile(partPath);
   const progress = createProgress(stderr);
@@ -44,7 +30,7 @@ export function exportVersion(reader: DatabaseReader, version: number, path: str
     const total = reader.versions.find((row) => row.version === version)?.recordsCount ?? 0;
     let records = 0;
     writeFileSync(file, encodeHeader({ labelSetId, labelSetVersion: version }));
-    const add = (rows: readonly (readonly [unknown, string])[]) => {
+    const add = (rows: readonly (readonly [unknown, string, number])[]) => {
       writeFileSync(file, Buffer.concat(rows.map(([, label]) => encodeRecord(label))));
       records += rows.length;
       progress("exporting", records, total && records / total);
@@ -59,5 +45,46 @@ export function exportVersion(reader: DatabaseReader, version: number, path: str
     throw error;
   } finally {
     closeSync(file);
+  }
+}
+
+type Conversion = {
+  labelSetId: string;
+  /** The database that has the versions before. */
+  onto?: string | undefined;
+  output?: string | undefined;
+  format: FormatName;
+};
+
+/**
+ * Turns an input into an `.ensrainbow` file, sorted, every label once, and without those that a database has. The input
+ * is ingested into a temporary database, so that all checks of `ingest` apply.
+ */
+export async function convert(input: Input, { onto, output, ...asked }: Conversion, stderr: Output) {
+  const labelSetVersion = onto === undefined ? 0 : factsOf(onto).highestLabelSetVersion + 1;
+  const target = output ?? `${asked.labelSetId}_${labelSetVersion}.ensrainbow`;
+  mkdirSync(dirname(target), { recursive: true });
+  const folder = mkdtempSync(`${target}.convert-`);
+  const databasePath = join(folder, "labels.sqlite");
+  try {
+    if (onto !== undefined) linkOrCopy(onto, databasePath);
+    const { added, counts } = await ingest({
+      ...{ ...asked, databasePath, labelSetVersion, input, stderr, skipInvalid: false },
+      checkpointBytes: Number.POSITIVE_INFINITY,
+      now: () => new Date(),
+    });
+    readDatabase(databasePath, (reader) => exportVersion(reader, labelSetVersion, target, stderr));
+    return { added, repeated: counts.accepted - added, version: labelSetVersion, target };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The ingest replaces its database and never writes into it, so a second name for the same file will do. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to);
   }
 }

@@ -7,7 +7,7 @@ import { openLabelFile } from "../../src/labels/label-file.ts";
 import { digestsOf } from "../../test/support/digests.ts";
 import { folderForEach, ingestBytes, ingestDefaults, noOutput } from "../../test/support/labels/commands.ts";
 import { validate } from "../commands/validate.ts";
-import { openDatabaseReader } from "../store/database.ts";
+import { readDatabase } from "../store/database.ts";
 import { ingest, ingestFolder, lockFolder } from "./ingest.ts";
 import { type Input, openInput } from "./read-input.ts";
 
@@ -125,13 +125,14 @@ describe("ingest", () => {
     });
     expect(heal(["eth", "xyz", "new"], 0)).toEqual(before);
     expect(heal(["eth", "xyz", "new"], 1)).toEqual(["eth", "xyz", "new"]);
-    const scan = openDatabaseReader(databasePath);
-    expect(scan.versions).toEqual([
-      { version: 0, recordsCount: 2, ingestedAt: "2026-01-02T03:04:05.678Z" },
-      { version: 1, recordsCount: 1, ingestedAt: "2026-01-02T03:04:05.678Z" },
-    ]);
-    expect(validate(scan, noOutput)).toEqual({ labels: 3, faults: 0, descriptions: [] });
-    scan.close();
+    const ingestedAt = "2026-01-02T03:04:05.678Z";
+    readDatabase(databasePath, (reader) => {
+      expect(reader.versions).toEqual([
+        { version: 0, recordsCount: 2, ingestedAt },
+        { version: 1, recordsCount: 1, ingestedAt },
+      ]);
+      expect(validate(reader, noOutput)).toEqual({ labels: 3, faults: 0, descriptions: [] });
+    });
   });
 
   test.each([

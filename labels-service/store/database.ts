@@ -2,7 +2,7 @@ import { closeSync, constants, copyFileSync, fsyncSync, openSync, rmSync } from 
 import Database from "better-sqlite3";
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
-import { labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
+import { type LabelFile, labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 
 // The layout is documented in docs/labels.md for those who open the file with other programs. Pages are small because a
@@ -82,16 +82,13 @@ const rowsWrittenAtOnce = 32;
 
 /** Inserts the labels of a batch that the database lacks, and returns how many they were. */
 function createInserter(database: Database.Database, version: number): (batch: LabelBatch) => number {
-  const statements = new Map<number, Database.Statement<[(number | string)[]]>>();
   const insertOf = (count: number) => {
     const rows = new Array(count).fill(`(?, ${version}, ?)`).join(", ");
-    const statement =
-      statements.get(count) ??
-      database.prepare<[(number | string)[]]>(`INSERT INTO labels VALUES ${rows} ON CONFLICT DO NOTHING`);
-    statements.set(count, statement);
-    return statement;
+    return database.prepare<[(number | string)[]]>(
+      `INSERT INTO labels VALUES ${rows} ON CONFLICT DO NOTHING`,
+    );
   };
-  const insertMany = insertOf(rowsWrittenAtOnce);
+  const [insertMany, insertOne] = [insertOf(rowsWrittenAtOnce), insertOf(1)];
   const labelAt = database.prepare<[number], string>("SELECT label FROM labels WHERE key = ?").pluck();
   const insertCollision = database.prepare<[Buffer, number, string]>(
     "INSERT INTO collisions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -100,17 +97,20 @@ function createInserter(database: Database.Database, version: number): (batch: L
   return ({ keys, labels }) => {
     let added = 0;
     for (let start = 0; start < keys.length; start += rowsWrittenAtOnce) {
-      const count = Math.min(rowsWrittenAtOnce, keys.length - start);
+      const end = Math.min(start + rowsWrittenAtOnce, keys.length);
       const parameters: (number | string)[] = [];
-      for (let i = start; i < start + count; i++) parameters.push(keys[i] ?? 0, labels[i] ?? "");
-      const { changes } = (count === rowsWrittenAtOnce ? insertMany : insertOf(count)).run(parameters);
+      for (let i = start; i < end; i++) parameters.push(keys[i] ?? 0, labels[i] ?? "");
+      const isWhole = end - start === rowsWrittenAtOnce;
+      const changes = isWhole ? insertMany.run(parameters).changes : 0;
       added += changes;
-      if (changes === count) continue;
-      // Some are there already, or share their key with another label.
-      for (let i = start; i < start + count; i++) {
+      if (changes === rowsWrittenAtOnce) continue;
+      // The batch ends, or some are there already, or share their key with another label.
+      for (let i = start; i < end; i++) {
         const [key, label] = [keys[i] ?? 0, labels[i] ?? ""];
-        if (labelAt.get(key) === label) continue;
-        added += insertCollision.run(Buffer.from(digestOfText(label)), version, label).changes;
+        const there = labelAt.get(key);
+        if (there === undefined) added += insertOne.run([key, label]).changes;
+        else if (there !== label)
+          added += insertCollision.run(Buffer.from(digestOfText(label)), version, label).changes;
       }
     }
     return added;
@@ -124,57 +124,50 @@ export function batchOf(labels: string[]): LabelBatch {
 }
 
 /** A row of table `labels`; its key is the first 52 bits of the label's keccak-256. */
-type LabelRow = [key: number, label: string];
+type LabelRow = [key: number, label: string, version: number];
 /** A row of table `collisions`. */
-type CollisionRow = [labelhash: Buffer, label: string];
+type CollisionRow = [labelhash: Buffer, label: string, version: number];
 
 /** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
-export type DatabaseReader = ReturnType<typeof openDatabaseReader>;
+export type DatabaseReader = ReturnType<typeof readerOf> & Pick<LabelFile, "facts" | "versions">;
 
 const rowsReadAtOnce = 4096;
 
-/** Opens the label database at `path`. Throws `LabelSourceError` as `openLabelFile` does. */
-export function openDatabaseReader(path: string) {
+/** What `read` returns for the label database at `path`. Throws `LabelSourceError` as `openLabelFile` does. */
+export function readDatabase<T>(path: string, read: (reader: DatabaseReader) => T): T {
   const { facts, versions, close } = openLabelFile(path);
   close();
   const database = new Database(path, { readonly: true, fileMustExist: true });
-  database.pragma("mmap_size = 2147418112");
-  database.exec("BEGIN");
+  try {
+    database.pragma("mmap_size = 2147418112");
+    database.exec("BEGIN");
+    return read({ facts, versions, ...readerOf(database) });
+  } finally {
+    database.close();
+  }
+}
+
+function readerOf(database: Database.Database) {
   const page = database
     .prepare<[number, number | null], LabelRow>(
-      `SELECT key, label FROM labels WHERE key > ? AND version = ifnull(?, version) ORDER BY key LIMIT ${rowsReadAtOnce}`,
+      `SELECT key, label, version FROM labels WHERE key > ? AND version = ifnull(?, version) ORDER BY key LIMIT ${rowsReadAtOnce}`,
     )
     .raw();
-  const countOf = database
-    .prepare<[{ version: number }], number>(
-      `SELECT (SELECT count(*) FROM labels WHERE version = @version)
-        + (SELECT count(*) FROM collisions WHERE version = @version)`,
+  const collisions = database
+    .prepare<[number | null], CollisionRow>(
+      "SELECT labelhash, label, version FROM collisions WHERE version = ifnull(?, version) ORDER BY labelhash",
     )
-    .pluck();
-
+    .raw();
   return {
-    facts,
-    versions,
     /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
     labels: function* (version?: number): Generator<LabelRow[]> {
-      for (let last = -1; ; ) {
-        const rows = page.all(last, version ?? null);
-        const lastRow = rows.at(-1);
-        if (lastRow === undefined) return;
-        yield rows;
-        [last] = lastRow;
+      for (let last: number | undefined = -1; last !== undefined; ) {
+        const rows: LabelRow[] = page.all(last, version ?? null);
+        if (rows.length > 0) yield rows;
+        last = rows.at(-1)?.[0];
       }
     },
-    collisions: (version?: number): CollisionRow[] =>
-      database
-        .prepare<[number | null], CollisionRow>(
-          "SELECT labelhash, label FROM collisions WHERE version = ifnull(?, version) ORDER BY labelhash",
-        )
-        .raw()
-        .all(version ?? null),
-    /** How many rows (of both tables) a version has. Grouping would sort all rows; a scan for each of the few versions does not. */
-    countOf: (version: number): number => countOf.get({ version }) ?? 0,
-    close: () => void database.close(),
+    collisions: (version?: number): CollisionRow[] => collisions.all(version ?? null),
   };
 }
 
