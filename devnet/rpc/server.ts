@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { createRandom } from "../random.ts";
 import { RpcError, type RpcMethod } from "./methods.ts";
@@ -79,10 +80,10 @@ type Control = z.infer<typeof controlSchema>;
 /** What a server serves: methods, faults to inject, and what a `POST /control` changes. */
 type RpcService = {
   methods: ReadonlyMap<string, RpcMethod>;
-  faults: ReturnType<typeof createFaults>;
+  faults?: ReturnType<typeof createFaults>;
   /** Applies a change; returns the chain's state, for the response. */
-  control: (change: Control) => object;
-  counts: Map<string, number>;
+  control?: (change: Control) => object;
+  port?: number;
 };
 
 /**
@@ -90,78 +91,60 @@ type RpcService = {
  * counters; `POST /control` to change head and faults. `port` 0 takes a free one. Rejects when the port is taken.
  */
 export async function serveRpc({
-  port = 0,
+  methods,
   faults = createFaults(),
   control = () => ({}),
-  ...given
-}: Partial<Omit<RpcService, "counts">> & Pick<RpcService, "methods"> & { port?: number }) {
-  const service: RpcService = { ...given, faults, control, counts: new Map() };
+  port = 0,
+}: RpcService) {
+  const counts = new Map<string, number>();
+
+  async function answerCalls(request: IncomingMessage, response: ServerResponse) {
+    if (faults.current().down) return void request.socket.destroy();
+    const { success, data } = requestSchema.safeParse(parseJson(await text(request)));
+    if (!success) return send(response, 200, errorOf(null, -32600, "invalid request"));
+    const calls = [data].flat();
+    for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1);
+    const { delayMs } = faults.current();
+    if (delayMs > 0) await delay(delayMs);
+    const status = faults.statusFor(calls.map(({ method }) => method));
+    if (status !== undefined) return send(response, status, { error: "injected fault" });
+    if (faults.current().down) return void request.socket.destroy();
+    const answers = calls.map((call) => answer(methods, call));
+    send(response, 200, Array.isArray(data) ? answers : answers[0]);
+  }
+
+  async function answerControl(request: IncomingMessage, response: ServerResponse) {
+    const isChange = request.method === "POST";
+    const { success, data, error } = controlSchema.safeParse(isChange ? parseJson(await text(request)) : {});
+    if (!success) return send(response, 400, { error: error.message });
+    const { head, mine, ...change } = data;
+    faults.set(change);
+    const calls = isChange ? {} : { calls: Object.fromEntries(counts) };
+    send(response, 200, { ...calls, ...control({ head, mine }), ...faults.current() });
+  }
+
   const server = await listen((request, response) => {
-    const handle = request.url === "/control" ? handleControl : handleCalls;
-    handle(request, response, service).catch(() => response.destroy());
+    const answer = request.url === "/control" ? answerControl : answerCalls;
+    answer(request, response).catch(() => response.destroy());
   }, port);
   return {
     ...server,
     /** How often each method was called since the start. */
-    counts: () => Object.fromEntries(service.counts),
+    counts: () => Object.fromEntries(counts),
   };
-}
-
-async function handleCalls(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { methods, faults, counts }: RpcService,
-) {
-  if (faults.current().down) return void request.socket.destroy();
-  if (request.method !== "POST") return send(response, 405, { error: "JSON-RPC is sent by POST" });
-  const parsed = parseJson(await text(request));
-  if (parsed === undefined) return send(response, 200, errorOf(null, -32700, "parse error"));
-  const calls: unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-  for (const call of calls) {
-    const method = methods.has(methodOf(call)) ? methodOf(call) : "(unknown)";
-    counts.set(method, (counts.get(method) ?? 0) + 1);
-  }
-  const { delayMs } = faults.current();
-  if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
-  const status = faults.statusFor(calls.map(methodOf));
-  if (status !== undefined) return send(response, status, { error: "injected fault" });
-  if (faults.current().down) return void request.socket.destroy();
-  if (calls.length === 0) return send(response, 200, errorOf(null, -32600, "empty batch"));
-  const answers = calls.map((call) => answer(methods, call));
-  return send(response, 200, Array.isArray(parsed) ? answers : answers[0]);
-}
-
-async function handleControl(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { faults, control, counts }: RpcService,
-) {
-  const apply = ({ head, mine, ...faultChange }: Control) => {
-    faults.set(faultChange);
-    return Object.assign({}, control({ head, mine }), faults.current());
-  };
-  if (request.method !== "POST") {
-    return send(response, 200, { calls: Object.fromEntries(counts), ...apply({}) });
-  }
-  const parsed = controlSchema.safeParse(parseJson(await text(request)));
-  if (parsed.success) return send(response, 200, apply(parsed.data));
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  return send(response, 400, { error: problems.join("; ") });
 }
 
 const callSchema = z.object({
   id: z.union([z.string(), z.number()]).nullish().catch(null),
   method: z.string(),
-  params: z.unknown(),
+  params: z.array(z.unknown()).default([]),
 });
+const requestSchema = z.union([callSchema, z.array(callSchema).min(1)]);
 
-function answer(methods: ReadonlyMap<string, RpcMethod>, call: unknown): object {
-  const parsed = callSchema.safeParse(call);
-  if (!parsed.success) return errorOf(null, -32600, "invalid request");
-  const { id = null, method, params = [] } = parsed.data;
+function answer(methods: ReadonlyMap<string, RpcMethod>, call: z.infer<typeof callSchema>): object {
+  const { id = null, method, params } = call;
   const serve = methods.get(method);
   if (serve === undefined) return errorOf(id, -32601, `the method ${method} does not exist`);
-  if (!Array.isArray(params)) return errorOf(id, -32602, "invalid params: params must be a list");
   try {
     return { jsonrpc: "2.0", id, result: serve(params) };
   } catch (error) {
@@ -174,11 +157,6 @@ const errorOf = (id: string | number | null, code: number, message: string) => (
   ...{ jsonrpc: "2.0", id },
   error: { code, message },
 });
-
-function methodOf(call: unknown): string {
-  const method = (call as { method?: unknown } | null)?.method;
-  return typeof method === "string" ? method : "(none)";
-}
 
 function parseJson(body: string): unknown {
   try {
