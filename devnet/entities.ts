@@ -26,23 +26,13 @@ export async function readEntities(endpoint: string, like: Entities): Promise<En
     const fields = Object.keys(first ?? { id: "" });
     const selection = fields.map((field) => (isRelation(type, field) ? `${field} { id }` : field)).join(" ");
     const list: Entity[] = [];
-    for (;;) {
+    // A short page may be the endpoint's own limit: only an empty one ends the list.
+    for (let isOver = false; !isOver; ) {
       const after = JSON.stringify(list.at(-1)?.id ?? "");
       const where = `first: 1000, orderBy: id, orderDirection: asc, where: { id_gt: ${after} }`;
-      const page = await askRows(
-        endpoint,
-        listField(type),
-        `{ rows: ${listField(type)}(${where}) { ${selection} } }`,
-      );
-      // A short page may be the endpoint's own limit: only an empty one ends the list.
-      if (page.length === 0) break;
-      for (const row of page) {
-        const entity = fields.map((field) => [
-          field,
-          isRelation(type, field) ? idOf(row[field]) : row[field],
-        ]);
-        list.push(Object.fromEntries(entity));
-      }
+      const page = await askRows(endpoint, `{ rows: ${listField(type)}(${where}) { ${selection} } }`);
+      list.push(...page.map((row) => withIds(type, row)));
+      isOver = page.length === 0;
     }
     found[type] = list;
   }
@@ -57,35 +47,32 @@ export function compareEntities(expected: Entities, got: Entities, accepted: Acc
   const ids = new Map(
     Object.entries(expected).map(([type, list]) => [type, new Set(list.map(({ id }) => id))]),
   );
+  const counts = { total: 0, equal: 0, acceptedFields: 0 };
   const differences: string[] = [];
-  let total = 0;
-  let equal = 0;
-  let acceptedFields = 0;
   for (const [type, list] of Object.entries(expected)) {
     const present = new Map((got[type] ?? []).map((entity) => [entity.id, entity]));
-    total += list.length;
     for (const entity of list) {
       const other = present.get(entity.id);
       present.delete(entity.id);
-      if (other === undefined) {
-        differences.push(`${type} ${entity.id} is missing`);
-        continue;
-      }
-      const wrong: string[] = [];
-      for (const [field, stored] of Object.entries(entity)) {
-        const want = shown(type, field, stored, ids);
-        if (JSON.stringify(want) === JSON.stringify(other[field])) continue;
+      const wrong = Object.entries(other === undefined ? {} : entity).flatMap(([field, stored]) => {
+        const [want, found] = [shown(type, field, stored, ids), other?.[field]].map((value) =>
+          JSON.stringify(value),
+        );
+        if (want === found) return [];
         const further = accepted[type]?.[entity.id]?.[field] ?? [];
-        if (further.some((value) => JSON.stringify(value) === JSON.stringify(other[field])))
-          acceptedFields += 1;
-        else wrong.push(`${field} ${JSON.stringify(other[field])} instead of ${JSON.stringify(want)}`);
-      }
-      if (wrong.length === 0) equal += 1;
-      else differences.push(`${type} ${entity.id}: ${wrong.join(", ")}`);
+        if (!further.some((value) => JSON.stringify(value) === found))
+          return [`${field} ${found} instead of ${want}`];
+        counts.acceptedFields += 1;
+        return [];
+      });
+      counts.total += 1;
+      if (other === undefined) differences.push(`${type} ${entity.id} is missing`);
+      else if (wrong.length > 0) differences.push(`${type} ${entity.id}: ${wrong.join(", ")}`);
+      else counts.equal += 1;
     }
     for (const id of present.keys()) differences.push(`${type} ${id} is too many`);
   }
-  return { total, equal, acceptedFields, differences };
+  return { ...counts, differences };
 }
 
 /** What a comparison found. */
@@ -125,9 +112,17 @@ const mayBeNull = new Set([
 const isRelation = (type: string, field: string) =>
   field in relationTargets && !bytesFields.has(`${type}.${field}`);
 const listField = (type: string) => `${type.charAt(0).toLowerCase()}${type.slice(1)}s`;
-const idOf = (value: unknown) => (value === null || value === undefined ? null : (value as Entity).id);
 
-async function askRows(endpoint: string, what: string, query: string): Promise<Entity[]> {
+/** A row with the ids of its relations. */
+const withIds = (type: string, row: Entity) =>
+  Object.fromEntries(
+    Object.entries(row).map(([field, value]) => [
+      field,
+      isRelation(type, field) ? ((value as Entity | null)?.id ?? null) : value,
+    ]),
+  ) as Entity;
+
+async function askRows(endpoint: string, query: string): Promise<Entity[]> {
   const response = await fetch(endpoint, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -135,7 +130,7 @@ async function askRows(endpoint: string, what: string, query: string): Promise<E
   });
   const body = (await response.json()) as { data?: { rows?: Entity[] }; errors?: { message: string }[] };
   if (body.errors !== undefined || body.data?.rows === undefined) {
-    throw new Error(`${what} cannot be read: ${body.errors?.map(({ message }) => message).join("; ")}`);
+    throw new Error(`${query} cannot be read: ${body.errors?.map(({ message }) => message).join("; ")}`);
   }
   return body.data.rows;
 }
