@@ -44,7 +44,7 @@ type Mode = {
   /** Whether it has a database, and so a cache, of its own. */
   isCold?: boolean;
 };
-type Run = Indexed<number> & { logsPerSecond: number };
+type Run = Indexed & { logsPerSecond: number; requests: number };
 
 const all = "subgraph,protocol-acceleration,registrars,tokenscope";
 const inSubgraphMode = { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" };
@@ -84,7 +84,7 @@ async function measure(world: World): Promise<void> {
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
     for (const name of ["empty functions", Object.keys(modes).at(-1) ?? ""]) {
       const run = await backfill(subject, `cold_${name}`, modes[name] as Mode);
-      console.log(`cold RPC cache, ${name}: ${shownRun(run)}, ${whole(run.result)} requests`);
+      console.log(`cold RPC cache, ${name}: ${shownRun(run)}, ${whole(run.requests)} requests`);
     }
     if (options.against !== undefined) return await compare(subject, modes, resolve(options.against), rounds);
     const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
@@ -141,7 +141,7 @@ async function compareArchive(subject: Subject, rounds: number): Promise<void> {
     for (const [name, settings] of Object.entries(modes)) {
       const run = await backfill(subject, `${name}_${round}`, { settings, isCold: true });
       seconds.push(run.seconds);
-      console.log(`  cold, ${name.padEnd(8)} ${shownRun(run)}, ${whole(run.result)} requests`);
+      console.log(`  cold, ${name.padEnd(8)} ${shownRun(run)}, ${whole(run.requests)} requests`);
     }
     console.log(`  archive against RPC: ${((seconds[0] ?? 0) / (seconds[1] ?? 0)).toFixed(2)} times`);
   }
@@ -153,7 +153,7 @@ const shownRun = ({ logsPerSecond, seconds, peakMegabytes }: Run) =>
 const meanRatio = (ratios: number[]) =>
   Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
 
-/** Indexes the chain once into a new schema; settles when the backfill is complete. Its result is the number of requests. */
+/** Indexes the chain once into a new schema; settles when the backfill is complete. */
 async function backfill(
   { served, labelService, world }: Subject,
   name: string,
@@ -172,12 +172,12 @@ async function backfill(
       ...(hasLabelsByHttp ? { LABELS_URL: labelService } : {}),
       DATABASE_URL: url,
     },
-    whenComplete: () => served.requests() - requestsBefore,
   });
+  const requests = served.requests() - requestsBefore;
   // No run pays for cleaning up after the previous one.
   await queryOnce(url, `DROP SCHEMA "${schema}" CASCADE`);
   await queryOnce(world.url, "CHECKPOINT");
-  return { ...run, logsPerSecond: served.logs / run.seconds };
+  return { ...run, logsPerSecond: served.logs / run.seconds, requests };
 }
 
 function printRuns(runs: ReadonlyMap<string, Run[]>): void {
@@ -194,7 +194,7 @@ function printRuns(runs: ReadonlyMap<string, Run[]>): void {
     const peak = Math.max(...list.map(({ peakMegabytes }) => peakMegabytes));
     const each = list.map(({ logsPerSecond }) => whole(logsPerSecond)).join(", ");
     console.log(
-      `  ${name.padEnd(16)} ${whole(speedOf(list)).padStart(8)}   ${(speedOf(list) / ceiling).toFixed(2)} of the ceiling   peak ${whole(peak)} MB   ${list[0]?.result ?? 0} requests   (${each})`,
+      `  ${name.padEnd(16)} ${whole(speedOf(list)).padStart(8)}   ${(speedOf(list) / ceiling).toFixed(2)} of the ceiling   peak ${whole(peak)} MB   ${list[0]?.requests ?? 0} requests   (${each})`,
     );
   }
 }

@@ -8,7 +8,13 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { halfOfLabels } from "./backfill/chain.ts";
-import { indexOnce, type LogEntry, realRoot, type WatchedService } from "./backfill/indexing-process.ts";
+import {
+  indexOnce,
+  type Job,
+  type LogEntry,
+  realRoot,
+  type WatchedService,
+} from "./backfill/indexing-process.ts";
 import { fillArchive, serveHead } from "./mainnet/archive.ts";
 import { secondsSince, sleep, untilReady, whole } from "./measure.ts";
 import { inWorld, type World } from "./world.ts";
@@ -54,23 +60,15 @@ async function rehearse({ folder, url }: World): Promise<void> {
   }
 }
 
-type SeeEntry = (entry: LogEntry, service: WatchedService) => number;
-
-async function killedInTheMiddle(
-  job: Omit<Parameters<typeof indexOnce>[0], "seeEntry" | "whenComplete">,
-  see: SeeEntry,
-): Promise<void> {
+/** Indexes until half of the blocks are there, and kills the service. */
+async function killedInTheMiddle(job: Job, see: ReturnType<typeof byTenth>): Promise<void> {
   let isKilled = false;
-  const killed = indexOnce({
-    ...job,
-    seeEntry: (entry, service) => {
-      if (isKilled || see(entry, service) < 5) return;
-      isKilled = true;
-      service.kill();
-    },
-    whenComplete: () => {},
-  });
-  await killed.catch((error) => {
+  const seeEntry: Job["seeEntry"] = (entry, service) => {
+    if (isKilled || see(entry, service) < 5) return;
+    isKilled = true;
+    service.kill();
+  };
+  await indexOnce({ ...job, seeEntry }).catch((error) => {
     if (!isKilled) throw error;
   });
   console.log("killed, and started again");
@@ -80,18 +78,18 @@ async function killedInTheMiddle(
  * Prints speed and memory whenever another tenth of the blocks is indexed, and returns how many are; all blocks have about as many
  * logs.
  */
-function byTenth(logs: number, [first, last]: readonly [number, number]): SeeEntry {
-  let [tenth, since, used, before] = [0, performance.now(), 0, 0];
-  let isFirst = true;
-  return ({ msg, block_range = "[0,0]" }, { usage }) => {
+function byTenth(logs: number, [first, last]: readonly [number, number]) {
+  // The last line's tenth, time, processor time and share of the blocks; after a restart the first range begins where the index was.
+  let [tenth, since, used] = [0, performance.now(), 0];
+  let before: number | undefined;
+  const shareBelow = (block: number) => Math.max(0, Math.min(1, (block - first) / (last - first + 1)));
+  return ({ msg, block_range = "[0,0]" }: LogEntry, { usage }: WatchedService): number => {
     if (msg === "Started backfill indexing") [since, used] = [performance.now(), usage().processorSeconds];
     if (msg !== "Indexed block range") return tenth;
     const [from, to] = JSON.parse(block_range) as [number, number];
-    const shareBefore = (block: number) => Math.max(0, Math.min(1, (block - first) / (last - first + 1)));
-    if (isFirst) before = shareBefore(from);
-    if (isFirst) tenth = Math.floor(before * 10);
-    isFirst = false;
-    const share = shareBefore(to + 1);
+    if (before === undefined) tenth = Math.floor(shareBelow(from) * 10);
+    before ??= shareBelow(from);
+    const share = shareBelow(to + 1);
     const now = Math.floor(share * 10);
     if (now === tenth) return tenth;
     const { megabytes, processorSeconds } = usage();

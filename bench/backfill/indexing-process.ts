@@ -12,12 +12,7 @@ export const realRoot = root;
 export const emptyRoot = fileURLToPath(new URL("empty", import.meta.url));
 
 /** Seconds of the backfill, processor seconds of the process from its first batch to its end, and its largest memory. */
-export type Indexed<Result> = {
-  seconds: number;
-  processorSeconds: number;
-  peakMegabytes: number;
-  result: Result;
-};
+export type Indexed = { seconds: number; processorSeconds: number; peakMegabytes: number };
 
 /** An entry of Ponder's log. */
 export type LogEntry = {
@@ -34,42 +29,63 @@ export type WatchedService = {
   kill: () => void;
 };
 
-/**
- * Indexes once into the database schema `name`, calls `whenComplete` when the backfill is complete, and stops the
- * service. Throws if the service exits earlier, or logs a fatal error.
- */
-export async function indexOnce<Result>({
-  name,
-  appRoot,
-  port,
-  environment,
-  whenComplete,
-  seeEntry,
-}: {
+/** An index in the database schema `name`; `seeEntry` gets each entry of the service's log. */
+export type Job = {
   name: string;
   appRoot: string;
   port: number;
   environment: Readonly<Record<string, string>>;
-  whenComplete: () => Result | Promise<Result>;
-  /** Gets each entry of the service's log. */
-  seeEntry?: (entry: LogEntry, service: WatchedService) => void;
-}): Promise<Indexed<Result>> {
-  const flags = [
-    "--max-semi-space-size=32",
-    "--heap-growing-percent=50",
-    "--disable-warning=DeprecationWarning",
-  ];
-  const args = ["start", "--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)];
-  // Another checkout runs on its own packages.
-  const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
-  // As cli/ponder.ts starts it.
-  const preload = ["--import", pathToFileURL(join(home, "cli/preload.mjs")).href];
+  whenComplete?: () => unknown;
+  seeEntry?: (entry: LogEntry, service: WatchedService) => unknown;
+};
+
+/**
+ * Indexes once, calls `whenComplete` when the backfill is complete, and stops the service. Throws if the service exits earlier, or
+ * logs a fatal error.
+ */
+export async function indexOnce(job: Job): Promise<Indexed> {
+  const { name, seeEntry, whenComplete } = job;
   let peakMegabytes = 0;
   let atFirstBatch: number | undefined;
   const completed = Promise.withResolvers<number>();
-  const service = startServiceProcess({
+  const service = startService(job, (entry) => {
+    const { msg, level, duration = 0, error } = entry;
+    if (level >= 50) completed.reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
+    if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(service.pid);
+    seeEntry?.(entry, { usage, kill: service.kill });
+    if (msg === "Completed backfill indexing across all chains") completed.resolve(duration);
+  });
+  const usage = () => ({
+    megabytes: residentMegabytes(service.pid),
+    processorSeconds: processorSecondsOf(service.pid),
+  });
+  void service.ended.then(() =>
+    completed.reject(new Error(`${name}: the indexing service ended before its backfill was complete`)),
+  );
+  const watch = setInterval(() => {
+    peakMegabytes = Math.max(peakMegabytes, usage().megabytes);
+  }, 250);
+  try {
+    const seconds = (await completed.promise) / 1000;
+    const processorSeconds = usage().processorSeconds - (atFirstBatch ?? 0);
+    await whenComplete?.();
+    return { seconds, processorSeconds, peakMegabytes };
+  } finally {
+    clearInterval(watch);
+    await service.stop();
+  }
+}
+
+// As cli/ponder.ts starts it; another checkout runs on its own packages.
+function startService({ name, appRoot, port, environment }: Job, see: (entry: LogEntry) => void) {
+  const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
+  return startServiceProcess({
     name,
-    args: [...flags, ...preload, join(home, ponder), ...args],
+    args: [
+      ...["--max-semi-space-size=32", "--heap-growing-percent=50", "--disable-warning=DeprecationWarning"],
+      ...["--import", pathToFileURL(join(home, "cli/preload.mjs")).href, join(home, ponder), "start"],
+      ...["--root", appRoot, "--schema", name, "--log-format", "json", "--port", String(port)],
+    ],
     cwd: process.cwd(),
     env: {
       PONDER_CACHE_BYTES: String(512 * 2 ** 20),
@@ -82,31 +98,7 @@ export async function indexOnce<Result>({
       if (!/^["{]/.test(line)) return console.error(line);
       const parsed: LogEntry | string = JSON.parse(line);
       // As the preloaded module logs, or as a checkout without it does.
-      const entry: LogEntry = typeof parsed === "string" ? JSON.parse(parsed) : parsed;
-      const { msg, level, duration = 0, error } = entry;
-      if (level >= 50) completed.reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
-      if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(service.pid);
-      const usage = () => ({
-        megabytes: residentMegabytes(service.pid),
-        processorSeconds: processorSecondsOf(service.pid),
-      });
-      seeEntry?.(entry, { usage, kill: service.kill });
-      if (msg === "Completed backfill indexing across all chains") completed.resolve(duration);
+      see(typeof parsed === "string" ? JSON.parse(parsed) : parsed);
     },
   });
-  void service.ended.then(() =>
-    completed.reject(new Error(`${name}: the indexing service ended before its backfill was complete`)),
-  );
-  const watch = setInterval(() => {
-    peakMegabytes = Math.max(peakMegabytes, residentMegabytes(service.pid));
-  }, 250);
-  try {
-    const duration = await completed.promise;
-    const processorSeconds = processorSecondsOf(service.pid) - (atFirstBatch ?? 0);
-    const result = await whenComplete();
-    return { seconds: duration / 1000, processorSeconds, peakMegabytes, result };
-  } finally {
-    clearInterval(watch);
-    await service.stop();
-  }
 }
