@@ -14,9 +14,8 @@ import { namespaces } from "../src/deployments/namespaces.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
 import { createLoadedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
 import { readDump } from "../test/support/subgraph/entities.ts";
-import { type Format, writeFile } from "./export/files.ts";
 import type { Subject } from "./export/rows.ts";
-import { exportProgram, openExport, writeExport } from "./export.ts";
+import { exportProgram, type Format, openExport, writeExport, writeFile } from "./export.ts";
 
 const plugins = ["subgraph"] as const;
 const config = {
@@ -48,7 +47,7 @@ type Values = Record<string, unknown>;
 async function write(what: Subject, format: Format) {
   const output = join(folder, `${what}.${format}`);
   const opened = await openExport((text, values) => client.query(text, values), config, what);
-  const count = await writeExport(opened, { what, format, output });
+  const count = await writeExport(opened, format, output);
   return { output, count };
 }
 
@@ -179,19 +178,15 @@ test("every form of file holds the same rows, and says the block", async () => {
 });
 
 test("without rows a file has its columns", async () => {
-  const { blocks, source } = await openExport(
-    (text, values) => client.query(text, values),
-    config,
-    "registrations",
-  );
+  const opened = await openExport((text, values) => client.query(text, values), config, "registrations");
   await client.exec("ROLLBACK");
-  const none = { blocks, source, rows: (async function* () {})() };
+  const columns = Object.keys(opened.columns);
   for (const format of ["parquet", "csv", "ndjson"] as const)
-    await writeExport(none, { what: "registrations", format, output: join(folder, `none.${format}`) });
+    await writeExport({ ...opened, rows: (async function* () {})() }, format, join(folder, `none.${format}`));
   const file = await asyncBufferFromFile(join(folder, "none.parquet"));
   const { schema, num_rows } = await parquetMetadataAsync(file);
-  expect([num_rows, schema.slice(1).map(({ name }) => name)]).toEqual([0n, Object.keys(source.columns)]);
-  expect(readFileSync(join(folder, "none.csv"), "utf8")).toBe(`${Object.keys(source.columns).join(",")}\n`);
+  expect([num_rows, schema.slice(1).map(({ name }) => name)]).toEqual([0n, columns]);
+  expect(readFileSync(join(folder, "none.csv"), "utf8")).toBe(`${columns.join(",")}\n`);
   expect(readFileSync(join(folder, "none.ndjson"), "utf8")).toBe("");
 });
 

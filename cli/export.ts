@@ -1,6 +1,10 @@
-import { existsSync } from "node:fs";
+import { createWriteStream, existsSync } from "node:fs";
 import { rename, rm, writeFile as writeText } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { Option } from "@commander-js/extra-typings";
+import { stringify } from "csv-stringify";
+import { fileWriter, parquetWriteRows } from "hyparquet-writer";
 import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
 import type { Config } from "../src/config/environment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
@@ -8,8 +12,11 @@ import { escapeControls } from "../src/log/json-log.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
 import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
-import { type Format, formats, writeFile } from "./export/files.ts";
-import { type FileRow, type Subject, sourceOf, subjects } from "./export/rows.ts";
+import { type FileRow, type Source, type Subject, sourceOf, subjects } from "./export/rows.ts";
+
+const formats = ["parquet", "csv", "ndjson"] as const;
+/** Forms of files. */
+export type Format = (typeof formats)[number];
 
 /** `npm run export`. */
 export const exportProgram = program(
@@ -24,32 +31,31 @@ export const exportProgram = program(
 
 type Target = { what: Subject; format: Format; output?: string; force?: true };
 
-const outputOf = ({ what, format, output = `${what}.${format}` }: Omit<Target, "force">) => output;
-
-async function writeIndex({ force, ...asked }: Target): Promise<string> {
-  const output = outputOf(asked);
-  const files = [output, ...(asked.format === "parquet" ? [] : [`${output}.meta.json`])];
+async function writeIndex({ what, format, force, output = `${what}.${format}` }: Target): Promise<string> {
+  const files = [output, ...(format === "parquet" ? [] : [`${output}.meta.json`])];
   const taken = force ? undefined : files.find((file) => existsSync(file));
   if (taken !== undefined)
     throw new PreflightError(`${taken} exists already. Choose another --output, or add --force.`);
   const config = loadConfig();
   return withDatabase(config, async (run) => {
-    const opened = await openExport(run, config, asked.what);
-    const count = await writeExport(opened, asked);
+    const opened = await openExport(run, config, what);
+    const count = await writeExport(opened, format, output);
     const blocks = Object.entries(opened.blocks).map(
       ([id, { block_number }]) => `${block_number} of chain ${id}`,
     );
-    return `Wrote ${count} ${asked.what} to ${escapeControls(output)}, as of block ${blocks.join(", ")}.`;
+    return `Wrote ${count} ${what} to ${escapeControls(output)}, as of block ${blocks.join(", ")}.`;
   });
 }
 
 type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;
 
-/** The last indexed block of each chain. */
-type Blocks = Readonly<Record<string, { block_number: number; timestamp: string }>>;
-
-/** What an export gives: `rows` have to be read to their end before the database is closed. */
-export type Export = { blocks: Blocks; rows: AsyncIterable<FileRow>; source: ReturnType<typeof sourceOf> };
+/** What an export gives, and the last indexed block of each chain: `rows` have to be read to their end before the database is closed. */
+export type Export = {
+  what: Subject;
+  blocks: Readonly<Record<string, { block_number: number; timestamp: string }>>;
+  columns: Source["columns"];
+  rows: AsyncIterable<FileRow>;
+};
 
 /** Opens a snapshot of the index and reads it row by row. Throws a PreflightError if the index is not complete. */
 export async function openExport(run: Statement, config: Settings, what: Subject): Promise<Export> {
@@ -61,20 +67,17 @@ export async function openExport(run: Statement, config: Settings, what: Subject
     );
   const heads = await readHeads(run, config);
   const indexed = indexedNamespaces(namespaces[config.namespace], config.plugins);
-  const source = sourceOf(what, indexed);
+  const { columns, statements, rowOf } = sourceOf(what, indexed);
   const times = `{${indexed.map(({ chainId }) => heads.get(chainId)?.timestamp ?? 0).join(",")}}`;
-  const blocks = Object.fromEntries(
-    [...heads].map(([id, { number, timestamp }]) => [
-      id,
-      { block_number: number, timestamp: String(timestamp) },
-    ]),
+  const blocks = [...heads].map(
+    ([id, { number, timestamp }]) => [id, { block_number: number, timestamp: String(timestamp) }] as const,
   );
   async function* all() {
-    for (const statement of source.statements)
-      for await (const found of rowsOf(run, statement, times)) yield source.rowOf(found);
+    for (const statement of statements)
+      for await (const found of rowsOf(run, statement, times)) yield rowOf(found);
     await run("COMMIT");
   }
-  return { blocks, rows: all(), source };
+  return { what, blocks: Object.fromEntries(blocks), columns, rows: all() };
 }
 
 const rowsAtOnce = 2_000;
@@ -93,10 +96,10 @@ async function* rowsOf(run: Statement, statement: string, times: string) {
 
 /** Writes an export to its file, which appears when it is complete. Returns the number of rows. */
 export async function writeExport(
-  { blocks, rows, source }: Export,
-  { what, format, ...target }: Omit<Target, "force">,
+  { what, blocks, columns, rows }: Export,
+  format: Format,
+  output: string,
 ): Promise<number> {
-  const output = outputOf({ what, format, ...target });
   let count = 0;
   async function* counted() {
     for await (const row of rows) {
@@ -105,9 +108,12 @@ export async function writeExport(
     }
   }
   const part = `${output}.part`;
-  const metadata = { what, blocks: JSON.stringify(blocks) };
   try {
-    await writeFile(part, format, { columns: source.columns, rows: counted(), metadata });
+    await writeFile(part, format, {
+      columns,
+      rows: counted(),
+      metadata: { what, blocks: JSON.stringify(blocks) },
+    });
     if (format !== "parquet")
       await writeText(`${output}.meta.json`, `${JSON.stringify({ what, rows: count, blocks }, null, 2)}\n`);
     await rename(part, output);
@@ -116,6 +122,43 @@ export async function writeExport(
     throw error;
   }
   return count;
+}
+
+/** A file to write: its rows, in the order of the columns, and what its own metadata say where its form has any. */
+type Content = Pick<Export, "columns" | "rows"> & { metadata: Readonly<Record<string, string>> };
+
+/** Writes a file row by row. */
+export async function writeFile(
+  path: string,
+  format: Format,
+  { columns, rows, metadata }: Content,
+): Promise<void> {
+  if (format === "parquet")
+    return parquetWriteRows({
+      writer: fileWriter(path),
+      rows,
+      columns: Object.entries(columns).map(([name, [type]]) => ({ name, type })),
+      // They are held in memory.
+      rowGroupSize: 20_000,
+      kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
+      createdBy: "nsindex",
+    });
+  const csv = stringify({
+    header: true,
+    columns: Object.keys(columns),
+    cast: { boolean: String, bigint: String },
+    // Names are anyone's: a spreadsheet would calculate one that begins with "=".
+    escape_formulas: true,
+  });
+  const output = createWriteStream(path);
+  if (format === "csv") return pipeline(Readable.from(rows), csv, output);
+  return pipeline(lines(rows), output);
+}
+
+// Seconds are texts, as in responses: 64 bits are more than a number of JSON carries everywhere.
+async function* lines(rows: AsyncIterable<FileRow>) {
+  for await (const row of rows)
+    yield `${JSON.stringify(row, (_, value) => (typeof value === "bigint" ? String(value) : value))}\n`;
 }
 
 await runProgram(exportProgram, import.meta.url);
