@@ -203,45 +203,35 @@ function furthest(facts: readonly ChainFacts[], processedBefore: number | undefi
   return { before: Math.max(newest, known.before), through: Math.max(newest, known.through) };
 }
 
-/** A snapshot seen from `projectedAt` on: no progress since it was taken and a new block on every chain just now. */
-export type Projection = { projectedAt: number; worstCaseDistance: number };
-
-/** Projects a snapshot to `now`; both times and the distance are in (Unix) seconds. */
+/**
+ * A snapshot seen from `projectedAt` on, which is `now` if that is later: no progress since it was taken and a new block on every chain
+ * just then. Both times and the distance are in (Unix) seconds.
+ */
 export function project(
-  snapshot: Pick<Snapshot, "snapshotTime" | "slowestChainIndexingCursor">,
+  { snapshotTime, slowestChainIndexingCursor }: Omit<Snapshot, "omnichainSnapshot" | "strategy">,
   now: number,
-): Projection {
-  const projectedAt = Math.max(now, snapshot.snapshotTime);
-  return { projectedAt, worstCaseDistance: projectedAt - snapshot.slowestChainIndexingCursor };
+) {
+  const projectedAt = Math.max(now, snapshotTime);
+  return { projectedAt, worstCaseDistance: projectedAt - slowestChainIndexingCursor };
 }
 
 /** One chain that is indexed: its id and its range of block numbers. */
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };
 
-type Range = { startBlock: number; endBlock?: number | undefined };
-
-/** A contract that is indexed: its block range on each chain, by the chain's name. */
-export type RangedContract = { chain: Readonly<Record<string, Range>> };
-
 /**
- * The range of each chain: from the lowest start of its contracts to the highest end, the latter only if every one of
- * them has an end. Chains without contracts are left out.
+ * The range of each chain: from the lowest start of its contracts, whose ranges are by the chain's name, to the highest end, the latter
+ * only if every one of them has an end. Chains without contracts are left out.
  */
 export function statusChains(
   chains: readonly { id: number; name: string }[],
-  contracts: readonly RangedContract[],
+  contracts: readonly { chain: Readonly<Record<string, Omit<StatusChain, "chainId">>> }[],
 ): StatusChain[] {
-  return chains.flatMap(({ id, name }) => {
+  return chains.flatMap(({ id: chainId, name }) => {
     const ranges = contracts.flatMap((contract) => contract.chain[name] ?? []);
     if (ranges.length === 0) return [];
-    const ends = ranges.flatMap((range) => range.endBlock ?? []);
-    return [
-      {
-        chainId: id,
-        startBlock: Math.min(...ranges.map((range) => range.startBlock)),
-        ...(ends.length === ranges.length ? { endBlock: Math.max(...ends) } : {}),
-      },
-    ];
+    const startBlock = Math.min(...ranges.map((range) => range.startBlock));
+    const endBlock = Math.max(...ranges.map((range) => range.endBlock ?? Number.POSITIVE_INFINITY));
+    return [{ chainId, startBlock, endBlock: Number.isFinite(endBlock) ? endBlock : undefined }];
   });
 }
 
@@ -337,14 +327,12 @@ export function createFindBlock(
   clientOf: (chainId: number) => BlockClient | undefined,
   { log, clock = Date.now }: { log: Log; clock?: () => number },
 ): FindBlock {
-  const found = new Map<string, BlockRef>();
-  const askAgainAt = new Map<string, number>();
+  const blocks = new Map<string, { found?: BlockRef; askAgainAt: number }>();
 
-  const fetch = async (key: string, chainId: number, number: number) => {
-    askAgainAt.set(key, Number.POSITIVE_INFINITY);
+  const fetch = async (chainId: number, number: number) => {
     try {
       const block = await clientOf(chainId)?.getBlock({ blockNumber: BigInt(number) });
-      if (block !== undefined) found.set(key, { timestamp: Number(block.timestamp), number });
+      return block && { timestamp: Number(block.timestamp), number };
     } catch (error) {
       // Without the reason: an RPC client's error may contain its URL, and with it a key.
       if (!(error instanceof Error && error.name === "BlockNotFoundError"))
@@ -352,15 +340,23 @@ export function createFindBlock(
           "warn",
           `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
         );
+      return undefined;
     }
-    askAgainAt.set(key, clock() + askAgainMs);
   };
 
   return (chainId, number) => {
     const key = `${chainId}:${number}`;
-    const block = found.get(key);
-    if (block === undefined && clock() >= (askAgainAt.get(key) ?? 0)) void fetch(key, chainId, number);
-    return block;
+    const known = blocks.get(key);
+    if (clock() >= (known?.askAgainAt ?? 0)) {
+      blocks.set(key, { askAgainAt: Number.POSITIVE_INFINITY });
+      void fetch(chainId, number).then((found) =>
+        blocks.set(
+          key,
+          found ? { found, askAgainAt: Number.POSITIVE_INFINITY } : { askAgainAt: clock() + askAgainMs },
+        ),
+      );
+    }
+    return known?.found;
   };
 }
 

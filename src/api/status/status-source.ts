@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { Gauge, type Registry } from "prom-client";
 import { z } from "zod/v4";
 import { type Log, seeOperations } from "../../log/json-log.ts";
@@ -23,15 +24,7 @@ export type Staleness = { since: number; reason: string };
 export type CurrentStatus = { snapshot: Snapshot; stale?: Staleness | undefined };
 
 /** Holds the current indexing status. */
-export type StatusSource = {
-  /** The snapshot in force, or undefined before the first. Never waits. */
-  current(): CurrentStatus | undefined;
-  /** Reads the status once. Never rejects: a reading that fails leaves the snapshot as it was. */
-  refresh(): Promise<void>;
-  /** Refreshes at once and then `intervalMs` after each reading, until `stop`. */
-  start(intervalMs: number): void;
-  stop(): void;
-};
+export type StatusSource = ReturnType<typeof createStatusSource>;
 
 // The indexing process reports each second. It may be late by some seconds while it indexes, or the database is slow.
 const staleAfterMs = 30_000;
@@ -54,22 +47,22 @@ type SourceOptions = {
 export function createStatusSource({
   read,
   save,
-  fault = () => undefined,
+  fault,
   log,
   clock = () => performance.now(),
-}: SourceOptions): StatusSource {
+}: SourceOptions) {
   let latest: (CurrentStatus & { reportedAt: number; ifStale: Staleness }) | undefined;
   let isOpen = true;
-  let timer: NodeJS.Timeout | undefined;
   let lastFailure: string | undefined;
   let wasStale = false;
 
+  /** The snapshot in force, or undefined before the first. Never waits. */
   const current = (): CurrentStatus | undefined => {
     if (latest === undefined) return undefined;
     const { omnichainStatus } = latest.snapshot.omnichainSnapshot;
     // A completed index needs no indexing process any more.
     const isSilent = clock() - latest.reportedAt > staleAfterMs && omnichainStatus !== "omnichain-completed";
-    const stale = fault() ?? (isSilent ? latest.ifStale : undefined);
+    const stale = fault?.() ?? (isSilent ? latest.ifStale : undefined);
     return stale === undefined ? latest : { ...latest, stale };
   };
 
@@ -82,13 +75,14 @@ export function createStatusSource({
       const { snapshot, reportedAt, age } = reading;
       latest = { snapshot, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
       verb = "save";
-      if (fault() === undefined) await save?.(snapshot);
+      if (fault?.() === undefined) await save?.(snapshot);
     } catch (error) {
       return `Could not ${verb} the indexing status: ${error instanceof Error ? error.message : error}`;
     }
     return undefined;
   };
 
+  /** Reads the status once. Never rejects: a reading that fails leaves the snapshot as it was. */
   const refresh = async () => {
     const failure = await readOnce();
     const stale = current()?.stale;
@@ -101,18 +95,18 @@ export function createStatusSource({
     wasStale = stale !== undefined;
   };
 
-  const loop = async (intervalMs: number) => {
-    await refresh();
-    if (isOpen) timer = setTimeout(() => void loop(intervalMs), intervalMs).unref();
-  };
-
   return {
     current,
     refresh,
-    start: (intervalMs) => void loop(intervalMs),
+    /** Refreshes at once and then `intervalMs` after each reading, until `stop`. */
+    async start(intervalMs: number) {
+      while (isOpen) {
+        await refresh();
+        await pause(intervalMs, undefined, { ref: false });
+      }
+    },
     stop: () => {
       isOpen = false;
-      clearTimeout(timer);
     },
   };
 }
@@ -130,27 +124,29 @@ const statementMs = 30_000;
 
 /**
  * Starts to follow the indexing status of this process, or under `ponder serve` that of the indexing process, which
- * leaves its snapshot in the database each second. It stops with the process.
+ * leaves its snapshot in the database each second. It stops with the process. `registry`: where its metrics are shown.
  */
 export function openStatus({
-  process,
+  process: { isIndexer, isEmbedded, write, schema, ofChain, readMetrics, onStop },
   database,
   clients,
   chains,
   fault,
   log,
   registry,
-}: StatusOptions): StatusSource {
-  const { isIndexer, isEmbedded, write, schema } = process;
+}: Pick<SourceOptions, "fault" | "log"> & {
+  process: PonderProcess;
+  database: RowReader;
+  /** By Ponder's names of the chains. */
+  clients: Readonly<Record<string, BlockClient>>;
+  chains: readonly StatusChain[];
+  registry?: Registry | undefined;
+}): StatusSource {
+  const signal = () => AbortSignal.timeout(statementMs);
+  const findBlock = createFindBlock((chainId) => ofChain(clients, chainId), { log });
+  const own = { chains, readCheckpoints: () => readCheckpoints(database, signal()), readMetrics, findBlock };
   const status = createStatusSource({
-    read: isIndexer
-      ? createIndexerStatus({
-          chains,
-          readCheckpoints: () => readCheckpoints(database, AbortSignal.timeout(statementMs)),
-          readMetrics: process.readMetrics,
-          findBlock: createFindBlock((chainId) => process.ofChain(clients, chainId), { log }),
-        })
-      : () => readSavedSnapshot(database, AbortSignal.timeout(statementMs)),
+    read: isIndexer ? createIndexerStatus(own) : () => readSavedSnapshot(database, signal()),
     // No other process can read an embedded database.
     save:
       isIndexer && !isEmbedded ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
@@ -158,33 +154,34 @@ export function openStatus({
     log,
   });
   if (registry !== undefined) showStatus(registry, status);
-  status.start(refreshMs);
-  process.onStop(status.stop);
+  void status.start(refreshMs);
+  onStop(status.stop);
   return status;
 }
 
-type StatusOptions = {
-  process: PonderProcess;
-  database: RowReader;
-  /** By Ponder's names of the chains. */
-  clients: Readonly<Record<string, BlockClient>>;
-  chains: readonly StatusChain[];
-  /** Why the index cannot be relied on although it is being indexed. */
-  fault?: (() => Staleness | undefined) | undefined;
-  log: Log;
-  /** Where the metric is shown. */
-  registry?: Registry | undefined;
-};
-
 const nowSeconds = () => Math.floor(Date.now() / 1_000);
 
-/** Adds the status to the metrics; what is not known yet has no value. */
+// Each metric with its help; what is not known yet has no value.
+const metrics: [name: string, help: string, read: (status?: CurrentStatus) => number | undefined][] = [
+  [
+    "nsindex_index_stale_seconds",
+    "Seconds for which the index has been stale; 0 if it is not",
+    (status) => (status?.stale === undefined ? 0 : nowSeconds() - status.stale.since),
+  ],
+  [
+    "nsindex_index_distance_seconds",
+    "Seconds from the time up to which every chain is indexed until now",
+    (status) => status && Math.max(0, nowSeconds() - status.snapshot.slowestChainIndexingCursor),
+  ],
+  [
+    "nsindex_index_is_backfilled",
+    "1 once the backfill is complete",
+    (status) => status && Number(isBackfilled(status.snapshot)),
+  ],
+];
+
 function showStatus(registry: Registry, { current }: StatusSource): void {
-  const show = (
-    name: string,
-    help: string,
-    read: (status: CurrentStatus | undefined) => number | undefined,
-  ) => {
+  for (const [name, help, read] of metrics) {
     // A hot reload loads this module again over the same registry.
     registry.removeSingleMetric(name);
     new Gauge({
@@ -197,22 +194,7 @@ function showStatus(registry: Registry, { current }: StatusSource): void {
         if (value !== undefined) this.set(value);
       },
     });
-  };
-  show(
-    "nsindex_index_stale_seconds",
-    "Seconds for which the index has been stale; 0 if it is not",
-    (status) => (status?.stale === undefined ? 0 : nowSeconds() - status.stale.since),
-  );
-  show(
-    "nsindex_index_distance_seconds",
-    "Seconds from the time up to which every chain is indexed until now",
-    (status) => status && Math.max(0, nowSeconds() - status.snapshot.slowestChainIndexingCursor),
-  );
-  show(
-    "nsindex_index_is_backfilled",
-    "1 once the backfill is complete",
-    (status) => status && Number(isBackfilled(status.snapshot)),
-  );
+  }
 }
 
 // A chain that contradicts the index names its own section.
