@@ -55,42 +55,32 @@ function targetOf(chain: ChainSnapshot): BlockRef | undefined {
   return chain.chainStatus === "chain-following" ? chain.latestKnownBlock : undefined;
 }
 
-/** Blocks of all chains that are indexed, and those ahead. */
-type Work = { done: number; ahead: number };
+/** What was counted at a moment (milliseconds). `done`, `ahead`: blocks of all chains that are indexed, and those ahead. */
+type Sample = { at: number; events: number; fetched: number; done: number; ahead: number };
 
-/** The work of a backfill, in blocks. */
-function workOfAll({ omnichainSnapshot }: Snapshot): Work {
-  const works = Object.values(omnichainSnapshot.chains).map((chain): Work => {
+function sampleOf(
+  at: number,
+  { events, blocks }: Counts,
+  { omnichainSnapshot: { chains } }: Snapshot,
+): Sample {
+  const sample = { at, events, fetched: blocks.fetched, done: 0, ahead: 0 };
+  for (const chain of Object.values(chains)) {
     const start = chain.config.startBlock.number;
     const indexed = indexedBlockOf(chain)?.number ?? start - 1;
-    const target = targetOf(chain)?.number ?? indexed;
-    return { done: indexed - start + 1, ahead: Math.max(0, target - indexed) };
-  });
-  const sum = (of: keyof Work) => works.reduce((total, work) => total + work[of], 0);
-  return { done: sum("done"), ahead: sum("ahead") };
+    sample.done += indexed - start + 1;
+    sample.ahead += Math.max(0, (targetOf(chain)?.number ?? indexed) - indexed);
+  }
+  return sample;
 }
 
-/** What was counted at a moment (milliseconds). */
-type Sample = { at: number; events: number; fetched: number; work: Work };
-
-/** What was done a second over the last samples; undefined before the second one. */
+/** What was done a second over the last samples, and the seconds to the end of a backfill at that rate; undefined before the second one. */
 function rateOf(samples: readonly Sample[]) {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || last.at <= first.at) return undefined;
   const seconds = (last.at - first.at) / 1_000;
-  const rate = (from: number, to: number) => Math.max(0, to - from) / seconds;
-  return {
-    seconds,
-    events: rate(first.events, last.events),
-    fetchedBlocks: rate(first.fetched, last.fetched),
-    work: rate(first.work.done, last.work.done),
-  };
-}
-
-/** Seconds to the end of the backfill at the present rate, by blocks; undefined where that says nothing. */
-function expectedEnd(work: Work | undefined, rate: ReturnType<typeof rateOf>) {
-  if (work === undefined || rate === undefined || rate.work === 0) return undefined;
-  return { seconds: work.ahead / rate.work, by: "blocks" };
+  const rate = (of: "events" | "fetched" | "done") => Math.max(0, last[of] - first[of]) / seconds;
+  const left = rate("done") === 0 ? undefined : last.ahead / rate("done");
+  return { left, shown: { seconds, events: rate("events"), fetchedBlocks: rate("fetched") } };
 }
 
 type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
@@ -102,52 +92,52 @@ type Requests = { chain: string; method: string; answered: number; failed: numbe
 const unitsOf: Record<string, number> = { eth_chainId: 0, eth_getLogs: 60, eth_call: 26 };
 const otherUnits = 20;
 
+type Counts = Awaited<ReturnType<typeof readCounts>>;
+
 /** Reads what this process has counted since it started, from its metrics. A reader counts nothing of it. */
 async function readCounts(registry: Registry | undefined) {
   const values = async (metric: string) =>
     ((await registry?.getSingleMetric(metric)?.get())?.values ?? []) as Value[];
-  const sum = async (...metrics: string[]) => {
-    const all = await Promise.all(metrics.map(values));
-    return all.flat().reduce((total, { value }) => total + value, 0);
-  };
-  const labels = await Promise.all(
-    ["healed", "unknown", "cache_hits", "outages", "waiting"].map((name) => sum(`nsindex_labels_${name}`)),
-  );
-  const [healed = 0, unknown = 0, cached = 0, outages = 0, waiting = 0] = labels;
-  const historical = (name: string) => `ponder_historical_${name}`;
+  const sum = async (metric: string) => (await values(metric)).reduce((total, { value }) => total + value, 0);
+  const answered = await values("ponder_rpc_request_duration");
+  const cached = await sum("ponder_historical_cached_blocks");
   return {
     events: await sum("ponder_indexing_completed_events"),
     reorganizations: await sum("ponder_realtime_reorg_total"),
     /** Blocks of the backfill: all, and those that are there. */
     blocks: {
-      all: await sum(historical("total_blocks")),
-      fetched: await sum(historical("cached_blocks"), historical("completed_blocks")),
+      all: await sum("ponder_historical_total_blocks"),
+      fetched: cached + (await sum("ponder_historical_completed_blocks")),
     },
-    requests: requestsIn(
-      (await values("ponder_rpc_request_duration")).filter(({ metricName }) =>
-        metricName?.endsWith("_count"),
-      ),
-      await values("ponder_rpc_request_error_total"),
-    ),
+    requests: requestsIn({
+      answered: answered.filter(({ metricName }) => metricName?.endsWith("_count")),
+      failed: await values("ponder_rpc_request_error_total"),
+    }),
     anomalies: (await values("nsindex_anomalies_total")).map(({ labels, value }) => ({
       kind: String(labels["anomaly"]),
       count: value,
     })),
-    labels: { healed, unknown, cached, outages, waiting },
+    labels: {
+      healed: await sum("nsindex_labels_healed"),
+      unknown: await sum("nsindex_labels_unknown"),
+      cached: await sum("nsindex_labels_cache_hits"),
+      outages: await sum("nsindex_labels_outages"),
+      waiting: await sum("nsindex_labels_waiting"),
+    },
   };
 }
 
-function requestsIn(answered: readonly Value[], failed: readonly Value[]): Requests[] {
+function requestsIn(counted: Record<"answered" | "failed", readonly Value[]>): Requests[] {
   const found = new Map<string, Requests>();
-  const add = ({ labels, value }: Value, member: "answered" | "failed") => {
-    const [chain, method] = [String(labels["chain"]), String(labels["method"])];
-    const key = `${chain} ${method}`;
-    const entry = found.get(key) ?? { chain, method, answered: 0, failed: 0, units: 0 };
-    entry[member] += value;
-    found.set(key, entry);
-  };
-  for (const value of answered) add(value, "answered");
-  for (const value of failed) add(value, "failed");
+  for (const member of ["answered", "failed"] as const) {
+    for (const { labels, value } of counted[member]) {
+      const [chain, method] = [String(labels["chain"]), String(labels["method"])];
+      const key = `${chain} ${method}`;
+      const entry = found.get(key) ?? { chain, method, answered: 0, failed: 0, units: 0 };
+      entry[member] += value;
+      found.set(key, entry);
+    }
+  }
   return [...found.values()]
     .map((entry) => ({ ...entry, units: entry.answered * (unitsOf[entry.method] ?? otherUnits) }))
     .sort((a, b) => a.chain.localeCompare(b.chain) || b.answered - a.answered);
@@ -164,10 +154,8 @@ async function readSize(database: Database, schema: string, signal: AbortSignal)
   return JSON.parse(text ?? "null");
 }
 
-type Shown = Pick<Shared, "examples" | "archives" | "believed">;
-
 /** What the status page is made of. `clock` gives milliseconds. */
-export type StatusSources = Shown &
+export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
   ConfigContext & {
     config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
     status: Pick<StatusSource, "current">;
@@ -186,9 +174,6 @@ export type StatusSources = Shown &
     onStop: (stop: () => void) => void;
   };
 
-/** What the service is doing. */
-type Phase = "starting" | "stale" | "fetching" | "indexing" | "building-indexes" | "live" | "completed";
-
 const sampleMs = 5_000;
 const mostSamples = 25;
 
@@ -199,15 +184,10 @@ function createStatus(sources: StatusSources) {
   const { config, status, database, registry, clock, log } = sources;
   const samples: Sample[] = [];
   const timer = setInterval(async () => {
-    const { events, blocks } = await readCounts(registry);
+    const counts = await readCounts(registry);
     const snapshot = status.current()?.snapshot;
     if (snapshot === undefined) return;
-    samples.push({
-      at: clock(),
-      events,
-      fetched: blocks.fetched,
-      work: workOfAll(snapshot),
-    });
+    samples.push(sampleOf(clock(), counts, snapshot));
     if (samples.length > mostSamples) samples.shift();
   }, sampleMs).unref();
   sources.onStop(() => clearInterval(timer));
@@ -232,7 +212,6 @@ function createStatus(sources: StatusSources) {
       counts,
       labels,
       rate: rateOf(samples),
-      work: samples.at(-1)?.work,
       size: sized.value,
       names: names?.value,
       isAway: sized.isAway || names?.isAway === true,
@@ -271,6 +250,7 @@ function describe(sources: StatusSources, found: Found) {
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && project(snapshot, now).worstCaseDistance;
   const phase = phaseOf(found);
+  const isBackfill = phase === "fetching" || phase === "indexing";
   const chains = config.chains.map(({ id, name }) => {
     const ofChain = chainProgress(snapshot?.omnichainSnapshot.chains[id], now);
     const { indexed } = ofChain;
@@ -282,10 +262,10 @@ function describe(sources: StatusSources, found: Found) {
   const hitPercent = heals === 0 ? undefined : Math.round((1_000 * used.healed) / heals) / 10;
   return {
     phase,
-    problems: problemsOf(found, phase, distance ?? 0, chains),
+    problems: problemsOf(found, { phase, isBackfill, distance }, chains),
     distance,
-    rate: rate && { seconds: rate.seconds, events: rate.events, fetchedBlocks: rate.fetchedBlocks },
-    expectedEnd: phase === "fetching" || phase === "indexing" ? expectedEnd(found.work, rate) : undefined,
+    rate: rate?.shown,
+    expectedEnd: isBackfill && rate?.left !== undefined ? { seconds: rate.left, by: "blocks" } : undefined,
     indexes: found.building,
     events: process.isIndexer ? counts.events : undefined,
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
@@ -315,6 +295,9 @@ function describe(sources: StatusSources, found: Found) {
   };
 }
 
+/** What the service is doing. */
+type Phase = keyof typeof phaseTexts;
+
 function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
   if (snapshot === undefined) return "starting";
   if (stale !== undefined) return "stale";
@@ -323,7 +306,7 @@ function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
   if (omnichainStatus === "omnichain-following") return "live";
   if (omnichainStatus === "omnichain-completed") return "completed";
   const { blocks } = counts;
-  const isIdle = rate === undefined ? counts.events === 0 : rate.events === 0;
+  const isIdle = (rate?.shown ?? counts).events === 0;
   return isIdle && blocks.fetched < blocks.all ? "fetching" : "indexing";
 }
 
@@ -331,32 +314,27 @@ const patienceSeconds = 60;
 
 function problemsOf(
   { stale, counts, rate, isAway }: Found,
-  phase: Phase,
-  distance: number,
+  { phase, isBackfill, distance = 0 }: { phase: Phase; isBackfill: boolean; distance: number | undefined },
   chains: readonly { name: string; behind: number | undefined }[],
 ): string[] {
-  const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
+  const problems = stale === undefined ? [] : [stale];
+  if (isAway)
+    problems.push("The database does not respond, or is too busy. Its figures are those of its last answer.");
   const { waiting } = counts.labels;
-  const isBackfill = phase === "fetching" || phase === "indexing";
-  const stands =
-    isBackfill && rate?.events === 0 && rate.fetchedBlocks === 0 && rate.seconds > patienceSeconds;
-  const problems: [boolean, string][] = [
-    [stale !== undefined, stale ?? ""],
-    [isAway, "The database does not respond, or is too busy. Its figures are those of its last answer."],
-    [waiting > 0, `The label source does not respond. Indexing waits for ${count(waiting)} labels.`],
-    [
-      stands && waiting === 0,
-      "Nothing was fetched or indexed for a minute. The log says what is waited for.",
-    ],
-    [
-      phase === "live" && distance > patienceSeconds,
+  const { seconds = 0, events, fetchedBlocks } = rate?.shown ?? {};
+  if (waiting > 0)
+    problems.push(`The label source does not respond. Indexing waits for ${count(waiting)} labels.`);
+  else if (isBackfill && events === 0 && fetchedBlocks === 0 && seconds > patienceSeconds)
+    problems.push("Nothing was fetched or indexed for a minute. The log says what is waited for.");
+  const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
+  if (phase === "live" && distance > patienceSeconds)
+    problems.push(
       `The index is ${span(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back.`,
-    ],
-  ];
-  return problems.filter(([holds]) => holds).map(([, text]) => text);
+    );
+  return problems;
 }
 
-const phaseTexts: Record<Phase, string> = {
+const phaseTexts = {
   starting: "Starting",
   stale: "Stale",
   fetching: "Fetching blocks",
