@@ -79,7 +79,7 @@ export function queueStatements(
   const slowOnes = limits.quickMs < limits.timeoutMs ? Math.min(slow, connections - 1) : 0;
   const most = Math.min(concurrency, connections - slowOnes);
   const spare = Math.min(2, connections - slowOnes - most);
-  const { run } = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
+  const run = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
   const inTurn: Run = (sql, values, signal, take) =>
     run(sql, signal, (stop) => statement(sql, values, stop, take));
   return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), forClient };
@@ -102,15 +102,16 @@ function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
 ): Run {
-  const ready = new WeakSet<PoolClient>();
+  // Of connections that have the session's settings: how they plan.
   const modes = new WeakMap<PoolClient, string>();
   const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
 
   async function prepare(client: PoolClient, mode: string) {
-    if (!ready.has(client)) await client.query({ text: sessionSettings(timeoutMs) });
-    ready.add(client);
-    if ((modes.get(client) ?? planning.always) === mode) return;
-    await client.query({ text: `SET plan_cache_mode = ${mode}` });
+    if (!modes.has(client)) {
+      await client.query({ text: sessionSettings(timeoutMs) });
+      modes.set(client, planning.always);
+    }
+    if (modes.get(client) !== mode) await client.query({ text: `SET plan_cache_mode = ${mode}` });
     modes.set(client, mode);
   }
 

@@ -21,7 +21,7 @@ function open(limits: Partial<QueueLimits> = {}) {
   const [started, stopped]: [string[], string[]] = [[], []];
   const ends = new Map<string, () => void>();
   const runOwn = (name: string, signal = never) =>
-    queue.run(
+    queue(
       name.slice(0, 1),
       signal,
       (stop) =>
@@ -107,7 +107,7 @@ test("a statement that is given up keeps its turn until it has ended", async () 
   const started: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const run = (name: string, signal: AbortSignal) =>
-    queue.run(name, signal, () => {
+    queue(name, signal, () => {
       started.push(name);
       return promise;
     });

@@ -75,38 +75,36 @@ export function createQueue(limits: QueueLimits) {
   // For a minute, by client: what is slow with one's values may be quick with another's.
   const slowOnes = new LRUCache<string, true>({ max: 2_000, ttl: 60_000 });
 
-  return {
-    /**
-     * Runs the statement `sql` by `task` when its turn comes, twice if it was slow and had no place among the slow ones. Throws
-     * BusyError, a TimeoutError, or the reason of `signal` once aborted; the turn ends with the statement.
-     */
-    async run<T>(sql: string, signal: AbortSignal, task: (stop: AbortSignal) => Promise<T>): Promise<T> {
-      const client = currentClient();
-      if (client === undefined || slow === 0)
-        return runInTurn({ leave: await quickLane.turn(client, signal), signal, timeoutMs }, task);
-      const key = `${client} ${hash("sha1", sql)}`;
-      const leave = slowOnes.has(key) ? undefined : await quickLane.turn(client, signal);
-      // Others like it may have been slow while it waited.
-      if (leave && slowOnes.has(key)) leave();
-      else if (leave) {
-        try {
-          const next = () => {
-            slowOnes.set(key, true);
-            return slowLane.enter(client);
-          };
-          return await runInTurn({ leave, signal, timeoutMs, overrun: { quickMs, next } }, task);
-        } catch (error) {
-          if (error !== tooSlow) throw error;
-        }
+  /**
+   * Runs the statement `sql` by `task` when its turn comes, twice if it was slow and had no place among the slow ones. Throws
+   * BusyError, a TimeoutError, or the reason of `signal` once aborted; the turn ends with the statement.
+   */
+  return async <T>(sql: string, signal: AbortSignal, task: (stop: AbortSignal) => Promise<T>): Promise<T> => {
+    const client = currentClient();
+    if (client === undefined || slow === 0)
+      return runInTurn({ leave: await quickLane.turn(client, signal), signal, timeoutMs }, task);
+    const key = `${client} ${hash("sha1", sql)}`;
+    const leave = slowOnes.has(key) ? undefined : await quickLane.turn(client, signal);
+    // Others like it may have been slow while it waited.
+    if (leave && slowOnes.has(key)) leave();
+    else if (leave) {
+      try {
+        const next = () => {
+          slowOnes.set(key, true);
+          return slowLane.enter(client);
+        };
+        return await runInTurn({ leave, signal, timeoutMs, overrun: { quickMs, next } }, task);
+      } catch (error) {
+        if (error !== tooSlow) throw error;
       }
-      const leaveSlow = await slowLane.turn(client, signal);
-      const since = performance.now();
-      const end = () => {
-        if (performance.now() - since < quickMs) slowOnes.delete(key);
-        leaveSlow();
-      };
-      return runInTurn({ leave: end, signal, timeoutMs }, task);
-    },
+    }
+    const leaveSlow = await slowLane.turn(client, signal);
+    const since = performance.now();
+    const end = () => {
+      if (performance.now() - since < quickMs) slowOnes.delete(key);
+      leaveSlow();
+    };
+    return runInTurn({ leave: end, signal, timeoutMs }, task);
   };
 }
 
@@ -162,82 +160,78 @@ function runInTurn<T>(
  */
 export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
   const clients = new Map<string, Client>();
-  let waiting = 0;
-  let running = 0;
-  let starts = 0;
+  let [waiting, running, starts] = [0, 0, 0];
 
+  const clientOf = (key: string) => clients.get(key) ?? { running: 0, line: new Set(), latest: 0 };
   const mayRun = (client: Client) =>
     running < concurrency || (running < concurrency + spare && client.running === 0);
 
-  function start(name: string, client: Client): () => void {
+  function start(key: string, client: Client): () => void {
     running += 1;
     starts += 1;
     client.running += 1;
     client.latest = starts;
-    clients.set(name, client);
+    clients.set(key, client);
     return () => {
       running -= 1;
       client.running -= 1;
-      forget(name, client);
+      forget(key, client);
       serveNext();
     };
   }
 
-  const forget = (name: string, { running, line }: Client) => {
-    if (running === 0 && line.size === 0) clients.delete(name);
-  };
+  function forget(key: string, { running, line }: Client): void {
+    if (running === 0 && line.size === 0) clients.delete(key);
+  }
 
   function serveNext(): void {
     const lines = [...clients.values()].filter(({ line }) => line.size > 0);
     const [next] = lines.sort((one, other) => one.running - other.running || one.latest - other.latest);
-    if (next !== undefined && mayRun(next)) next.line.values().next().value?.();
+    if (next === undefined || !mayRun(next)) return;
+    const [enter] = next.line;
+    enter?.();
   }
 
-  const clientOf = (key: string) => clients.get(key) ?? { running: 0, line: new Set(), latest: 0 };
-  const enterAs = (key: string, client: Client) =>
-    client.line.size === 0 && mayRun(client) ? start(key, client) : undefined;
+  /** A place if one is free; how to leave it. */
+  function enter(key: string): (() => void) | undefined {
+    const client = clientOf(key);
+    return client.line.size === 0 && mayRun(client) ? start(key, client) : undefined;
+  }
 
-  return {
-    /** A place if one is free; how to leave it. */
-    enter: (key: string): (() => void) | undefined => enterAs(key, clientOf(key)),
+  /** Waits for a place. Resolves with how to leave it; throws BusyError, or the reason of `signal` once aborted. */
+  async function turn(name: string | undefined, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    const key = name ?? "";
+    const leave = enter(key);
+    if (leave !== undefined) return leave;
+    const client = clientOf(key);
+    const isFull = waiting >= queue || client.line.size >= queuePerClient;
+    if (isFull && name !== undefined) throw new BusyError(1);
+    clients.set(key, client);
+    waiting += 1;
+    try {
+      return await lineUp(client.line, signal, () => start(key, client));
+    } finally {
+      waiting -= 1;
+      forget(key, client);
+    }
+  }
 
-    /** Waits for a place. Resolves with how to leave it; throws BusyError, or the reason of `signal` once aborted. */
-    async turn(name: string | undefined, signal: AbortSignal): Promise<() => void> {
-      signal.throwIfAborted();
-      const key = name ?? "";
-      const client = clientOf(key);
-      const leave = enterAs(key, client);
-      if (leave !== undefined) return leave;
-      const isFull = waiting >= queue || client.line.size >= queuePerClient;
-      if (isFull && name !== undefined) throw new BusyError(1);
-      clients.set(key, client);
-      waiting += 1;
-      try {
-        return await lineUp(client.line, signal, () => start(key, client));
-      } finally {
-        waiting -= 1;
-        forget(key, client);
-      }
-    },
-  };
+  return { enter, turn };
 }
 
-// Joins a line. Resolves with what `enter` gives once the entry in `line` is called; leaves and rejects once `signal` is aborted.
-function lineUp<T>(line: Set<() => void>, signal: AbortSignal, enter: () => T): Promise<T> {
+// Joins a line. Resolves with what `begin` gives once the entry in `line` is called; leaves and rejects once `signal` is aborted.
+function lineUp<T>(line: Set<() => void>, signal: AbortSignal, begin: () => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const leave = () => {
-    line.delete(next);
-    signal.removeEventListener("abort", stop);
-  };
   const next = () => {
-    leave();
-    resolve(enter());
+    line.delete(next);
+    resolve(begin());
   };
   const stop = () => {
-    leave();
+    line.delete(next);
     reject(signal.reason);
   };
   line.add(next);
   signal.addEventListener("abort", stop, { once: true });
-  return promise;
+  return promise.finally(() => signal.removeEventListener("abort", stop));
 }
