@@ -188,6 +188,6 @@ describe("over an index", () => {
 
   test("searches go on without trigrams if the extension is not installed", async () => {
     const run = (text: string) => client.query<Record<string, unknown>>(text);
-    expect((await createSearchIndexes(run, "public")).state).toBe("unavailable");
+    expect(await createSearchIndexes(run, "public")).toMatch(/pg_trgm/);
   });
 });

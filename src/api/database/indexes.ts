@@ -94,9 +94,9 @@ export function buildIndexes(options: Options): {
 
 // Before the others, for which /ready waits: once it is 200, no build is under way.
 async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
-  const outcome = await createSearchIndexes(run, schema);
-  if (outcome.state === "ready") log("info", "Names can be searched by index.");
-  else log("warn", `Searches within names are slow: ${outcome.reason}. See docs/subgraph.md.`);
+  const reason = await createSearchIndexes(run, schema);
+  if (reason === undefined) log("info", "Names can be searched by index.");
+  else log("warn", `Searches within names are slow: ${reason}. See docs/subgraph.md.`);
 }
 
 const tablesAtOnce = 3;
@@ -153,9 +153,6 @@ async function buildMissing(
     );
 }
 
-/** Whether the search indexes are there, or why not. */
-export type SearchIndexes = { state: "ready" } | { state: "unavailable"; reason: string };
-
 // Not in the index's own schema: an extension would go with it, and other indexes' search indexes with the extension.
 const createExtension = (name: string) => `CREATE EXTENSION IF NOT EXISTS ${name} WITH SCHEMA public`;
 const findExtension =
@@ -163,9 +160,10 @@ const findExtension =
 
 /**
  * Creates the indexes that make substring and case-insensitive searches in names quick, without blocking writes. Where the
- * extensions are unavailable (in PGlite, or without the right to create them) searches go on without. Throws when a build fails.
+ * extensions are unavailable (in PGlite, or without the right to create them) searches go on without: resolves with the reason. Throws
+ * when a build fails.
  */
-export async function createSearchIndexes(run: Statement, schema: string): Promise<SearchIndexes> {
+export async function createSearchIndexes(run: Statement, schema: string): Promise<string | undefined> {
   const build = async (what: string, keys: string) => {
     for (const table of ["domain", "v2_domains"]) {
       const index = { name: `${table}_${what}_search`, table, keys };
@@ -175,15 +173,15 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
   };
   const create = (name: string) => run(createExtension(name)).then(() => undefined, messageOf);
   const reason = await create("pg_trgm");
-  if (reason !== undefined) return { state: "unavailable", reason };
+  if (reason !== undefined) return reason;
   const [extension] = (await run(findExtension)).rows;
   const operators = `${quoted(String(extension?.["schema"] ?? "public"))}.gin_trgm_ops`;
   for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
   // For names in order: src/api/names/lists.ts.
   const reasonOfGroups = await create("btree_gin");
-  if (reasonOfGroups !== undefined) return { state: "unavailable", reason: reasonOfGroups };
-  await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);
-  return { state: "ready" };
+  if (reasonOfGroups === undefined)
+    await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);
+  return reasonOfGroups;
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
