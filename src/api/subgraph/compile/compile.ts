@@ -172,7 +172,7 @@ async function addField(
 
 function payForSql({ budget, statement }: CompileContext, sql: string): void {
   budget.spend("sqlLength", sql.length);
-  budget.spend("parameters", statement.size - budget.spent.parameters);
+  budget.spend("parameters", statement.size() - budget.spent.parameters);
 }
 
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */

@@ -10,26 +10,11 @@ type SqlType = "text" | "numeric" | "text[]" | "numeric[]" | "integer[]";
 /** A table of a statement with the JSON of rows by id, which several root fields show. */
 type SharedRows = { table: string; ids: string[] };
 
-/** Collects the bound parameters of one SQL statement. No text of a request ever becomes SQL text. */
-export type Statement = {
-  /** Placeholder of a value, cast to an SQL type. */
-  bind(value: string, type?: SqlType): string;
-  /** Placeholder of a list's distinct values. */
-  bindList(values: readonly string[], type: SqlType): string;
-  /** Number of values that were bound. */
-  readonly size: number;
-  /** A table alias that no other part of the statement has. */
-  alias(): string;
-  /** Has the statement begin with a common table expression, once. */
-  with(table: string): void;
-  /** Rows that fields with the same key show; `rowsOf` is SQL of id and JSON for a list of ids. */
-  shared(key: string, rowsOf: (ids: string) => string): SharedRows;
-  /** The finished SQL with its parameters, without those of parts that were left out. */
-  finish(sql: string): { sql: string; values: string[] };
-};
+/** Collects the bound parameters of one SQL statement. */
+export type Statement = ReturnType<typeof createStatement>;
 
-/** An empty statement. */
-export function createStatement(): Statement {
+/** An empty statement. No text of a request ever becomes its SQL text. */
+export function createStatement() {
   const values: string[] = [];
   // Lists are parameters of their own type, so that the planner sees their values; the other types share a placeholder
   // of type text.
@@ -37,6 +22,7 @@ export function createStatement(): Statement {
   const tables = new Set<string | (() => string)>();
   const shared = new Map<string, SharedRows>();
   let aliases = 0;
+  /** Placeholder of a value, cast to an SQL type. */
   function bind(value: string, type: SqlType = "text"): string {
     const bound = type === "numeric" ? "text" : type;
     const key = `${bound} ${value}`;
@@ -44,16 +30,19 @@ export function createStatement(): Statement {
     placeholders.set(key, number);
     return `$${number}::${bound}${type === "numeric" ? "::numeric" : ""}`;
   }
+  /** Placeholder of a list's distinct values. */
   const bindList = (given: readonly string[], type: SqlType) => bind(arrayLiteral([...new Set(given)]), type);
   return {
     bind,
     bindList,
-    get size() {
-      return values.length;
-    },
+    /** Number of values that were bound. */
+    size: () => values.length,
+    /** A table alias that no other part of the statement has. */
     alias: () => `t${aliases++}`,
-    with: (table) => void tables.add(table),
-    shared(key, rowsOf) {
+    /** Has the statement begin with a common table expression, once. */
+    with: (table: string) => void tables.add(table),
+    /** Rows that fields with the same key show; `rowsOf` is SQL of id and JSON for a list of ids. */
+    shared(key: string, rowsOf: (ids: string) => string): SharedRows {
       const known = shared.get(key);
       if (known !== undefined) return known;
       const rows: SharedRows = { table: `shared${shared.size}`, ids: [] };
@@ -61,7 +50,8 @@ export function createStatement(): Statement {
       tables.add(() => `${rows.table} AS MATERIALIZED (${rowsOf(bindList(rows.ids, "text[]"))})`);
       return rows;
     },
-    finish(selected) {
+    /** The finished SQL with its parameters, without those of parts that were left out. */
+    finish(selected: string): { sql: string; values: string[] } {
       const all = [...tables].map((table) => (typeof table === "string" ? table : table()));
       const sql = all.length === 0 ? selected : `WITH ${all.join(", ")} ${selected}`;
       // Postgres refuses parameters that the text does not use.
