@@ -43,8 +43,8 @@ function readDocument(source: string, maxTokens: number): Document {
   const fragments = new Map(
     definitions.filter((node) => node.kind === "FragmentDefinition").map((node) => [node.name.value, node]),
   );
-  const seen = { open: new Set<string>(), heights: new Map<string, number>() };
-  for (const { selectionSet } of operations) checkSpreads(selectionSet, fragments, seen, 1);
+  const heights = new Map<string, number | undefined>();
+  for (const { selectionSet } of operations) checkSpreads(selectionSet, fragments, heights, 1);
   return { operations, fragments };
 }
 
@@ -81,35 +81,39 @@ function chooseOperation(
 // Levels that the stack has room for with certainty.
 const mostLevels = 1_000;
 
-/** Fragments that contain the selections at hand, and the levels within those that are checked. */
-type Seen = { open: Set<string>; heights: Map<string, number> };
+/** Levels within fragments; undefined of those that contain the selections at hand. */
+type Heights = Map<string, number | undefined>;
 
 // Every fragment that is spread must exist, and must not contain itself. Returns the levels within the selections.
-function checkSpreads(set: SelectionSetNode, fragments: Fragments, seen: Seen, level: number): number {
+function checkSpreads(set: SelectionSetNode, fragments: Fragments, heights: Heights, level: number): number {
   if (level > mostLevels) throw tooDeep();
   let height = 0;
   for (const selection of set.selections) {
     if (selection.kind === "FragmentSpread") {
-      height = Math.max(height, 1 + checkSpread(selection, fragments, seen, level));
+      height = Math.max(height, 1 + checkSpread(selection, fragments, heights, level));
     } else if (selection.selectionSet !== undefined) {
-      height = Math.max(height, 1 + checkSpreads(selection.selectionSet, fragments, seen, level + 1));
+      height = Math.max(height, 1 + checkSpreads(selection.selectionSet, fragments, heights, level + 1));
     }
   }
   if (level + height > mostLevels) throw tooDeep();
   return height;
 }
 
-function checkSpread(node: FragmentSpreadNode, fragments: Fragments, seen: Seen, level: number): number {
+function checkSpread(
+  node: FragmentSpreadNode,
+  fragments: Fragments,
+  heights: Heights,
+  level: number,
+): number {
   const name = node.name.value;
-  if (seen.open.has(name)) throw new QueryError(`query has fragment cycle including \`${name}\``, { node });
-  const known = seen.heights.get(name);
+  const known = heights.get(name);
   if (known !== undefined) return known;
+  if (heights.has(name)) throw new QueryError(`query has fragment cycle including \`${name}\``, { node });
   const fragment = fragments.get(name);
   if (fragment === undefined) throw new QueryError(`fragment \`${name}\` is not defined`, { node });
-  seen.open.add(name);
-  const height = checkSpreads(fragment.selectionSet, fragments, seen, level + 1);
-  seen.open.delete(name);
-  seen.heights.set(name, height);
+  heights.set(name, undefined);
+  const height = checkSpreads(fragment.selectionSet, fragments, heights, level + 1);
+  heights.set(name, height);
   return height;
 }
 
