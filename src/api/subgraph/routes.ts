@@ -87,7 +87,7 @@ const compressFrom = 4_096;
 /** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL. */
 export function subgraphRoutes(subgraph: Subgraph, path = "/") {
   const send = createSender();
-  const join = joinEqual<Answer>();
+  const respond = createResponder(subgraph, send);
   return new Hono()
     .use(async (c, next) => {
       await next();
@@ -109,8 +109,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       // The server refuses bodies that are too long (src/api/index.ts).
       const text = await c.req.text();
       await yieldToEventLoop();
-      const request = readBody(text);
-      return respond(c, subgraph, request, { join: (...run) => join(text, ...run), send });
+      return respond(c, readBody(text), text);
     })
     .get("/", async (c) => {
       const url = new URL(c.req.url);
@@ -123,11 +122,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       await yieldToEventLoop();
       const request = readParameters(url.searchParams);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
-      return respond(c, subgraph, request, {
-        join: (...run) => join(url.search, ...run),
-        tagOf: taggedBy(subgraph, url.search),
-        send,
-      });
+      return respond(c, request, url.search, taggedBy(subgraph, url.search));
     })
     .onError((error, c) => {
       if (error instanceof RequestError) {
@@ -149,47 +144,46 @@ function taggedBy(subgraph: Subgraph, search: string) {
     head && `W/"${head.number}-${head.timestamp}-${asked}${subgraph.hasErrors() ? "-errors" : ""}"`;
 }
 
-type TagOf = ReturnType<typeof taggedBy>;
-
-// Runs a request, or waits for an equal one.
-type Join = (signal: AbortSignal, run: (stop: AbortSignal) => Promise<Answer>) => Promise<Answer>;
-
-async function respond(
-  c: Context,
-  subgraph: Subgraph,
-  request: QueryRequest,
-  { join, tagOf, send }: { join: Join; tagOf?: TagOf; send: Send },
-): Promise<Response> {
-  const { signal } = c.req.raw;
-  const known = tagOf && c.req.header("If-None-Match");
-  const current = known && tagOf(await subgraph.head(signal));
-  if (current && known.includes(current))
-    return c.body(null, 304, { ETag: current, "Cache-Control": "public, no-cache" });
-  const answer = await join(signal, (stop) => subgraph.answer(request, stop)).catch((error: unknown) => {
-    // The client has gone: nobody reads the response.
-    if (signal.aborted) return undefined;
-    throw error;
-  });
-  if (answer === undefined) return c.body(null, 408);
-  const { body, head } = answer;
-  // Also for clients that prefer application/graphql-response+json: some accept no other status than 200.
-  const headers: Record<string, string> = { "Content-Type": "application/json", "graph-attestable": "false" };
-  if (head !== undefined) {
-    const { number, timestamp = null } = head;
-    headers["graph-indexed"] = JSON.stringify({
-      hash: subgraph.hashesOf(head)?.hash ?? null,
-      number,
-      timestamp,
+// Runs requests, those with the same text at a moment once, and responds.
+function createResponder(subgraph: Subgraph, send: Send) {
+  const join = joinEqual<Answer>();
+  return async (
+    c: Context,
+    request: QueryRequest,
+    text: string,
+    tagOf?: ReturnType<typeof taggedBy>,
+  ): Promise<Response> => {
+    const { signal } = c.req.raw;
+    const known = tagOf && c.req.header("If-None-Match");
+    const current = known && tagOf(await subgraph.head(signal));
+    if (current && known.includes(current))
+      return c.body(null, 304, { ETag: current, "Cache-Control": "public, no-cache" });
+    const answer = await join(text, signal, (stop) => subgraph.answer(request, stop)).catch((error) => {
+      // The client has gone: nobody reads the response.
+      if (signal.aborted) return undefined;
+      throw error;
     });
-  }
-  const tag = tagOf?.(head);
-  if (tag !== undefined) Object.assign(headers, { ETag: tag, "Cache-Control": "public, no-cache" });
-  if (typeof body === "string" && body.length < compressFrom) return c.body(body, 200, headers);
-  headers["Vary"] = "Accept-Encoding";
-  const isPacked = acceptsGzip(c);
-  if (isPacked) headers["Content-Encoding"] = "gzip";
-  if (typeof body !== "string") return send(c, body, { headers, isPacked });
-  return c.body(isPacked ? await compress(body) : body, 200, headers);
+    if (answer === undefined) return c.body(null, 408);
+    const { body, head } = answer;
+    // Also for clients that prefer application/graphql-response+json: some accept no other status than 200.
+    const headers: Record<string, string> = {
+      "Content-Type": "application/json",
+      "graph-attestable": "false",
+    };
+    if (head !== undefined) {
+      const { number, timestamp = null } = head;
+      const hash = subgraph.hashesOf(head)?.hash ?? null;
+      headers["graph-indexed"] = JSON.stringify({ hash, number, timestamp });
+    }
+    const tag = tagOf?.(head);
+    if (tag !== undefined) Object.assign(headers, { ETag: tag, "Cache-Control": "public, no-cache" });
+    if (typeof body === "string" && body.length < compressFrom) return c.body(body, 200, headers);
+    headers["Vary"] = "Accept-Encoding";
+    const isPacked = acceptsGzip(c);
+    if (isPacked) headers["Content-Encoding"] = "gzip";
+    if (typeof body !== "string") return send(c, body, { headers, isPacked });
+    return c.body(isPacked ? await compress(body) : body, 200, headers);
+  };
 }
 
 /** Not a GraphQL request; the response is HTTP 400. */
