@@ -4,6 +4,9 @@ import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/s
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 beforeAll(async () => {
   client = await createLoadedDatabase({ Account: [{ id: "0x01" }] });
+  await client.exec(
+    "INSERT INTO domain (id, name, subdomain_count, is_migrated, created_at, owner_id, change_block) VALUES ('0x01', 'ab', 0, TRUE, 0, '0x01', 0)",
+  );
 });
 afterAll(() => client.close());
 
@@ -39,105 +42,57 @@ test.each([
   ["query($id: ID) { domain(id: $id) { id } }", "No value provided for required argument: `id`"],
   ["query($id: ID!) { domain(id: $id) { id } }", "No value provided for required variable: `id`"],
   ["{ domain(id: 1.5) { id } }", "Invalid value provided for argument `id`: expected ID, but got 1.5"],
-  [
-    "{ domains(block: { hash: { toString: false } }) { id } }",
-    'Invalid value provided for argument `block`: {"hash":{"toString":false}}',
-  ],
-  ["{ domains(first: 0) { id } }", "The `first` argument must be between 0 and 1000, but is 0"],
-  ["{ domains(first: -3) { id } }", "The `first` argument must be between 0 and 1000, but is -3"],
-  ["{ domains(first: 1001) { id } }", "The `first` argument must be between 0 and 1000, but is 1001"],
-  [
-    "{ domains(first: 99999999999999999999) { id } }",
-    "The `first` argument must be between 0 and 1000, but is 99999999999999999999",
-  ],
-  [
-    '{ domains(first: "5") { id } }',
-    'Invalid value provided for argument `first`: expected Int, but got "5"',
-  ],
-  ["{ domains(skip: -1) { id } }", "The `skip` argument must be between 0 and 4294967295, but is -1"],
-  [
-    "{ domains(orderBy: wat) { id } }",
-    'Invalid value provided for argument `orderBy`: `Domain_orderBy` has no value "wat"',
-  ],
-  ["{ domains(orderBy: owner) { id } }", "Ordering by `owner` is not supported for type `Domain`"],
   ["{ resolvers(orderBy: texts) { id } }", "Ordering by `texts` is not supported for type `Resolver`"],
-  [
-    "{ domains(orderBy: id, orderDirection: up) { id } }",
-    'Invalid value provided for argument `orderDirection`: `OrderDirection` has no value "up"',
-  ],
-  [
-    "{ domains(where: { wat: 1 }) { id } }",
-    "Invalid value provided for argument `where`: `Domain_filter` has no field `wat`",
-  ],
-  [
-    "{ domains(where: 5) { id } }",
-    "Invalid value provided for argument `where`: expected an object of type Domain_filter, but got 5",
-  ],
-  [
-    "{ domains(where: { name: 5 }) { id } }",
-    "Invalid value provided for argument `where`: `name` takes String, but got 5",
-  ],
-  [
-    "{ domains(where: { ttl: 1.5 }) { id } }",
-    "Invalid value provided for argument `where`: `ttl` takes BigInt, but got 1.5",
-  ],
-  [
-    "{ domains(where: { ttl: 9223372036854775808 }) { id } }",
-    'Invalid value provided for argument `where`: `ttl` takes BigInt, but got "9223372036854775808"',
-  ],
-  [
-    "{ domains(where: { subdomainCount: 2147483648 }) { id } }",
-    "Invalid value provided for argument `where`: `subdomainCount` takes Int, but got 2147483648",
-  ],
-  [
-    "{ domains(where: { isMigrated: 1 }) { id } }",
-    "Invalid value provided for argument `where`: `isMigrated` takes Boolean, but got 1",
-  ],
-  [
-    "{ domains(where: { name_in: [null] }) { id } }",
-    "Invalid value provided for argument `where`: `name_in` takes String, but got null",
-  ],
-  [
-    "{ domains(where: { or: { name: null } }) { id } }",
-    'Invalid value provided for argument `where`: `or` takes a list, but got {"name":null}',
-  ],
-  [
-    '{ domains(where: { labelhash: "0xabc" }) { id } }',
-    'Failed to decode `Bytes` value: `"0xabc" is not hexadecimal`',
-  ],
-  ...["0xzz", "0X00", "é"].map((value) => [
-    `{ domains(where: { labelhash: "${value}" }) { id } }`,
-    `Failed to decode \`Bytes\` value: \`"${value}" is not hexadecimal\``,
-  ]),
-  [
-    "{ domains(where: { name_gt: null }) { id } }",
-    "Store error: unsupported filter `>` for value `null` (`name_gt`)",
-  ],
-  [
-    "{ domains(where: { name_contains: null }) { id } }",
-    "Store error: unsupported filter `contains` for value `null` (`name_contains`)",
-  ],
   [
     "query($v: Int) { domains(where: { ttl_lte: $v }) { id } }",
     "Store error: unsupported filter `<=` for value `null` (`ttl_lte`)",
   ],
-  ["{ domains(where: { id_in: null }) { id } }", "Non-list value passed to `_in` filter (`id_in`)"],
-  ["{ domains(where: { owner_: null }) { id } }", "Query contains value with invalid type"],
-  [
-    "{ domains(where: { _change_block: {} }) { id } }",
-    "Invalid value provided for argument `where`: `_change_block` takes {number_gte: Int!}",
-  ],
-  [
-    '{ domains(where: { name_ends_with: "\\\\" }) { id } }',
-    "Store error: LIKE pattern must not end with escape character",
-  ],
-  ["{ domains(block: {}) { id } }", "Invalid value provided for argument `block`: {}"],
-  ["{ domains(block: 5) { id } }", "Invalid value provided for argument `block`: 5"],
 ])("refuses %s", async (query, expected) => {
-  await client.exec(
-    "INSERT INTO domain (id, name, subdomain_count, is_migrated, created_at, owner_id, change_block) VALUES ('0x01', 'ab', 0, TRUE, 0, '0x01', 0) ON CONFLICT DO NOTHING",
-  );
   expect(await message(query)).toBe(expected);
+});
+
+const invalid = (argument: string, reason: string) =>
+  `Invalid value provided for argument \`${argument}\`: ${reason}`;
+
+test.each([
+  ["block: { hash: { toString: false } }", invalid("block", '{"hash":{"toString":false}}')],
+  ["block: {}", invalid("block", "{}")],
+  ["block: 5", invalid("block", "5")],
+  ...["0", "-3", "1001", "99999999999999999999"].map((first) => [
+    `first: ${first}`,
+    `The \`first\` argument must be between 0 and 1000, but is ${first}`,
+  ]),
+  ['first: "5"', invalid("first", 'expected Int, but got "5"')],
+  ["skip: -1", "The `skip` argument must be between 0 and 4294967295, but is -1"],
+  ["orderBy: wat", invalid("orderBy", '`Domain_orderBy` has no value "wat"')],
+  ["orderBy: owner", "Ordering by `owner` is not supported for type `Domain`"],
+  ["orderBy: id, orderDirection: up", invalid("orderDirection", '`OrderDirection` has no value "up"')],
+  ["where: 5", invalid("where", "expected an object of type Domain_filter, but got 5")],
+  ...[
+    ["wat: 1", "`Domain_filter` has no field `wat`"],
+    ["name: 5", "`name` takes String, but got 5"],
+    ["ttl: 1.5", "`ttl` takes BigInt, but got 1.5"],
+    ["ttl: 9223372036854775808", '`ttl` takes BigInt, but got "9223372036854775808"'],
+    ["subdomainCount: 2147483648", "`subdomainCount` takes Int, but got 2147483648"],
+    ["isMigrated: 1", "`isMigrated` takes Boolean, but got 1"],
+    ["name_in: [null]", "`name_in` takes String, but got null"],
+    ["or: { name: null }", '`or` takes a list, but got {"name":null}'],
+    ["_change_block: {}", "`_change_block` takes {number_gte: Int!}"],
+  ].map(([filter, reason = ""]) => [`where: { ${filter} }`, invalid("where", reason)]),
+  ...["0xabc", "0xzz", "0X00", "é"].map((value) => [
+    `where: { labelhash: "${value}" }`,
+    `Failed to decode \`Bytes\` value: \`"${value}" is not hexadecimal\``,
+  ]),
+  ["where: { name_gt: null }", "Store error: unsupported filter `>` for value `null` (`name_gt`)"],
+  [
+    "where: { name_contains: null }",
+    "Store error: unsupported filter `contains` for value `null` (`name_contains`)",
+  ],
+  ["where: { id_in: null }", "Non-list value passed to `_in` filter (`id_in`)"],
+  ["where: { owner_: null }", "Query contains value with invalid type"],
+  ['where: { name_ends_with: "\\\\" }', "Store error: LIKE pattern must not end with escape character"],
+])("refuses domains with %s", async (given, expected) => {
+  expect(await message(`{ domains(${given}) { id } }`)).toBe(expected);
 });
 
 test("fails the whole group of root fields with the same block, and no other", async () => {
@@ -152,15 +107,12 @@ test("fails the whole group of root fields with the same block, and no other", a
   });
 });
 
+const later = (number: number) =>
+  `value: \`subgraph test has only indexed up to block number 1666 and data for block number ${number} is therefore not yet available\``;
+
 // graph-node locates the block of every group before it appends a result, and returns the first error alone
 // (graphql/src/runner.rs, StoreResolver::at_block).
 test("fails the whole request, without data, when one root field's block cannot be served", async () => {
-  const errors = [
-    {
-      message:
-        "Failed to decode `block.number` value: `subgraph test has only indexed up to block number 1666 and data for block number 2000 is therefore not yet available`",
-    },
-  ];
   const late = "late: accounts(block: { number: 2000 }) { id }";
   for (const query of [
     `{ accounts { id } ${late} }`,
@@ -168,19 +120,15 @@ test("fails the whole request, without data, when one root field's block cannot 
     `{ domains(first: 1001) { id } ${late} accounts(block: { number: 1 }) { id } }`,
     `{ accounts { id } _meta(block: { number: 2000 }) { deployment } }`,
   ]) {
-    expect(await answer(query)).toEqual({ errors });
+    expect(await answer(query)).toEqual({
+      errors: [{ message: `Failed to decode \`block.number\` ${later(2000)}` }],
+    });
   }
 });
 
 test.each([
-  [
-    "{ number_gte: 1667 }",
-    "Failed to decode `block.number_gte` value: `subgraph test has only indexed up to block number 1666 and data for block number 1667 is therefore not yet available`",
-  ],
-  [
-    "{ number: 2000 }",
-    "Failed to decode `block.number` value: `subgraph test has only indexed up to block number 1666 and data for block number 2000 is therefore not yet available`",
-  ],
+  ["{ number_gte: 1667 }", `Failed to decode \`block.number_gte\` ${later(1667)}`],
+  ["{ number: 2000 }", `Failed to decode \`block.number\` ${later(2000)}`],
   [
     "{ number: 1000 }",
     "Failed to decode `block.number` value: `subgraph test only has data starting at block number 1666 and data for block number 1000 is therefore not available`",
@@ -236,35 +184,29 @@ test("reports indexing errors while there are some, and serves the data all the 
   ]);
 });
 
-test("names no block past the end of an indexed range, and reads at its end", async () => {
-  let endBlock: { number: number; timestamp?: number } = { number: 1600 };
+test.each([
+  [{ number: 1600 }, { number: 1600, timestamp: null, hash: null }],
+  [
+    { number: 1600, timestamp: 1_699_999_000 },
+    { number: 1600, timestamp: 1_699_999_000, hash: null },
+  ],
+  [
+    { number: 1667, timestamp: 1_700_000_012 },
+    { number: 1666, timestamp: 1_700_000_000, hash: headBlock.hash },
+  ],
+])("names no block past the end of an indexed range, and reads at its end: %j", async (endBlock, block) => {
   const { ask } = createEndpoint(client, {}, { endBlock: () => endBlock });
-  const query = "{ _meta { block { number timestamp hash } } accounts(block: { number: 1600 }) { id } }";
-  const accounts = [{ id: "0x01" }];
-  expect(await ask(query)).toEqual({
-    data: { _meta: { block: { number: 1600, timestamp: null, hash: null } }, accounts },
-  });
-  endBlock = { number: 1600, timestamp: 1_699_999_000 };
-  expect(await ask(query)).toEqual({
-    data: { _meta: { block: { number: 1600, timestamp: 1_699_999_000, hash: null } }, accounts },
-  });
-  endBlock = { number: 1667, timestamp: 1_700_000_012 };
-  expect(await ask("{ _meta { block { number } } }")).toEqual({
-    data: { _meta: { block: { number: 1666 } } },
-  });
+  const query = `{ _meta { block { number timestamp hash } } accounts(block: { number: ${block.number} }) { id } }`;
+  expect(await ask(query)).toEqual({ data: { _meta: { block }, accounts: [{ id: "0x01" }] } });
 });
 
 test("returns block 0 while no block is indexed", async () => {
   const empty = await createLoadedDatabase({});
   await empty.exec("DELETE FROM _ponder_checkpoint");
   const { ask } = createEndpoint(empty);
+  const block = { number: 0, hash: null, timestamp: null };
   expect(await ask("{ _meta { hasIndexingErrors block { number hash timestamp } } domains { id } }")).toEqual(
-    {
-      data: {
-        _meta: { hasIndexingErrors: false, block: { number: 0, hash: null, timestamp: null } },
-        domains: [],
-      },
-    },
+    { data: { _meta: { hasIndexingErrors: false, block }, domains: [] } },
   );
   await empty.close();
 });
