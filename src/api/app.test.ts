@@ -7,37 +7,30 @@ import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
+import { snapshotOf } from "./status/snapshot.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 
-const snapshot = {
-  strategy: "omnichain" as const,
-  slowestChainIndexingCursor: 1768400395,
-  snapshotTime: 1768400407,
-  omnichainSnapshot: {
-    omnichainStatus: "omnichain-following" as const,
-    chains: {
-      "1": {
-        chainStatus: "chain-following" as const,
-        config: {
-          configType: "indefinite" as const,
-          startBlock: { timestamp: 1489165544, number: 3327417 },
-        },
-        latestIndexedBlock: { timestamp: 1768400387, number: 24231905 },
-        latestKnownBlock: { timestamp: 1768400399, number: 24231906 },
-      },
-      "8453": {
-        chainStatus: "chain-following" as const,
-        config: {
-          configType: "indefinite" as const,
-          startBlock: { timestamp: 1721834595, number: 17522624 },
-        },
-        latestIndexedBlock: { timestamp: 1768400395, number: 40805524 },
-        latestKnownBlock: { timestamp: 1768400405, number: 40805529 },
-      },
+const at = (timestamp: number, number: number) => ({ timestamp, number });
+const snapshot = snapshotOf(
+  [
+    {
+      chainId: 1,
+      startBlock: at(1489165544, 3327417),
+      latestIndexedBlock: at(1768400387, 24231905),
+      latestKnownBlock: at(1768400399, 24231906),
+      sync: "live",
     },
-    omnichainIndexingCursor: 1768400395,
-  },
-};
+    {
+      chainId: 8453,
+      startBlock: at(1721834595, 17522624),
+      latestIndexedBlock: at(1768400395, 40805524),
+      latestKnownBlock: at(1768400405, 40805529),
+      sync: "live",
+    },
+  ],
+  undefined,
+  1768400407,
+);
 
 function api({
   hasSnapshot = true,
@@ -46,12 +39,11 @@ function api({
   now = 1768400411,
 } = {}) {
   const logged: string[] = [];
-  const current: CurrentStatus = { snapshot, stale };
   const context = {
     ...chainOf(),
     ...service,
     plugins: service.config.plugins,
-    status: { current: () => (hasSnapshot ? current : undefined) },
+    status: { current: () => (hasSnapshot && snapshot ? { snapshot, stale } : undefined) },
     clock: () => now * 1000 + 999,
     subregistries: [],
     actions: openActions(chainOf().database, undefined),

@@ -1,45 +1,38 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pageSources, service } from "../../../test/support/service.ts";
-import type { Snapshot } from "../status/snapshot.ts";
+import { type ChainFacts, type Snapshot, snapshotOf } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
 
 const now = 1_768_400_400;
 const at = (secondsAgo: number, number: number) => ({ timestamp: now - secondsAgo, number });
-const config = { configType: "indefinite" as const, startBlock: at(100_000, 101) };
+const startBlock = at(100_000, 101);
 
-function snapshotOf(
-  omnichainStatus: Snapshot["omnichainSnapshot"]["omnichainStatus"],
-  cursor: number,
-  chains: Snapshot["omnichainSnapshot"]["chains"],
-): Snapshot {
-  return {
-    strategy: "omnichain",
-    slowestChainIndexingCursor: cursor,
-    snapshotTime: now,
-    omnichainSnapshot: { omnichainStatus, chains, omnichainIndexingCursor: cursor },
-  };
-}
-
-const backfill = snapshotOf("omnichain-backfill", now - 75_000, {
-  "1": {
-    chainStatus: "chain-backfill",
-    config,
-    latestIndexedBlock: at(75_000, 150),
-    backfillEndBlock: at(0, 300),
-  },
-  "8453": { chainStatus: "chain-queued", config },
-});
+const snapshotWith = (...chains: (Omit<ChainFacts, "startBlock"> & Partial<ChainFacts>)[]) =>
+  snapshotOf(
+    chains.map((chain) => ({ startBlock, ...chain })),
+    undefined,
+    now,
+  )!;
+const backfillAt = (block: number) =>
+  snapshotWith(
+    { chainId: 1, latestIndexedBlock: at(75_000, block), backfillEndBlock: at(0, 300), sync: "backfill" },
+    { chainId: 8453, startBlock: at(70_000, 101), sync: "backfill" },
+  );
 const following = (behind: number) =>
-  snapshotOf("omnichain-following", now - behind, {
-    "1": {
-      chainStatus: "chain-following",
-      config,
-      latestIndexedBlock: at(behind, 299),
-      latestKnownBlock: at(1, 300),
-    },
+  snapshotWith({
+    chainId: 1,
+    latestIndexedBlock: at(behind, 299),
+    latestKnownBlock: at(1, 300),
+    sync: "live",
   });
+const completed = snapshotWith({
+  chainId: 1,
+  latestIndexedBlock: at(9, 300),
+  endBlock: at(9, 300),
+  sync: "complete",
+});
 
 const registryOf = () => {
   const registry = new Registry();
@@ -117,9 +110,9 @@ describe("what the service is doing", () => {
 
   test.each([
     ["starting", {}, "Starting"],
-    ["fetching", { snapshot: backfill, registry: counted(0, 100) }, "Fetching blocks"],
-    ["indexing", { snapshot: backfill, registry: counted(5, 100) }, "Indexing"],
-    ["indexing", { snapshot: backfill, registry: counted(0, 150) }, "Indexing"],
+    ["fetching", { snapshot: backfillAt(150), registry: counted(0, 100) }, "Fetching blocks"],
+    ["indexing", { snapshot: backfillAt(150), registry: counted(5, 100) }, "Indexing"],
+    ["indexing", { snapshot: backfillAt(150), registry: counted(0, 150) }, "Indexing"],
     [
       "building-indexes",
       { snapshot: following(5), indexes: () => ({ built: 12, total: 70 }) },
@@ -127,7 +120,7 @@ describe("what the service is doing", () => {
     ],
     ["live", { snapshot: following(5), indexes: () => ({ built: 70, total: 70 }) }, "Live"],
     ["live", { snapshot: following(61) }, "Live, but behind"],
-    ["completed", { snapshot: snapshotOf("omnichain-completed", now - 9, {}) }, "Complete"],
+    ["completed", { snapshot: completed }, "Complete"],
     ["stale", { snapshot: following(5), stale: { since: 1, reason: "The index is stale." } }, "Stale"],
   ] as [string, Given, string][])("%s", async (phase, given, words) => {
     const shown = page(given);
@@ -160,7 +153,7 @@ describe("what the service is doing", () => {
   test("an outage of the label source", async () => {
     const { registry, gauge } = registryOf();
     gauge("nsindex_labels_waiting", 7);
-    const { problems } = await page({ snapshot: backfill, registry }).json();
+    const { problems } = await page({ snapshot: backfillAt(150), registry }).json();
     expect(problems).toEqual(["The label source does not respond. Indexing waits for 7 labels."]);
   });
 
@@ -183,7 +176,7 @@ describe("what the service is doing", () => {
 });
 
 test("progress of each chain, with the hash of its head", async () => {
-  const { chains } = await page({ snapshot: backfill }).json();
+  const { chains } = await page({ snapshot: backfillAt(150) }).json();
   // Blocks 101 to 150 of 101 to 300.
   expect(chains[0]).toEqual({
     id: 1,
@@ -274,7 +267,7 @@ test("many viewers share one statement for names and one for sizes", async () =>
 });
 
 test("names wait for the end of the backfill, whose tables have no indexes", async () => {
-  const shown = page({ snapshot: backfill });
+  const shown = page({ snapshot: backfillAt(150) });
   expect(await shown.html()).toContain("Names are listed once the backfill is complete.");
   expect(shown.statements).toHaveLength(1);
 });
@@ -310,14 +303,7 @@ describe("rates", () => {
     const { registry, gauge } = registryOf();
     let milliseconds = now * 1_000;
     let block = 150;
-    const current = () => {
-      const chain = { ...backfill.omnichainSnapshot.chains["1"]!, latestIndexedBlock: at(75_000, block) };
-      const chains = {
-        ...backfill.omnichainSnapshot.chains,
-        "1": chain,
-      } as typeof backfill.omnichainSnapshot.chains;
-      return { snapshot: snapshotOf("omnichain-backfill", now - 75_000, chains) };
-    };
+    const current = () => ({ snapshot: backfillAt(block) });
     const shown = page({ status: { current }, registry, clock: () => milliseconds });
     for (let sample = 0; sample < 3; sample++) {
       gauge("ponder_indexing_completed_events", sample * 100);
@@ -338,7 +324,7 @@ describe("rates", () => {
 
   test("a backfill in which nothing moves for a minute says so", async () => {
     let milliseconds = now * 1_000;
-    const shown = page({ snapshot: backfill, clock: () => milliseconds });
+    const shown = page({ snapshot: backfillAt(150), clock: () => milliseconds });
     for (let sample = 0; sample < 15; sample++) {
       await vi.advanceTimersByTimeAsync(5_000);
       milliseconds += 5_000;

@@ -6,27 +6,19 @@ import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { Statement } from "../../ponder/sql-client.ts";
 import { createDatabase } from "../database/client.ts";
-import type { BlockClient, Reading, Snapshot } from "./snapshot.ts";
+import { type BlockClient, type Reading, type Snapshot, snapshotOf } from "./snapshot.ts";
 import { createStatusSource, openStatus } from "./status-source.ts";
 
-function reading(cursor: number, age = 0): Reading {
-  const snapshot: Snapshot = {
-    strategy: "omnichain",
-    slowestChainIndexingCursor: cursor,
-    snapshotTime: 9_000,
-    omnichainSnapshot: {
-      omnichainStatus: "omnichain-following",
-      chains: {
-        "1": {
-          chainStatus: "chain-following",
-          config: { configType: "indefinite", startBlock: { timestamp: 1_000, number: 1 } },
-          latestIndexedBlock: { timestamp: cursor, number: cursor },
-          latestKnownBlock: { timestamp: cursor, number: cursor },
-        },
-      },
-      omnichainIndexingCursor: cursor,
-    },
+function reading(cursor: number, age = 0, end?: number): Reading {
+  const at = (second: number) => ({ timestamp: second, number: second });
+  const chain = {
+    chainId: 1,
+    startBlock: at(1_000),
+    latestIndexedBlock: at(cursor),
+    endBlock: end === undefined ? undefined : at(end),
+    sync: "live" as const,
   };
+  const snapshot = snapshotOf([chain], undefined, 9_000)!;
   return { snapshot, reportedAt: 1_768_400_411 - age, age };
 }
 
@@ -121,22 +113,11 @@ describe("staleness", () => {
   });
 
   test("does not concern a completed index, which needs no indexing process", async () => {
-    const { snapshot } = reading(2_000);
-    const block = { timestamp: 2_000, number: 2_000 };
-    const config = { configType: "definite", startBlock: block, endBlock: block } as const;
-    const completed: Snapshot = {
-      ...snapshot,
-      omnichainSnapshot: {
-        ...snapshot.omnichainSnapshot,
-        omnichainStatus: "omnichain-completed",
-        chains: { "1": { chainStatus: "chain-completed", config, latestIndexedBlock: block } },
-      },
-    };
-    const { source, logged } = sourceOf([{ snapshot: completed, reportedAt: 1_768_400_411, age: 3_600 }]);
+    const { source, logged } = sourceOf([reading(2_000, 3_600, 2_000)]);
     await source.refresh();
-    expect(source.current()?.snapshot).toEqual(completed);
-    expect(source.current()?.stale).toBeUndefined();
-    expect(logged).toEqual([]);
+    const { snapshot, stale } = source.current() ?? {};
+    expect(snapshot?.omnichainSnapshot.omnichainStatus).toBe("omnichain-completed");
+    expect([stale, logged]).toEqual([undefined, []]);
   });
 });
 
@@ -249,11 +230,15 @@ const following = {
   omnichainIndexingCursor: 1_700_002_400,
 };
 
-test("a process that only serves reports what the indexing process has saved, and nothing before", async () => {
+const serve = (mainnet = broken) => {
   const serving = processOf({ isIndexer: false });
-  const served = open(serving, broken);
-  await served.refresh();
-  expect(served.current()).toBeUndefined();
+  return { ...serving, status: open(serving, mainnet) };
+};
+
+test("a process that only serves reports what the indexing process has saved, and nothing before", async () => {
+  const serving = serve();
+  await serving.status.refresh();
+  expect(serving.status.current()).toBeUndefined();
   expect(await registry.metrics()).not.toMatch(/^nsindex_index_distance_seconds \d/m);
 
   const indexing = processOf({});
@@ -261,8 +246,8 @@ test("a process that only serves reports what the indexing process has saved, an
   await known(own);
   expect(own.current()?.snapshot.omnichainSnapshot).toEqual(following);
 
-  await served.refresh();
-  expect(JSON.stringify(served.current()?.snapshot)).toBe(JSON.stringify(own.current()?.snapshot));
+  await serving.status.refresh();
+  expect(JSON.stringify(serving.status.current()?.snapshot)).toBe(JSON.stringify(own.current()?.snapshot));
   indexing.stop();
   serving.stop();
   expect([...indexing.logged, ...serving.logged]).toEqual([]);
@@ -270,48 +255,42 @@ test("a process that only serves reports what the indexing process has saved, an
 
 test("a process that only serves reports nothing of a snapshot in another format", async () => {
   await client.exec(`insert into _indexing_status values ('indexing', '{"strategy":"omnichain"}', now())`);
-  const { logged, ...serving } = processOf({ isIndexer: false });
-  const served = open({ logged, ...serving });
-  await served.refresh();
-  expect(served.current()).toBeUndefined();
+  const { status, logged, stop } = serve();
+  await status.refresh();
+  expect(status.current()).toBeUndefined();
   expect(logged[0]).toMatch(/^Could not read the indexing status: .*slowestChainIndexingCursor/s);
-  serving.stop();
+  stop();
 });
 
 test("a process that only serves reports and shows since when the indexing process has been silent", async () => {
   const indexing = processOf({});
-  const own = open(indexing);
-  await known(own);
+  await known(open(indexing));
   indexing.stop();
-  await client.exec("update _indexing_status set saved_at = now() - interval '45 seconds'");
   const { rows } = await client.query<{ since: number }>(
-    "select floor(extract(epoch from saved_at))::int as since from _indexing_status",
+    "update _indexing_status set saved_at = now() - interval '45 seconds' returning floor(extract(epoch from saved_at))::int as since",
   );
 
-  const serving = processOf({ isIndexer: false });
-  const served = open(serving);
-  await served.refresh();
-  const since = rows[0]?.since;
-  expect(served.current()?.stale?.since).toBe(since);
-  expect(JSON.stringify(served.current()?.snapshot)).toBe(JSON.stringify(own.current()?.snapshot));
-  expect(serving.logged).toEqual([served.current()?.stale?.reason]);
+  const { status, logged, stop } = serve();
+  await status.refresh();
+  const { snapshot, stale } = status.current() ?? {};
+  expect([snapshot?.omnichainSnapshot, stale?.since]).toEqual([following, rows[0]?.since]);
+  expect(logged).toEqual([stale?.reason]);
   const metrics = await registry.metrics();
-  const shown = Number(metrics.match(/^nsindex_index_stale_seconds (\d+)$/m)?.[1]);
-  expect(shown).toBeGreaterThanOrEqual(45);
-  expect(shown).toBeLessThan(45 + 120);
-  expect(metrics).toMatch(/^nsindex_index_is_backfilled 1$/m);
-  const distance = Number(metrics.match(/^nsindex_index_distance_seconds (\d+)$/m)?.[1]);
+  const shown = (name: string) =>
+    Number(metrics.match(new RegExp(`^nsindex_index_${name} (\\d+)$`, "m"))?.[1]);
+  expect(shown("stale_seconds")).toBeGreaterThanOrEqual(45);
+  expect(shown("stale_seconds")).toBeLessThan(45 + 120);
+  expect(shown("is_backfilled")).toBe(1);
   // The index is at 1,700,002,400.
-  expect(Math.abs(Date.now() / 1000 - 1_700_002_400 - distance)).toBeLessThan(120);
-  serving.stop();
+  expect(Math.abs(Date.now() / 1000 - 1_700_002_400 - shown("distance_seconds"))).toBeLessThan(120);
+  stop();
 });
 
 test("an end block that is not mined yet does not hold the status back", async () => {
-  const described = processOf({});
-  const { logged, stop } = described;
-  const status = open(described, node, 500);
+  const indexing = processOf({});
+  const status = open(indexing, node, 500);
   await known(status);
   expect(status.current()?.snapshot.omnichainSnapshot).toEqual(following);
-  expect(logged).toEqual([]);
-  stop();
+  expect(indexing.logged).toEqual([]);
+  indexing.stop();
 });
