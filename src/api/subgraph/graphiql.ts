@@ -8,21 +8,33 @@ import { acceptsGzip, compress, type Send } from "../rest/send.ts";
 // ponder: Vite takes over what `import` finds of this package, all 9 MB, and stands still over it for a second.
 const require = createRequire(import.meta.url);
 
+/**
+ * Sends the page of GraphiQL, packed if the browser accepts that. It is large, and one of its queries has the time: it is packed once a
+ * day, and every browser is sent the same bytes.
+ */
+export function createGraphiql(endpoint: string, send: Send) {
+  const pages = new LRUCache<string, Awaited<ReturnType<typeof graphiqlPage>>>({
+    max: 2,
+    ttl: 86_400_000,
+    fetchMethod: (kind) => graphiqlPage(endpoint, kind === "with query"),
+  });
+  return async (c: Context, hasQuery: boolean): Promise<Response> => {
+    const { text, packed, policy } = await pages.forceFetch(hasQuery ? "with query" : "without");
+    const body = acceptsGzip(c) ? packed : text;
+    const headers: Record<string, string> = {
+      "Content-Type": "text/html; charset=UTF-8",
+      "Content-Security-Policy": policy,
+      "Cache-Control": "public, max-age=3600",
+      Vary: "Accept, Accept-Encoding",
+      ...(body === packed && { "Content-Encoding": "gzip" }),
+      "Content-Length": `${body.length}`,
+    };
+    return send(c, [body], { headers, isPacked: false, isShared: true });
+  };
+}
+
 // `policy`: what the page may load and run (CSP).
-type Page = { text: Uint8Array; packed: Uint8Array; policy: string };
-type Shown = { endpoint: string; hasQuery: boolean };
-// The page is large, and one of its queries has the time.
-const pages = new LRUCache<string, Page, Shown>({
-  max: 8,
-  ttl: 86_400_000,
-  fetchMethod: (_key, _stale, { context }) => graphiqlPage(context),
-});
-
-/** The page of GraphiQL. It is packed once a day, and every browser is sent the same bytes. */
-export const graphiqlOfToday = (endpoint: string, hasQuery: boolean): Promise<Page> =>
-  pages.forceFetch(`${endpoint} ${hasQuery}`, { context: { endpoint, hasQuery } });
-
-async function graphiqlPage({ endpoint, hasQuery }: Shown): Promise<Page> {
+async function graphiqlPage(endpoint: string, hasQuery: boolean) {
   // Loading the package takes a tenth of a second: not before the page is asked for.
   const { renderGraphiQL } =
     require("@graphql-yoga/render-graphiql") as typeof import("@graphql-yoga/render-graphiql");
@@ -53,20 +65,6 @@ async function graphiqlPage({ endpoint, hasQuery }: Shown): Promise<Page> {
     "frame-ancestors 'none'",
   ].join("; ");
   return { text: Buffer.from(page), packed: await compress(page), policy };
-}
-
-/** Sends the page, packed if the browser accepts that. */
-export function sendPage(c: Context, { text, packed, policy }: Page, send: Send): Response {
-  const headers: Record<string, string> = {
-    "Content-Type": "text/html; charset=UTF-8",
-    "Content-Security-Policy": policy,
-    "Cache-Control": "public, max-age=3600",
-    Vary: "Accept, Accept-Encoding",
-  };
-  const body = acceptsGzip(c) ? packed : text;
-  if (body === packed) headers["Content-Encoding"] = "gzip";
-  headers["Content-Length"] = `${body.length}`;
-  return send(c, [body], { headers, isPacked: false, isShared: true });
 }
 
 /** The queries that GraphiQL opens with, one a tab, at a time in Unix seconds. */

@@ -10,7 +10,7 @@ import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts"
 import { yieldToEventLoop } from "../rest/turns.ts";
 import type { createBlockHashes } from "../status/block-hashes.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
-import { graphiqlOfToday, sendPage } from "./graphiql.ts";
+import { createGraphiql } from "./graphiql.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
 import { joinEqual } from "./run/equal-requests.ts";
@@ -88,6 +88,7 @@ const compressFrom = 4_096;
 export function subgraphRoutes(subgraph: Subgraph, path = "/") {
   const send = createSender();
   const respond = createResponder(subgraph, send);
+  const sendGraphiql = createGraphiql(path, send);
   return new Hono()
     .use(async (c, next) => {
       await next();
@@ -115,8 +116,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       const url = new URL(c.req.url);
       const accept = c.req.header("Accept") ?? "*/*";
       const isRun = url.searchParams.has("query");
-      if (accept.includes("text/html") || (!isRun && accept.includes("*/*")))
-        return sendPage(c, await graphiqlOfToday(path, isRun), send);
+      if (accept.includes("text/html") || (!isRun && accept.includes("*/*"))) return sendGraphiql(c, isRun);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
       await yieldToEventLoop();
@@ -205,8 +205,7 @@ function readParameters(search: URLSearchParams): QueryRequest {
     const text = search.get(name);
     return text ? parseJson(text, `the parameter ${name}`) : undefined;
   };
-  const text = (name: string) => search.get(name) ?? undefined;
-  const [query, operationName] = [text("query"), text("operationName")];
+  const [query, operationName] = [search.get("query") ?? undefined, search.get("operationName")];
   return readMembers({ query, operationName, variables: json("variables"), extensions: json("extensions") });
 }
 
