@@ -2,7 +2,7 @@ import type { SelectionSetNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { yieldToEventLoop } from "../../rest/turns.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
-import { Budget, workAtOnce } from "../request/budget.ts";
+import { createBudget, workAtOnce } from "../request/budget.ts";
 import {
   argument,
   collectFields,
@@ -107,7 +107,7 @@ export async function compileRequest(
     fragments: operation.fragments,
     variables: readVariables(operation, variables, limits),
     limits,
-    budget: new Budget(limits),
+    budget: createBudget(limits),
     statement: createStatement(),
     v2,
   };
@@ -124,9 +124,9 @@ export async function compileRequest(
   const compiled: CompiledRequest = { context, fields: [], groups: [], failed: new Map(), extensions: [] };
   let work = 0;
   for (const selected of selections) {
-    if (context.budget.work > work + workAtOnce) {
+    if (context.budget.work() > work + workAtOnce) {
       await yieldToEventLoop();
-      work = context.budget.work;
+      work = context.budget.work();
     }
     await addField(compiled, selected, { extensions, introspect });
   }
@@ -134,10 +134,11 @@ export async function compileRequest(
 }
 
 async function addField(
-  { context, fields, groups, failed, extensions: hints }: CompiledRequest,
+  compiled: CompiledRequest,
   selected: Selected,
   { extensions, introspect }: Pick<QueryRequest, "extensions"> & Pick<Compiler, "introspect">,
 ): Promise<void> {
+  const { context, fields, groups, failed } = compiled;
   const { key, name, nodes } = selected;
   const root = roots.get(name);
   const isMeta = name === "_meta";
@@ -158,11 +159,7 @@ async function addField(
       if (sql === undefined) return;
       payForSql(context, sql);
       fields.push({ ...base, kind: "sql", sql });
-      if (!many || !(extensions.counts || extensions.truncated)) return;
-      const { count, truncated } = totalsSql(context, type, nodes);
-      payForSql(context, count + truncated);
-      if (extensions.counts) hints.push({ member: "counts", key, sql: count });
-      if (extensions.truncated) hints.push({ member: "truncated", key, sql: truncated });
+      if (many) addTotals(compiled, type, selected, extensions);
     } catch (error) {
       if (!(error instanceof QueryError) || error.scope === "document") throw error;
       if (!failed.has(base.group)) failed.set(base.group, error);
@@ -216,16 +213,25 @@ function singleSql(context: CompileContext, type: EntityType, nodes: Selected["n
   return `(SELECT json FROM ${shared.table} WHERE id = ${asked})`;
 }
 
-// SQL for the number of rows behind a list, and for whether there are more than it returns.
-function totalsSql(context: CompileContext, type: EntityType, [node]: Selected["nodes"]) {
+// The number of rows behind a list, and whether there are more than it returns, where the client opted in to them.
+function addTotals(
+  { context, extensions }: CompiledRequest,
+  type: EntityType,
+  { key, nodes: [node] }: Selected,
+  asked: QueryRequest["extensions"],
+): void {
+  if (!asked.counts && !asked.truncated) return;
   const scope = createScope(context.statement, type);
   const { first, skip } = range(context, node);
   const where = whereSql(context, scope, { filter: argument(context, node, "where") });
   const from = `FROM ${rowsSql(context, scope, where)}`;
-  return {
-    count: `(SELECT count(*)::text ${from})`,
+  const totals = {
+    counts: `(SELECT count(*)::text ${from})`,
     truncated: `EXISTS (SELECT ${from} OFFSET ${skip + first} LIMIT 1)::text`,
   };
+  payForSql(context, totals.counts + totals.truncated);
+  for (const member of ["counts", "truncated"] as const)
+    if (asked[member]) extensions.push({ member, key, sql: totals[member] });
 }
 
 // SQL of a list: JSON text. `link` joins its rows to the row above, under an alias.

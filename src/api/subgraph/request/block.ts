@@ -8,8 +8,7 @@ import { argument, collectFields, type Selected, type SelectionContext } from ".
 export type BlockConstraint =
   | { kind: "latest" }
   | { kind: "hash"; hash: string }
-  | { kind: "number"; number: number }
-  | { kind: "atLeast"; number: number };
+  | { kind: "number" | "atLeast"; number: number };
 
 /** Constraint of a root field's `block` argument. Of several keys hash wins, then number, then number_gte. */
 export function blockConstraint(context: SelectionContext, { nodes }: Selected): BlockConstraint {
@@ -23,17 +22,17 @@ export function blockConstraint(context: SelectionContext, { nodes }: Selected):
     context.budget.spendValue(bytes);
     return { kind: "hash", hash: bytes };
   }
-  const number = value["number"] ?? null;
-  if (number !== null) return { kind: "number", number: blockNumber(number, value) };
-  const least = value["number_gte"] ?? null;
-  if (least !== null) return { kind: "atLeast", number: blockNumber(least, value) };
+  for (const [key, kind] of [
+    ["number", "number"],
+    ["number_gte", "atLeast"],
+  ] as const) {
+    const number = value[key] ?? null;
+    if (number === null) continue;
+    const text = coerce("Int", number);
+    if (text === undefined || text.startsWith("-")) throw invalid(value);
+    return { kind, number: Number(text) };
+  }
   throw invalid(value);
-}
-
-function blockNumber(value: Value, whole: Value): number {
-  const number = coerce("Int", value);
-  if (number === undefined || number.startsWith("-")) throw invalid(whole);
-  return Number(number);
 }
 
 function invalid(value: Value): QueryError {

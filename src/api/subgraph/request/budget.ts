@@ -32,39 +32,38 @@ const units = {
   ],
 } as const;
 
-/** What a request pays with. Each price has a limit of the same name (src/config/limits.ts). */
-export type Price = keyof typeof units;
+type Price = keyof typeof units;
 
 /** Units of a budget's work between two turns of others. */
 export const workAtOnce = 4_000;
 
-/** Adds up what a request costs. Throws QueryError as soon as a limit is passed, with the price, the limit and a way out. */
-export class Budget {
-  readonly spent = Object.fromEntries(Object.keys(units).map((price) => [price, 0])) as Record<Price, number>;
-  readonly #limits: Pick<SubgraphLimits, Price>;
+/** Adds up what a request costs. */
+export type Budget = ReturnType<typeof createBudget>;
 
-  constructor(limits: Pick<SubgraphLimits, Price>) {
-    this.#limits = limits;
-  }
+/** Each price has a limit of the same name (src/config/limits.ts). */
+export function createBudget(limits: Pick<SubgraphLimits, Price>) {
+  const spent = Object.fromEntries(Object.keys(units).map((price) => [price, 0])) as Record<Price, number>;
 
-  /** Pays `amount`; `node` is the place in the document that a refusal shows. */
-  spend(price: Price, amount: number, node?: ASTNode): void {
-    this.spent[price] += amount;
-    const [spent, limit] = [this.spent[price], this.#limits[price]];
-    if (spent <= limit) return;
+  /**
+   * Pays `amount`; `node` is the place in the document that a refusal shows. Throws QueryError as soon as a limit is passed, with the
+   * price, the limit and a way out.
+   */
+  function spend(price: Price, amount: number, node?: ASTNode): void {
+    spent[price] += amount;
+    if (spent[price] <= limits[price]) return;
     const [unit, hint] = units[price];
-    throw new QueryError(`The query costs at least ${spent} ${unit}; the limit is ${limit}. ${hint}`, {
-      node,
-    });
+    throw new QueryError(
+      `The query costs at least ${spent[price]} ${unit}; the limit is ${limits[price]}. ${hint}`,
+      { node },
+    );
   }
 
-  /** Pays for one value of an argument. */
-  spendValue(text: string): void {
-    this.spend("filterValues", 1 + (text.length >> 6));
-  }
-
-  /** Work so far of reading and compiling: about as many units in 8 ms as `workAtOnce`. */
-  get work(): number {
-    return this.spent.fields + this.spent.filterKeys + (this.spent.filterValues >> 2);
-  }
+  return {
+    spent,
+    spend,
+    /** Pays for one value of an argument. */
+    spendValue: (text: string) => spend("filterValues", 1 + (text.length >> 6)),
+    /** Work so far of reading and compiling: about as many units in 8 ms as `workAtOnce`. */
+    work: () => spent.fields + spent.filterKeys + (spent.filterValues >> 2),
+  };
 }

@@ -29,8 +29,9 @@ export async function executeRequest(
   signal: AbortSignal,
 ): Promise<Answer> {
   const read = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
-  const columns = [options.headSql, ...[...read, ...extensions].map(({ sql }) => sql)];
-  const statement = context.statement.finish(upToBytes(columns, options.limits));
+  const columns = [...read, ...extensions];
+  const sql = [options.headSql, ...columns.map((column) => column.sql)];
+  const statement = context.statement.finish(upToBytes(sql, options.limits));
   const row = await readRow(options, statement, signal);
   const head = headUpTo(options.endBlock(), parseHead(row[0] ?? null));
   const source = { ...options, head };
@@ -39,22 +40,27 @@ export async function executeRequest(
     const unserved = await unservedBlock(constraint, source);
     if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };
   }
-  const values = new Map(read.map((field, index) => [field.key, row[index + 1] ?? "null"]));
-  for (const { key, group } of read) {
-    const dangling = findDangling(values.get(key) ?? "");
-    if (dangling !== undefined && !failed.has(group)) failed.set(group, dangling);
+  const texts = new Map<unknown, string>(columns.map((column, index) => [column, row[index + 1] ?? "null"]));
+  for (const field of read) {
+    const dangling = findDangling(texts.get(field) ?? "");
+    if (dangling !== undefined && !failed.has(field.group)) failed.set(field.group, dangling);
   }
   const data: string[] = [];
   for (const field of fields) {
     if (failed.has(field.group)) continue;
-    const value = field.kind === "sql" ? values.get(field.key) : await field.read(source);
+    const value = field.kind === "sql" ? texts.get(field) : await field.read(source);
     if (value !== undefined) data.push(`${data.length === 0 ? "" : ","}"${field.key}":`, value);
   }
-  const hints = extensions.map((extension, index) => ({
-    ...extension,
-    text: row[read.length + 1 + index] ?? "null",
-  }));
-  return { body: bodyOf(data, [...failed.values()], hints, options.limits), head };
+  const hints = Map.groupBy(extensions, ({ member }) => member);
+  const shown = Array.from(hints, ([member, entries]) => {
+    const values = entries.map((entry) => [entry.key, JSON.parse(texts.get(entry) ?? "null")]);
+    return [member, Object.fromEntries(values)];
+  });
+  const rest = {
+    ...(failed.size > 0 && { errors: Array.from(failed.values(), ({ entry }) => entry) }),
+    ...(shown.length > 0 && { extensions: Object.fromEntries(shown) }),
+  };
+  return { body: bodyOf(data, rest, options.limits), head };
 }
 
 // Without a row where the columns are longer together than a response may be: Postgres does not send them.
@@ -104,38 +110,25 @@ function findDangling(text: string): QueryError | undefined {
   return new QueryError(`Null value resolved for non-null field \`${field}\``);
 }
 
+// JSON with the data, unless there is none because of errors, and the other members.
 function bodyOf(
   data: string[],
-  errors: QueryError[],
-  hints: { member: string; key: string; text: string }[],
-  limits: SubgraphLimits,
+  rest: { errors?: ErrorEntry[] },
+  { responseBytes }: SubgraphLimits,
 ): Answer["body"] {
-  const entries: ErrorEntry[] = errors.map(({ entry }) => entry);
-  const hasData = data.length > 0 || entries.length === 0;
-  const others: string[] = [];
-  if (entries.length > 0) others.push(`"errors":${JSON.stringify(entries)}`);
-  if (hints.length > 0) others.push(`"extensions":${hintsText(hints)}`);
-  const rest = others.join(",");
-  const parts = hasData ? ['{"data":{', ...data, others.length === 0 ? "}}" : `},${rest}}`] : [`{${rest}}`];
-  let length = 0;
-  for (const part of parts) length += part.length;
-  if (length > limits.responseBytes) throw tooLong(limits);
+  const others = JSON.stringify(rest).slice(1);
+  const hasData = data.length > 0 || rest.errors === undefined;
+  const parts = hasData ? ['{"data":{', ...data, others === "}" ? "}}" : `},${others}`] : [`{${others}`];
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  if (length > responseBytes) throw tooLong({ responseBytes });
   return length >= longBody ? parts : parts.join("");
 }
 
 // Up to this length a body is in one piece.
 const longBody = 262_144;
 
-function tooLong({ responseBytes }: SubgraphLimits): QueryError {
+function tooLong({ responseBytes }: Pick<SubgraphLimits, "responseBytes">): QueryError {
   return new QueryError(
     `The response has more than ${responseBytes} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
   );
-}
-
-function hintsText(hints: { member: string; key: string; text: string }[]): string {
-  const members = Map.groupBy(hints, ({ member }) => member);
-  const texts = Array.from(members, ([member, entries]) => {
-    return `"${member}":{${entries.map(({ key, text }) => `"${key}":${text}`).join(",")}}`;
-  });
-  return `{${texts.join(",")}}`;
 }
