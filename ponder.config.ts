@@ -31,7 +31,10 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     log,
     count,
     believe,
-    unverified: (ranges) => void shared().unverified.set(id, ranges),
+    unverified: (ranges) => {
+      shared().unverified.set(id, ranges);
+      return shared().storeUnverified?.();
+    },
     random: Math.random,
     now: Date.now,
   });

@@ -72,7 +72,7 @@ const { write: run, schema } = ponder;
 const watches = ponder.isIndexer
   ? [
       createChainWatch({ chains: configured.chains, run, schema, log }),
-      createUnverifiedWatch(run, schema, { ...shared(), log }),
+      createUnverifiedWatch(run, schema, { shared: shared(), log }),
     ]
   : [];
 for (const { start } of watches) ponder.onStop(start());

@@ -26,7 +26,7 @@ export function openNodes(
     ...{
       isPublic: chain.isLocal !== true,
       count: () => {},
-      unverified: () => {},
+      unverified: () => undefined,
       believe: () => {},
     },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),

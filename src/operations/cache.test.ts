@@ -184,17 +184,18 @@ test("an index leaves ranges alone that another index of the database found", as
 
 test("a watch stores unverified ranges as they come and go, and says what to run", async () => {
   const unverified: Shared["unverified"] = new Map();
+  const shared: Pick<Shared, "unverified" | "storeUnverified"> = { unverified };
   const said: string[] = [];
   const log = (_: string, message: string) => void said.push(message);
-  const watch = createUnverifiedWatch(run, "public", { unverified, log });
+  const watch = createUnverifiedWatch(run, "public", { shared, log });
   await watch.look();
   expect(watch.fault()).toBeUndefined();
   unverified.set(1, [
     { from: 20, to: 29 },
     { from: 25, to: 35 },
   ]);
-  await watch.look();
-  await watch.look();
+  expect(watch.fault()).toBeUndefined();
+  await Promise.all([watch.look(), shared.storeUnverified?.()]);
   expect(await readUnverified(run, [1])).toEqual([{ chainId: 1, from: 20, to: 35 }]);
   expect(said).toEqual([
     expect.stringContaining('run "npm run cache -- purge --chain 1 --from 20 --to 35" and build a new index'),

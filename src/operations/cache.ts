@@ -145,41 +145,47 @@ export const purgeCommands = (ranges: readonly Required<CachedRange>[], separato
     .join(separator);
 
 /**
- * Stores the unverified ranges as they become known, so that the next start refuses the index. `fault` is for clients: since when
- * there are some (Unix seconds), and a sentence. `owner`: the index's schema.
+ * Stores the unverified ranges as they become known, so that the next start refuses the index: whoever reports them asks for it, and the rounds that
+ * `start` begins do it again after a failure. `fault` is for clients, of what is stored: since when there are some (Unix seconds), and a
+ * sentence. `owner`: the index's schema.
  */
 export function createUnverifiedWatch(
   run: Statement,
   owner: string,
-  { unverified, log }: Pick<Shared, "unverified"> & { log: Log },
+  { shared, log }: { shared: Pick<Shared, "unverified" | "storeUnverified">; log: Log },
 ) {
-  let [stored, since] = ["[]", 0];
-  const current = () =>
-    [...unverified].flatMap(([chainId, ranges]) =>
+  let stored: Required<CachedRange>[] = [];
+  let fault: { since: number; reason: string } | undefined;
+  const store = async () => {
+    const current = [...shared.unverified].flatMap(([chainId, ranges]) =>
       mergeRanges(ranges).map((range) => ({ chainId, ...range })),
     );
-  const fault = () => {
-    const ranges = current();
-    since = ranges.length === 0 ? 0 : since || Math.floor(Date.now() / 1000);
-    if (ranges.length === 0) return undefined;
-    const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
-    const reason =
-      `RPC endpoint returned incomplete or fabricated logs, served another chain, or contradicts another URL, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
-      `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${unverifiedSection}`;
-    return { since, reason };
+    if (JSON.stringify(current) === JSON.stringify(stored)) return;
+    await saveUnverified(run, owner, current);
+    const before = fault;
+    stored = current;
+    fault = faultOf(current, before?.since ?? Math.floor(Date.now() / 1000));
+    if (fault === undefined) log("info", "No blocks are unverified any more", {});
+    else if (before === undefined) log("error", fault.reason, {});
   };
-  const look = async () => {
-    const [before, now] = [stored, JSON.stringify(current())];
-    if (now === before) return;
-    await saveUnverified(run, owner, current());
-    stored = now;
-    const found = fault();
-    if (found !== undefined && before === "[]") log("error", found.reason, {});
-    if (found === undefined) log("info", "No blocks are unverified any more", {});
+  let last = Promise.resolve();
+  const look = () => {
+    last = last.catch(() => undefined).then(store);
+    return last;
   };
+  shared.storeUnverified = look;
   const failure = "Could not store which blocks are unverified";
   const fields = { section: seeOperations("While something is away") };
-  return { fault, look, start: () => repeat(look, { everyMs: 1_000, log, failure, fields }) };
+  return { fault: () => fault, look, start: () => repeat(look, { everyMs: 1_000, log, failure, fields }) };
+}
+
+function faultOf(ranges: readonly Required<CachedRange>[], since: number) {
+  if (ranges.length === 0) return undefined;
+  const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
+  const reason =
+    `RPC endpoint returned incomplete or fabricated logs, served another chain, or contradicts another URL, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
+    `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${unverifiedSection}`;
+  return { since, reason };
 }
 
 /** Where operators read on. */

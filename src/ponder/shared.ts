@@ -39,6 +39,8 @@ export type Shared = {
   believed: Map<string, Set<string>>;
   /** Ranges that a node returned before it was proven wrong, by chain id: from the checks of answers, for the API. */
   unverified: Map<number, readonly Range[]>;
+  /** Stores the unverified ranges of now. */
+  storeUnverified?: () => Promise<void>;
   /** The store of results of calls once Ponder has made it. */
   resultStore?: ResultStore;
   /** By chain id: from archives. */

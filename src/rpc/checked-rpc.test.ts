@@ -436,6 +436,26 @@ test("all that a single URL returned stays unverified once it was found wrong: n
   ]);
 });
 
+test("who finds a URL wrong has no answer before what is unverified was stored", async () => {
+  let lies = 0;
+  const liar: Request = (body) => (lies-- > 0 ? changingLogs(withoutFirst) : honest)(body);
+  const { request, unverified } = checked({ liar }, 1);
+  await request(getLogs({ fromBlock: "0x0", toBlock: "0x3c" }));
+  lies = 1;
+  const { promise: stored, resolve: store } = Promise.withResolvers<void>();
+  unverified.mockReturnValue(stored);
+  const found = request(getLogs({ fromBlock: "0x3d", toBlock: "0x50" })).then(
+    (logs) => (logs as Answer[]).length,
+  );
+  await vi.waitFor(() => expect(unverified).toHaveBeenCalled());
+  const pause = new Promise((resolve) => setTimeout(resolve, 50, "waits"));
+  expect(await Promise.race([found, pause])).toBe("waits");
+  store();
+  expect(await found).toBe(
+    all.filter(({ blockNumber }) => +String(blockNumber) >= 0x3d && +String(blockNumber) <= 0x50).length,
+  );
+});
+
 test("a block that is checked while its ranges are answered again accuses nobody", async () => {
   const topicsOf = (logs: Answer[]) => [...new Set(logs.map((log) => (log["topics"] as string[])[0]!))];
   const ofBlock = [...Map.groupBy(all, (log) => log["blockHash"]).values()].find(

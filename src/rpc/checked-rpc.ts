@@ -63,6 +63,8 @@ async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promi
     return await checkedAnswer(nodes, node, body);
   } finally {
     recheckUnverified(nodes);
+    // Whoever stops or kills the index from now on leaves the next start what it needs to refuse.
+    await nodes.stored;
   }
 }
 

@@ -48,8 +48,8 @@ export type NodesOptions = {
   isPublic: boolean;
   log: Log;
   count: CountAnswer;
-  /** Takes the blocks that may have been stored with wrong answers: all that are known now. */
-  unverified: (ranges: readonly BlockRange[]) => void;
+  /** Stores the blocks that may have been stored with wrong answers: all that are known now. */
+  unverified: (ranges: readonly BlockRange[]) => Promise<void> | undefined;
   /** Is told what is believed without proof. */
   believe: Believe;
   random: () => number;
@@ -153,6 +153,8 @@ export const newNodes = ({ unverified, ...options }: NodesOptions, all: Node[]) 
   /** What Ponder received and may have stored, and the part of it that was wrong or may be. */
   served: new Set<Served>(),
   unverified: new Set<Served>(),
+  /** Resolves once what is unverified was stored, or could not be. */
+  stored: Promise.resolve() as Promise<void> | undefined,
   /** Headers and receipts that may be asked for; all of them once a block did not fit its logs. */
   checks: createBudget(0.005 + options.crossCheckShare, 20),
   /** Calls that may be asked twice: on most chains all of them, and once two URLs differ. */

@@ -43,7 +43,10 @@ export function addUnverified(nodes: Nodes, answers: readonly Served[]): void {
   void verify(nodes, answers);
 }
 
-const publish = (nodes: Nodes) => nodes.reportUnverified([...nodes.unverified]);
+// What cannot be stored now is stored by the rounds of its watch (src/operations/cache.ts).
+const publish = (nodes: Nodes) => {
+  nodes.stored = nodes.reportUnverified([...nodes.unverified])?.catch(() => undefined);
+};
 
 const [firstWaitMs, longestWaitMs] = [2_000, 600_000];
 

@@ -57,6 +57,7 @@ export async function openChangedChain() {
       now: Date.now,
       unverified: (ranges) => {
         unverified = ranges;
+        return undefined;
       },
     });
     const place = count === 0 ? await changedArchive(change, seed).catch(() => "") : undefined;
