@@ -169,10 +169,8 @@ const query = pagedQuery({
   );
 type Query = z.output<typeof query>;
 
-/** The requested actions; absent members are not conditions. `subregistryIds`: base registrars whose actions count, as CAIP-10 ids. */
-export type ActionFilter = { subregistryIds?: readonly string[] } & {
-  [K in keyof Query]?: Query[K] | undefined;
-};
+/** The requested actions. `subregistryIds`: base registrars whose actions count, as CAIP-10 ids. */
+export type ActionFilter = Query & { subregistryIds?: readonly string[] };
 
 const errorSchema = z.strictObject({
   responseCode: z.literal("error"),
@@ -215,7 +213,7 @@ export const registrarActions = [
     summary: "Registrations and renewals",
     description:
       "As their users see them: the events of one transaction and name are one action. Newest first.",
-    handle: (call, context: RegistrarActionsContext) => respond(context, call, undefined),
+    handle: (call, context: RegistrarActionsContext) => respond(context, call),
   }),
   endpoint({
     ...common,
@@ -232,44 +230,29 @@ export const registrarActions = [
   }),
 ];
 
-type ActionsCall = {
-  query: Query;
-  current: CurrentStatus;
-  request: { url: string; raw: Pick<Request, "signal"> };
-};
+type ActionsCall = { query: Query; current: CurrentStatus; request: { url: string; raw: Request } };
 
 async function respond(
   { actions, subregistries }: RegistrarActionsContext,
   { query, current, request }: ActionsCall,
-  parentNode: Hex | undefined,
+  parentNode?: Hex,
 ) {
   const { signal } = request.raw;
-  const filter = filterOf(query, parentNode, subregistries);
+  const wanted = subregistries.filter(
+    ({ node, chainId }) => (parentNode ?? node) === node && (query.chainId ?? chainId) === chainId,
+  );
+  const isLimited = wanted.length < subregistries.length;
+  const filter = isLimited
+    ? { ...query, subregistryIds: wanted.map(({ subregistryId }) => subregistryId) }
+    : query;
   const paging = pagingOf(query);
   const totalRecords = await actions.count(filter, signal);
   const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
   const accurateAsOf = current.snapshot.slowestChainIndexingCursor;
-  const registrarActions = await actions.read(
-    filter,
-    { ...paging, totalRecords, time: accurateAsOf },
-    signal,
-  );
+  const page = { ...paging, totalRecords, time: accurateAsOf };
+  const registrarActions = await actions.read(filter, page, signal);
   const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
   return { status: 200 as const, headers, body };
-}
-
-function filterOf(
-  query: Query,
-  parentNode: Hex | undefined,
-  subregistries: readonly Subregistry[],
-): ActionFilter {
-  const wanted = subregistries.filter(
-    ({ node, chainId }) =>
-      (parentNode === undefined || node === parentNode) &&
-      (query.chainId === undefined || chainId === query.chainId),
-  );
-  if (wanted.length === subregistries.length) return query;
-  return { ...query, subregistryIds: wanted.map(({ subregistryId }) => subregistryId) };
 }
 
 // What an action's row is read with, and the state of its name. In force is the lifecycle of the first generation, or the
@@ -281,11 +264,9 @@ const ofV1 = `
       NULL::text AS sold_in, NULL::text AS version, NULL::boolean AS is_reserved) n`;
 
 const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) => {
-  const [chainId, ids, at] = [
-    bind(String(v2.chainId)),
-    bind(`{${v2.ethRegistryIds.join(",")}}`),
-    bind(String(time)),
-  ];
+  const chainId = bind(String(v2.chainId));
+  const ids = bind(`{${v2.ethRegistryIds.join(",")}}`);
+  const at = bind(String(time));
   const isV2 = `a.subregistry_id = ANY (${ids}::text[])`;
   return `
     LEFT JOIN registration_lifecycles l ON l.node = a.node
@@ -309,22 +290,25 @@ const zeroReferrer = `0x${"0".repeat(64)}`;
 // Ids begin with the block's timestamp in ten digits: their order is that of time, and ranges of time are ranges of ids.
 const idAt = (timestamp: number) => String(Math.min(Math.max(timestamp, 0), 10 ** 10 - 1)).padStart(10, "0");
 
-function conditionsOf(filter: ActionFilter): { text: string; values: string[] } {
+function conditionsOf({ subregistryIds, beginTimestamp, endTimestamp, ...filter }: ActionFilter) {
+  const isOne = subregistryIds?.length === 1;
+  // Each `$` stands for the value beside it.
+  const given: [condition: string, value: string | undefined][] = [
+    isOne
+      ? ["subregistry_id = $", subregistryIds[0]]
+      : ["subregistry_id = ANY ($::text[])", subregistryIds && `{${subregistryIds.join(",")}}`],
+    ["type = $", filter.type],
+    ["node = $", filter.node ?? filter.name],
+    ["registrant = $", filter.registrant],
+    ["decoded_referrer = $", filter.decodedReferrer],
+    ["id >= $", beginTimestamp === undefined ? undefined : idAt(beginTimestamp)],
+    ["id < $", endTimestamp === undefined ? undefined : idAt(endTimestamp + 1)],
+  ];
   const values: string[] = [];
-  const bind = (value: string) => `$${values.push(value)}`;
-  const parts: string[] = ["true"];
-  const { subregistryIds, beginTimestamp, endTimestamp, node = filter.name } = filter;
-  if (subregistryIds?.length === 0) parts.push("false");
-  else if (subregistryIds?.length === 1) parts.push(`subregistry_id = ${bind(subregistryIds[0] ?? "")}`);
-  else if (subregistryIds) parts.push(`subregistry_id IN (${subregistryIds.map(bind).join(", ")})`);
-  if (filter.type) parts.push(`type = ${bind(filter.type)}`);
-  if (node) parts.push(`node = ${bind(node)}`);
-  if (filter.registrant) parts.push(`registrant = ${bind(filter.registrant)}`);
-  if (filter.decodedReferrer) parts.push(`decoded_referrer = ${bind(filter.decodedReferrer)}`);
-  // Written like the condition of the partial index, which would not be used otherwise.
-  if (filter.withReferral) parts.push(`encoded_referrer <> '${zeroReferrer}'`);
-  if (beginTimestamp !== undefined) parts.push(`id >= ${bind(idAt(beginTimestamp))}`);
-  if (endTimestamp !== undefined) parts.push(`id < ${bind(idAt(endTimestamp + 1))}`);
+  // The condition on referrers is written like that of the partial index, which would not be used otherwise.
+  const parts = ["true", ...(filter.withReferral ? [`encoded_referrer <> '${zeroReferrer}'`] : [])];
+  for (const [condition, value] of given)
+    if (value !== undefined) parts.push(condition.replace("$", `$${values.push(value)}`));
   return { text: parts.join(" AND "), values };
 }
 
