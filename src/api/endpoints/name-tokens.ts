@@ -6,12 +6,10 @@ import { rootDatasource } from "../../deployments/ens.ts";
 import { ethName } from "../../deployments/ensv2.ts";
 import { tokenIssuers } from "../../deployments/namespaces.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
-import { labelhash } from "../../ens/labels.ts";
 import { namehash, parentName } from "../../ens/names.ts";
-import { isEncodedLabel } from "../../ens/normalization.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
 import { type Database, planOnce } from "../database/client.ts";
-import { pathOf, readV2Names, tokensOfEntry, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
+import { pathOfName, readV2Names, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
 import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
@@ -56,32 +54,30 @@ export type NameTokensContext = {
   ensv2: V2Contracts | undefined;
   /** The base registrars that are indexed, each with the plugin that indexes its names. */
   subregistries: readonly { namesPlugin: string }[];
-  names: {
-    /** Names whose direct subnames the indexed base registrars issue. */
-    managedNames: readonly string[];
-    /** The others of the namespace, each with the plugin that would index its names. */
-    inactiveNames: readonly { managedName: string; plugin: string }[];
-    /** The one of them on the root chain: only tokens of its subnames are authoritative for their names. */
-    rootManagedName: string;
-    nameWrappers: readonly { chainId: number; address: Hex }[];
-  };
+  names: ReturnType<typeof namesContext>;
 };
 
-/** What the plugins and the namespace determine about names and their tokens. */
-export function namesContext(namespace: Namespace, plugins: readonly string[]): NameTokensContext["names"] {
+/**
+ * What the plugins and the namespace determine: the names whose direct subnames the indexed base registrars issue, the others, each with
+ * the plugin that would index its names, the one of them on the root chain, whose tokens alone are authoritative, and the name wrappers.
+ */
+export function namesContext(namespace: Namespace, plugins: readonly string[]) {
   const all = deployments.flatMap(({ plugin, datasources }: Deployment) =>
     datasources.flatMap((id) => {
       const managedName = namespace[id]?.managedName;
-      return managedName === undefined ? [] : [{ managedName, plugin }];
+      return managedName === undefined ? [] : [{ managedName, plugin: String(plugin) }];
     }),
   );
-  const managedNames = plugins.flatMap((plugin) =>
-    all.filter((one) => one.plugin === plugin).map(({ managedName }) => managedName),
-  );
-  const inactiveNames = all.filter(({ plugin }) => !plugins.includes(plugin));
-  const nameWrappers = tokenIssuers(namespace).filter(({ isNameWrapper }) => isNameWrapper);
-  const rootManagedName = namespace[rootDatasource]?.managedName ?? "eth";
-  return { managedNames, inactiveNames, rootManagedName, nameWrappers };
+  return {
+    managedNames: plugins.flatMap((active) =>
+      all.flatMap(({ managedName, plugin }) => (plugin === active ? managedName : [])),
+    ),
+    inactiveNames: all.filter(({ plugin }) => !plugins.includes(plugin)),
+    rootManagedName: namespace[rootDatasource]?.managedName ?? "eth",
+    nameWrappers: tokenIssuers(namespace).flatMap(({ isNameWrapper, chainId, address }) =>
+      isNameWrapper ? { chainId, address } : [],
+    ),
+  };
 }
 
 const query = z
@@ -172,12 +168,12 @@ export const nameTokens = endpoint({
     { query: { domainId, name }, current, request },
     { database, names, plugins, ensv2 }: NameTokensContext,
   ) => {
-    const { signal } = request.raw;
     const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-    const v2 = ensv2 && plugins.includes("ensv2") ? { contracts: ensv2, time } : undefined;
+    const v2 = plugins.includes("ensv2") ? ensv2 : undefined;
     const outside = name === undefined ? undefined : outsideScope(name, names);
     const node = domainId ?? namehash(name ?? "");
-    const found = await readTokens(database, { node, name, isOutside: outside !== undefined }, signal, v2);
+    const asked = { node, name, isOutside: outside !== undefined, time, v2 };
+    const found = await readTokens(database, asked, request.raw.signal);
     if (!found) {
       const details = [
         ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
@@ -187,15 +183,15 @@ export const nameTokens = endpoint({
       ];
       return { status: 404, body: notIndexed(details.join(" ")) };
     }
-    const { expiresAt } = found;
-    const { version, reserved } = found.v2 ?? {};
+    const { expiresAt, version, reserved } = found;
     const registeredNameTokens = {
       domainId: node,
       name: found.name,
-      tokens: withOwnership(found, names, ensv2?.graveyard),
+      tokens: withOwnership(found, names, v2?.graveyard),
       expiresAt,
-      ...(version === undefined ? {} : { version }),
-      ...(reserved === undefined ? {} : { reserved, isExpired: expiresAt <= time }),
+      version,
+      reserved,
+      isExpired: v2 && expiresAt <= time,
       accurateAsOf: time,
     };
     return { status: 200, body: { responseCode: "ok" as const, registeredNameTokens } };
@@ -225,15 +221,15 @@ function notIndexed(details: string): z.output<typeof errorSchema> {
 }
 
 function withOwnership(
-  { name, tokens, v2 }: FoundTokens,
-  names: NameTokensContext["names"],
+  { name, tokens, version, isEntry, ofV2 }: FoundTokens,
+  { nameWrappers, rootManagedName }: NameTokensContext["names"],
   graveyard: Hex | undefined,
 ) {
   const isWrapper = ({ owner }: Token) =>
-    names.nameWrappers.some(({ chainId, address }) => chainId === owner.chainId && address === owner.address);
+    nameWrappers.some(({ chainId, address }) => chainId === owner.chainId && address === owner.address);
   // What ENSv2 has taken over, or what lies in its Graveyard, controls nothing any more.
-  const isHistory = ({ owner }: Token) => v2 !== undefined && (v2.isEntry || owner.address === graveyard);
-  const isLastWord = parentName(name) === names.rootManagedName;
+  const isHistory = ({ owner }: Token) => isEntry || owner.address === graveyard;
+  const isLastWord = parentName(name) === rootManagedName;
   // A new registration after a wrapped one has expired leaves the wrapper's token behind, which is then meaningless.
   const registrarToken = tokens.find(({ token }) => token.assetNamespace === "erc721");
   const isLeftBehind = ({ token }: Token) =>
@@ -244,19 +240,13 @@ function withOwnership(
     if (token.owner.address === zeroAddress) return "burned";
     return isLastWord && !isLeftBehind(token) && !isHistory(token) ? "fully-onchain" : "unknown";
   };
-  const ownershipInV2 = ({ mintStatus }: Token) => {
-    if (mintStatus === "burned") return "burned" as const;
-    return v2?.version === "v2" ? ("fully-onchain" as const) : ("unknown" as const);
+  const ownershipInV2 = ({ mintStatus }: Token): z.output<typeof ownershipType> =>
+    mintStatus === "burned" ? "burned" : version === "v2" ? "fully-onchain" : "unknown";
+  const described = (of: typeof ownershipOf) => (found: Token) => {
+    const { token, owner, mintStatus } = found;
+    return { token, ownership: { ownershipType: of(found), owner }, mintStatus };
   };
-  const described = ({ token, owner, mintStatus }: Token, type: z.output<typeof ownershipType>) => ({
-    token,
-    ownership: { ownershipType: type, owner },
-    mintStatus,
-  });
-  return [
-    ...tokens.map((token) => described(token, ownershipOf(token))),
-    ...(v2?.tokens ?? []).map((token) => described(token, ownershipInV2(token))),
-  ];
+  return [...tokens.map(described(ownershipOf)), ...ofV2.map(described(ownershipInV2))];
 }
 
 // Where ENSv2 is not indexed, it has no names.
@@ -269,21 +259,28 @@ FROM (SELECT $1::text COLLATE "C" AS node) q
 LEFT JOIN registration_lifecycles l ON l.node = q.node
 LEFT JOIN domain d ON d.id = q.node`);
 
-/** What names and tokens of ENSv2 are read with, and at which time (Unix seconds). */
-type V2 = { contracts: V2Contracts; time: number };
-
 /** The tokens of a name: those of the first generation in the order of their first events, then those of ENSv2. */
 type FoundTokens = {
   name: string;
   /** Unix seconds. */
   expiresAt: number;
   tokens: Token[];
-  /** Where ENSv2 is indexed: the generation in force, whether it holds the name for its owner in the first, and its tokens. */
-  v2?: { version: "v1" | "v2" | undefined; reserved: boolean; isEntry: boolean; tokens: Token[] };
+  ofV2: Token[];
+  /** Whether the expiry is that of an entry in ENSv2. */
+  isEntry: boolean;
+  /** Where ENSv2 is indexed: the generation in force, and whether ENSv2 holds the name for its owner in the first. */
+  version?: "v1" | "v2" | undefined;
+  reserved?: boolean;
 };
 
-/** `isOutside`: whether no indexed base registrar issues the name. */
-type Asked = { node: Hex; name: string | undefined; isOutside: boolean };
+/** `isOutside`: whether no indexed base registrar issues the name; `v2`: where ENSv2 is indexed; `time`: Unix seconds. */
+type Asked = {
+  node: Hex;
+  name: string | undefined;
+  isOutside: boolean;
+  time: number;
+  v2: V2Contracts | undefined;
+};
 
 /**
  * A registered name with its expiry and its tokens; undefined unless a base registrar or a registry of ENSv2 registered the name
@@ -291,72 +288,55 @@ type Asked = { node: Hex; name: string | undefined; isOutside: boolean };
  */
 async function readTokens(
   database: Database,
-  { node, name: given, isOutside }: Asked,
+  { node, name: given, isOutside, time, v2 }: Asked,
   signal: AbortSignal,
-  v2?: V2,
 ): Promise<FoundTokens | undefined> {
-  const values = [node, String(v2?.contracts.chainId ?? 0), String(v2?.time ?? 0)];
+  const values = [node, String(v2?.chainId ?? 0), String(time)];
   const [stored, lease, isLeased, rows] = await database.row(statement, values, signal);
   const name = given ?? stored;
   if (!name) return undefined;
   const leased = isOutside ? undefined : (lease ?? undefined);
-  if (v2 === undefined) {
-    const tokens = token.rows(rows);
-    return leased && tokens.length > 0 ? { name, expiresAt: secondsOf(leased), tokens } : undefined;
-  }
   const isEth = parentName(name) === ethName.name;
-  const isWalked = isEth || (!leased && (isOutside || given === undefined));
-  const walked = isWalked ? await walkedName(database, name, v2, signal) : undefined;
-  const entry = walked?.entry ?? undefined;
-  const ofV2 = tokensIn(v2.contracts, walked);
+  const isWalked = v2 && (isEth || (!leased && (isOutside || given === undefined)));
+  const asked = { paths: [pathOfName(name)], time, hasV1: true };
+  const [walked] = isWalked ? await readV2Names(database, v2, asked, signal) : [];
+  const entry = walked?.entry;
+  const ofV2 = v2 && walked ? tokensOfEntry(v2.chainId, walked) : [];
   const tokens = leased || (isEth && entry) ? token.rows(rows) : [];
   if (tokens.length + ofV2.length === 0) return undefined;
   // Where neither generation is in force, the later expiry counts: the entry's, once it was registered.
-  const wasRegistered =
-    entry !== undefined && (entry.holder !== zeroAddress || !entry.tokenId.endsWith("00000000"));
+  const wasRegistered = entry && (entry.holder !== zeroAddress || !entry.tokenId.endsWith("00000000"));
   const authority = walked?.authority;
-  const isEntry = !leased || authority === "v2" || (authority === "none" && wasRegistered);
+  const isEntry = !leased || authority === "v2" || (authority === "none" && Boolean(wasRegistered));
+  // An expiry may be beyond any date; more digits would not be exact in JSON.
+  const expiresAt = Math.min(Number((isEntry ? entry?.expiry : leased) ?? "0"), Number.MAX_SAFE_INTEGER);
+  const found = { name, expiresAt, tokens, ofV2, isEntry };
+  if (!v2) return found;
   const ofLease = isLeased === "true" ? ("v1" as const) : undefined;
   const ofEntry = entry?.status === "registered" ? ("v2" as const) : undefined;
-  return {
-    name,
-    expiresAt: secondsOf((isEntry ? entry?.expiry : leased) ?? "0"),
-    tokens,
-    v2: {
-      version: isEth ? (walked?.version ?? undefined) : leased ? ofLease : ofEntry,
-      reserved: entry?.status === "reserved",
-      isEntry,
-      tokens: ofV2,
-    },
-  };
+  const version = isEth ? (walked?.version ?? undefined) : leased ? ofLease : ofEntry;
+  return { ...found, version, reserved: entry?.status === "reserved" };
 }
 
-async function walkedName(database: Database, name: string, { contracts, time }: V2, signal: AbortSignal) {
-  const hashOf = (label: string): Hex =>
-    isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhash(label);
-  const paths = [pathOf(name.split(".").map(hashOf))];
-  const [found] = await readV2Names(database, contracts, { paths, time, hasV1: true }, signal);
-  return found;
-}
+const mostFormerTokens = 100;
+const versions = 0xffff_ffffn;
 
+// Oldest first. A token id ends in its version, which rises with each burn: former ones were burned. Of these at most the latest hundred.
 // What only the chain knows has none.
-function tokensIn(
-  { chainId }: V2Contracts,
-  { entry = null, registry = null }: Partial<V2Name> = {},
-): Token[] {
-  if (entry === null || registry === null || entry.holder === null) return [];
-  return tokensOfEntry({ tokenId: entry.tokenId, holder: entry.holder }).map(
-    ({ tokenId, owner, mintStatus }) => ({
-      token: { assetNamespace: "erc1155", contract: { chainId, address: registry }, tokenId },
-      owner: { chainId, address: owner },
-      mintStatus,
-    }),
+function tokensOfEntry(chainId: number, { registry, entry }: V2Name): Token[] {
+  if (registry === null || !entry?.holder) return [];
+  const tokenOf = (tokenId: Hex, holder: Hex): Token => ({
+    token: { assetNamespace: "erc1155", contract: { chainId, address: registry }, tokenId },
+    owner: { chainId, address: holder },
+    mintStatus: holder === zeroAddress ? "burned" : "minted",
+  });
+  const id = BigInt(entry.tokenId);
+  const version = Number(id & versions);
+  const first = Math.max(0, version - mostFormerTokens);
+  const former = Array.from({ length: version - first }, (_, index) =>
+    tokenOf(tokenIdToHex((id & ~versions) | BigInt(first + index)), zeroAddress),
   );
-}
-
-// An expiry may be beyond any date; more digits would not be exact in JSON.
-function secondsOf(expiry: string): number {
-  return Math.min(Number(expiry), Number.MAX_SAFE_INTEGER);
+  return entry.holder === zeroAddress ? former : [...former, tokenOf(entry.tokenId, entry.holder)];
 }
 
 const salesQuery = pagedQuery({

@@ -1,5 +1,4 @@
 import type { Hex } from "viem";
-import { keccak256 } from "../../ens/keccak.ts";
 import { namehash, namesAbove } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
 import { coinTypeOfChain, parseReverseName, reverseName } from "../../ens/reverse-names.ts";
@@ -15,7 +14,7 @@ import {
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import { span } from "./trace.ts";
-import { kindOf, pathOf, readV2Names, type V2Contracts } from "./v2-names.ts";
+import { kindOf, pathOfName, readV2Names, type V2Contracts } from "./v2-names.ts";
 import { readV2Records } from "./v2-records.ts";
 
 /** What one request resolves with. Without `database` the index is not used. */
@@ -53,12 +52,11 @@ async function resolveInV2(
   const { database, known, reader, signal } = resolution;
   const { contracts, time } = resolution.ensv2;
   const { name, selection } = request;
-  const labels = name === "" ? [] : name.split(".");
-  const paths = [pathOf(labels.map((label) => keccak256(label)))];
+  const path = pathOfName(name);
   const [found] = await span(
     forward("find-resolver"),
     { name },
-    () => readV2Names(database, contracts, { paths, time, hasV1: false }, signal),
+    () => readV2Names(database, contracts, { paths: [path], time, hasV1: false }, signal),
     ([answer]) => (answer?.isProven ? answer.resolver : null),
   );
   // Only the chain knows what a registry of unknown code returns.
@@ -69,7 +67,7 @@ async function resolveInV2(
 
   const { resolver } = found;
   const { chainId } = contracts;
-  const isWildcard = found.resolverLevel < labels.length;
+  const isWildcard = found.resolverLevel < path.labels.length;
   const target = { chainId, resolver, name, isWildcard };
   if (kind === "v1") return resolveFrom(resolution, known.root, request);
   if (kind === "unknown" || !known.indexedChains.has(chainId)) return execute(reader, target, selection);

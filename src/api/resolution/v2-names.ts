@@ -3,8 +3,9 @@ import { type CurrencyOf, currencies } from "../../deployments/currencies.ts";
 import type { Namespace } from "../../deployments/deployment.ts";
 import { ensv2Datasources, ethName } from "../../deployments/ensv2.ts";
 import { isUserRegistryCode, tokenIssuers, v2Subregistries } from "../../deployments/namespaces.ts";
-import { rootNode, subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
-import { interpretedLabel } from "../../ens/normalization.ts";
+import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
+import { labelhash } from "../../ens/labels.ts";
+import { interpretedLabel, isEncodedLabel } from "../../ens/normalization.ts";
 import { type Database, planOnce } from "../database/client.ts";
 import { walkedNames } from "../database/names.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
@@ -122,6 +123,12 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
   return { ids: labels.map((hash): Hex => `${hash.slice(0, -8) as Hex}00000000`), labels, nodes };
 }
 
+/** The path of a name, whose labels may be encoded (`[labelhash]`). */
+export const pathOfName = (name: string): NamePath =>
+  pathOf((name === "" ? [] : name.split(".")).map(hashOfPart));
+
+const hashOfPart = (part: string): Hex => (isEncodedLabel(part) ? `0x${part.slice(1, -1)}` : labelhash(part));
+
 const askedSql = `
   SELECT n.index, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,
     jsonb_array_length(n.value->'ids') AS depth
@@ -158,27 +165,6 @@ export async function readV2Names(
     ...rest,
     entry: entry && { ...entry, resource: resourceOf(entry) },
   }));
-}
-
-/** A token of a registry that stands, or stood, for a name. */
-export type V2Token = { tokenId: Hex; owner: Hex; mintStatus: "minted" | "burned" };
-
-const mostFormerTokens = 100;
-const versions = 0xffff_ffffn;
-
-/**
- * The tokens of an entry, oldest first. A token id ends in its version, which rises with each burn: former ones were burned. Of
- * these at most the latest hundred.
- */
-export function tokensOfEntry({ tokenId, holder }: { tokenId: Hex; holder: Hex }): V2Token[] {
-  const id = BigInt(tokenId);
-  const version = Number(id & versions);
-  const first = Math.max(0, version - mostFormerTokens);
-  const former = Array.from({ length: version - first }, (_, index): V2Token => {
-    const number = (id & ~versions) | BigInt(first + index);
-    return { tokenId: tokenIdToHex(number), owner: zeroAddress, mintStatus: "burned" };
-  });
-  return holder === zeroAddress ? former : [...former, { tokenId, owner: holder, mintStatus: "minted" }];
 }
 
 function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
