@@ -1,20 +1,24 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { keccak256 } from "../../ens/keccak.ts";
-import { labelhash } from "../../ens/labels.ts";
 import { dnsLabels, namehash } from "../../ens/names.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
 import type { Database } from "../database/client.ts";
-import { pathOf, readV2Names, storedLabel, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
+import {
+  pathOfName,
+  readV2Names,
+  storedLabel,
+  type V2Contracts,
+  type V2Name,
+} from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
 import {
   type CursorList,
   cursorOf,
   cursorParameter,
-  type Paging,
   pageContextSchema,
   pagedQuery,
   pagedRefusal,
@@ -42,19 +46,19 @@ export type PermissionsContext = {
 
 const none: Hex = `0x${"0".repeat(64)}`;
 
-// The registries that a registry (p.address) claims to be below, up to the root ($8), labels as they are stored; circles end at a depth.
-const claimedPathSql = `
+// The registries that a registry (p.address) claims to be below, up to the root, labels as they are stored; circles end at a depth.
+const claimedPathSql = ({ chainId, root }: V2Contracts) => `
   WITH RECURSIVE up AS (
     SELECT p.address AS registry, ARRAY[p.address] AS path, NULL::text COLLATE "C" AS labels, 0 AS level
     UNION ALL
     SELECT e.registry, e.registry || up.path, concat_ws(' ', up.labels, e.labelhash || e.label), up.level + 1
     FROM up
-    JOIN v2_contracts c ON c.chain_id = $2::int AND c.address = up.registry
-    JOIN v2_entries e ON e.chain_id = $2::int AND e.subregistry = up.registry AND e.registry = c.parent
-      AND e.label = c.parent_label AND e.expiry > $5::numeric
-    WHERE up.registry <> $8 AND up.level < ${mostLevels}
+    JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = up.registry
+    JOIN v2_entries e ON e.chain_id = ${chainId} AND e.subregistry = up.registry AND e.registry = c.parent
+      AND e.label = c.parent_label AND e.expiry > $2::numeric
+    WHERE up.registry <> '${root}' AND up.level < ${mostLevels}
   )
-  SELECT up.path, up.labels FROM up WHERE up.registry = $8 LIMIT 1`;
+  SELECT up.path, up.labels FROM up WHERE up.registry = '${root}' LIMIT 1`;
 
 const query = pagedQuery({
   name: nameParameter("name").optional().meta({ description: "A normalized name", example: "moonlamp.eth" }),
@@ -127,50 +131,56 @@ const mostCounted = 10_000;
 // of their present resource. Each contract's are read in the order of an index, no further than they are counted: anyone can give an
 // account any number. The planner takes what CASE says for likely, and follows the index. The path of a registry is what it claims, if its parent
 // points back.
-const statement = (contracts: string, filter: string) => `
-WITH RECURSIVE contracts (address) AS (${contracts}), known AS (
-  SELECT a.address, CASE WHEN c.has_record_ids THEN 'recordResolver' WHEN c.implementation = ANY ($4::text[]) THEN 'resolver'
+// $1: the subject, $2: the time, $3 and $4: the page, $5: after which contract, resource and account, $6 and on: more of the subject.
+function statementOf(by: Subject["by"], contracts: V2Contracts): string {
+  const { chainId, registries, resolvers, wrapperRegistries, userRegistries } = contracts;
+  const list = (addresses: readonly Hex[]) => `'{${addresses.join(",")}}'::text[]`;
+  const { among, filter } = subjects[by](chainId);
+  return `
+WITH RECURSIVE contracts (address) AS (${among}), known AS (
+  SELECT a.address, CASE WHEN c.has_record_ids THEN 'recordResolver' WHEN c.implementation = ANY (${list(resolvers)}) THEN 'resolver'
       ELSE 'registry' END AS kind,
-    coalesce(a.address = ANY ($3::text[]) OR c.implementation = ANY ($4::text[]) OR c.implementation = ANY ($9::text[])
-      OR cardinality($10::text[]) = 0 OR c.implementation = ANY ($10::text[]), false) AS is_proven
-  FROM (SELECT DISTINCT address FROM contracts WHERE address >= split_part($11, '-', 1)) a
-  LEFT JOIN v2_contracts c ON c.chain_id = $2::int AND c.address = a.address
-  WHERE a.address = ANY ($3::text[]) OR c.implementation IS NOT NULL
+    ${userRegistries.length === 0} OR coalesce(a.address = ANY (${list(registries)})
+      OR c.implementation = ANY (${list([...resolvers, ...wrapperRegistries, ...userRegistries])}), false) AS is_proven
+  FROM (SELECT DISTINCT address FROM contracts WHERE address >= split_part($5, '-', 1)) a
+  LEFT JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = a.address
+  WHERE a.address = ANY (${list(registries)}) OR c.implementation IS NOT NULL
 ), found AS MATERIALIZED (
   SELECT p.*, k.kind, k.is_proven FROM known k CROSS JOIN LATERAL (
     SELECT p.*, e.labelhash || e.label AS label FROM v2_roles p
     LEFT JOIN v2_entries e
       ON e.chain_id = p.chain_id AND e.registry = p.address AND e.storage_id = left(p.resource, 58) || '00000000'
-    WHERE p.address = k.address AND ${filter} AND p.chain_id = $2::int AND p.roles <> '${none}'
-      AND CASE WHEN e.storage_id IS NULL OR e.expiry > $5::numeric AND e.resource = p.resource THEN true ELSE false END
-      AND (p.address > split_part($11, '-', 1) OR (p.resource, p.account) > (split_part($11, '-', 2), split_part($11, '-', 3)))
+    WHERE p.address = k.address AND ${filter} AND p.chain_id = ${chainId} AND p.roles <> '${none}'
+      AND CASE WHEN e.storage_id IS NULL OR e.expiry > $2::numeric AND e.resource = p.resource THEN true ELSE false END
+      AND (p.address > split_part($5, '-', 1) OR (p.resource, p.account) > (split_part($5, '-', 2), split_part($5, '-', 3)))
     ORDER BY p.resource, p.account LIMIT ${mostCounted + 1}
   ) p
 )
 SELECT (SELECT count(*) FROM found)::text, (
   SELECT coalesce(json_agg(${permission.sql} ORDER BY p.address, p.resource, p.account), '[]')
-  FROM (SELECT * FROM found ORDER BY address, resource, account LIMIT $6::int OFFSET $7::bigint) p
+  FROM (SELECT * FROM found ORDER BY address, resource, account LIMIT $3::int OFFSET $4::bigint) p
   LEFT JOIN v2_resources m ON m.chain_id = p.chain_id AND m.resolver = p.address AND m.resource = p.resource AND p.kind <> 'registry'
-  LEFT JOIN LATERAL (${claimedPathSql}) t ON p.kind = 'registry'
+  LEFT JOIN LATERAL (${claimedPathSql(contracts)}) t ON p.kind = 'registry'
 )::text`;
+}
 
 // The contracts by which an account has roles, each found once in the index by account, from one to the next: the sum keeps the planner
 // from the primary key, which has the roles of all others in between.
-const ofAccount = (after: string) => `(SELECT p.address FROM v2_roles p
-    WHERE p.account = $1 AND p.chain_id + 0 = $2::int AND p.address > ${after} ORDER BY p.address LIMIT 1)`;
+const ofAccount = (chainId: number, after: string) => `(SELECT p.address FROM v2_roles p
+    WHERE p.account = $1 AND p.chain_id + 0 = ${chainId} AND p.address > ${after} ORDER BY p.address LIMIT 1)`;
 
-const statements = {
-  account: statement(
-    `${ofAccount("''")} UNION ALL SELECT ${ofAccount("contracts.address")} FROM contracts WHERE contracts.address IS NOT NULL`,
-    "p.account = $1 AND k.is_proven::text = $12",
-  ),
-  registry: statement("SELECT $1", "true"),
-  name: statement(
-    "VALUES ($1), ($13)",
-    `(p.address = $1 AND p.resource IN ('${none}', $12)
-    OR p.address = $13 AND (p.resource = '${none}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
-      AND m.resolver = p.address AND m.resource = p.resource AND coalesce(m.node, $14) = $14)))`,
-  ),
+const subjects = {
+  account: (chainId: number) => ({
+    among: `${ofAccount(chainId, "''")} UNION ALL SELECT ${ofAccount(chainId, "contracts.address")} FROM contracts WHERE contracts.address IS NOT NULL`,
+    filter: "p.account = $1 AND k.is_proven::text = $6",
+  }),
+  registry: () => ({ among: "SELECT $1", filter: "true" }),
+  name: () => ({
+    among: "VALUES ($1), ($7)",
+    filter: `(p.address = $1 AND p.resource IN ('${none}', $6)
+    OR p.address = $7 AND (p.resource = '${none}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
+      AND m.resolver = p.address AND m.resource = p.resource AND coalesce(m.node, $8) = $8)))`,
+  }),
 };
 
 const seconds = z.string().regex(/^\d+$/).meta({ description: "Unix seconds; may be beyond any date" });
@@ -251,29 +261,32 @@ export const permissions = endpoint({
     if (ensv2 === undefined) throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
     const { signal } = request.raw;
     const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-    const paging = pagingOf(query);
-    const cursor = readCursor(query.cursor, cursorsOf(query))?.join("-") ?? "";
-    const hasV1 = plugins.includes("subgraph");
-    const paths = query.name === undefined ? [] : [pathOfName(query.name)];
-    const [name] =
-      paths.length === 0 ? [] : await readV2Names(database, ensv2, { paths, time, hasV1 }, signal);
+    const asked = { paths: [pathOfName(query.name ?? "")], time, hasV1: plugins.includes("subgraph") };
+    const [name] = query.name === undefined ? [] : await readV2Names(database, ensv2, asked, signal);
     const { by, values } = subjectOf(query, name);
-    const all = valuesOf(ensv2, values, { time, paging, cursor });
-    const [counted, rows] = await database.row(statements[by], all, signal);
+    const cursors = cursorsOf(query);
+    const after = readCursor(query.cursor, cursors)?.join("-") ?? "";
+    const paging = pagingOf(query);
+    const { page, recordsPerPage } = paging;
+    const [subject, ...more] = values;
+    const limits = [time, recordsPerPage, (page - 1) * recordsPerPage].map(String);
+    const all = [subject, ...limits, after, ...more];
+    const [counted, rows] = await database.row(statementOf(by, ensv2), all, signal);
     const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), mostCounted));
     const found = permission.rows(rows);
+    // Of a full page: there may be none after it.
+    const last = found.length === recordsPerPage ? found.at(-1) : undefined;
+    const end = last && [last.contract.address, last.resource, last.account];
     const body = {
       responseCode: "ok" as const,
-      ...(name === undefined || query.name === undefined ? {} : { name: describe(query.name, name) }),
+      name: name && describe(query.name ?? "", name),
       permissions: found,
-      pageContext: { ...pageContext, ...nextOf(found, paging, query) },
+      pageContext: { ...pageContext, nextCursor: end && cursorOf(cursors.list, end) },
       accurateAsOf: time,
     };
     return { status: 200, headers, body };
   },
 });
-
-const pathOfName = (name: string) => pathOf(name === "" ? [] : name.split(".").map(labelhash));
 
 // The list goes on after a contract, a resource and an account.
 const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>): CursorList => ({
@@ -284,15 +297,7 @@ const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>
   },
 });
 
-// Of a full page: there may be none after it.
-function nextOf(found: readonly unknown[], { recordsPerPage }: Paging, asked: z.output<typeof query>) {
-  const last = found.at(-1) as z.output<typeof permission.schema> | undefined;
-  if (last === undefined || found.length < recordsPerPage) return {};
-  const after = [last.contract.address, last.resource, last.account];
-  return { nextCursor: cursorOf(cursorsOf(asked).list, after) };
-}
-
-type Subject = { by: keyof typeof statements; values: [Hex, ...string[]] };
+type Subject = { by: keyof typeof subjects; values: [Hex, ...string[]] };
 
 function subjectOf(
   { registry, account, isProven, name: given }: z.output<typeof query>,
@@ -303,19 +308,6 @@ function subjectOf(
   const { entry, resolver } = name;
   const resource = entry && entry.status !== "available" ? entry.resource : none;
   return { by: "name", values: [name.registry ?? none, resource, resolver, namehash(given ?? "")] };
-}
-
-// In the order of the statements.
-function valuesOf(
-  { chainId, registries, resolvers, root, wrapperRegistries, userRegistries }: V2Contracts,
-  [subject, ...more]: Subject["values"],
-  { time, paging, cursor }: { time: number; paging: Paging; cursor: string },
-): string[] {
-  const list = (addresses: readonly Hex[]) => `{${addresses.join(",")}}`;
-  const known = [String(chainId), list(registries), list(resolvers), String(time)];
-  const { page, recordsPerPage } = paging;
-  const limits = [String(recordsPerPage), String((page - 1) * recordsPerPage)];
-  return [subject, ...known, ...limits, root, list(wrapperRegistries), list(userRegistries), cursor, ...more];
 }
 
 function describe(name: string, { entry, ...found }: V2Name): z.output<typeof nameSchema> {
