@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { endpoint } from "../rest/endpoint.ts";
+import { endpoint, type GateContext } from "../rest/endpoint.ts";
 import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
 import { countSchema, secondsSchema } from "../rest/values.ts";
 import { project, snapshotSchema } from "../status/snapshot.ts";
@@ -60,28 +60,28 @@ export const indexingStatus = endpoint({
   },
 });
 
-/** Default number of seconds by which the index may lag. */
-const AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE = 60;
+const defaultDistance = 60;
 
 // Plain decimal digits only: "1e3", "0x10", "+5" and " 5" are rejected, though they could be parsed as numbers.
 const distance = z
   .string({ error: "maxWorstCaseDistance must be given once" })
   .regex(/^[0-9]*$/, { error: "maxWorstCaseDistance must be a non-negative integer", abort: true })
-  .transform((digits) => (digits === "" ? AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE : Number(digits)))
+  .transform((digits) => (digits === "" ? defaultDistance : Number(digits)))
   .refine(Number.isSafeInteger, "maxWorstCaseDistance is too large")
-  .default(AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE)
+  .default(defaultDistance)
   .meta({ description: "Seconds that the index may lag behind at most" });
 
-/** GET /amirealtime and its other name /api/realtime. `clock` gives milliseconds. */
+/** What they respond from: `clock` gives milliseconds. */
+type RealtimeContext = Pick<StatusContext, "clock"> & Pick<GateContext, "status">;
+
+/** GET /amirealtime and its other name /api/realtime. */
 export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
   endpoint({
     path,
     tag: "Meta",
     summary: "Whether every chain is indexed to within a time of now",
-    description: `For monitoring: compare the status code. Without \`maxWorstCaseDistance\` ${AMIREALTIME_DEFAULT_MAX_WORST_CASE_DISTANCE} seconds are allowed.`,
+    description: `For monitoring: compare the status code. Without \`maxWorstCaseDistance\` ${defaultDistance} seconds are allowed.`,
     query: z.object({ maxWorstCaseDistance: distance }),
-    needs: { index: "known", isCheckedAfterInput: true },
-    envelope: envelope(messageSchema, ({ message }) => ({ message })),
     answers: {
       200: {
         description: "The index is near enough",
@@ -96,10 +96,12 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
         schema: messageSchema,
       },
     },
-    handle: (
-      { query: { maxWorstCaseDistance }, current: { snapshot, stale } },
-      { clock }: { clock: () => number },
-    ) => {
+    // Bad input is reported first, whatever the status is.
+    handle: ({ query: { maxWorstCaseDistance } }, { clock, status }: RealtimeContext) => {
+      const current = status.current();
+      if (current === undefined)
+        throw new ApiError(503, { message: "The indexing status is not available." });
+      const { snapshot, stale } = current;
       if (stale !== undefined) throw new ApiError(503, { message: stale.reason });
       const { worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
       if (worstCaseDistance > maxWorstCaseDistance) {

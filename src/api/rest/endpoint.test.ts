@@ -39,19 +39,14 @@ const failing = endpoint({
   },
 });
 
-const gated = (parts: { isCheckedAfterInput: boolean }) =>
-  endpoint({
-    ...described,
-    path: "/gated",
-    query: z.object({ page: z.string().regex(/^\d$/).optional() }),
-    needs: {
-      plugins: ({ names }: { names: string[] }) => ["tokenscope", names],
-      index: "complete",
-      ...parts,
-    },
-    answers: anything,
-    handle: ({ current }) => ({ status: 200, body: current.snapshot.slowestChainIndexingCursor }),
-  });
+const gated = endpoint({
+  ...described,
+  path: "/gated",
+  query: z.object({ page: z.string().regex(/^\d$/).optional() }),
+  needs: { plugins: ({ names }: { names: string[] }) => ["tokenscope", names], index: "complete" },
+  answers: anything,
+  handle: ({ current }) => ({ status: 200, body: current.snapshot.slowestChainIndexingCursor }),
+});
 
 function open(given: Parameters<typeof mount<typeof context>>[1], changes: Partial<typeof context> = {}) {
   const logged: string[] = [];
@@ -154,18 +149,12 @@ describe("the gate", () => {
     [{ status: unknown }, status],
     [{ status: under("omnichain-backfill") }, backfill],
   ])("reports its reason before the input is checked: %#", async (changes, body) => {
-    const { ask } = open(gated({ isCheckedAfterInput: false }), changes);
+    const { ask } = open(gated, changes);
     expect(await ask("/gated?page=x")).toMatchObject({ status: 503, body });
   });
 
-  test("is checked after the input if the endpoint says so", async () => {
-    const { ask } = open(gated({ isCheckedAfterInput: true }), { status: under("omnichain-backfill") });
-    expect(await ask("/gated?page=x")).toMatchObject({ status: 400 });
-    expect(await ask("/gated")).toMatchObject({ status: 503, body: backfill });
-  });
-
   test.each(["omnichain-following", "omnichain-completed"])("lets pass under %s", async (omnichainStatus) => {
-    const { ask } = open(gated({ isCheckedAfterInput: false }), { status: under(omnichainStatus) });
+    const { ask } = open(gated, { status: under(omnichainStatus) });
     expect(await ask("/gated?page=1")).toMatchObject({ status: 200, body: 1_768_400_395 });
   });
 
@@ -174,7 +163,7 @@ describe("the gate", () => {
       code: z.enum(["plugin", "status", "backfill", "busy", "long", "failure"]),
     });
     const worded = {
-      ...gated({ isCheckedAfterInput: false }),
+      ...gated,
       envelope: envelope(coded, ({ reason }) => ({ code: reason }), { code: "failure" }),
     };
     expect(await open(worded, { plugins: [] }).ask("/gated")).toMatchObject({

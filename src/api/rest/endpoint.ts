@@ -23,20 +23,17 @@ type Answer = { description: string; schema: z.ZodType; type?: string };
 /** The responses of an endpoint by HTTP status. */
 type Answers = { [S in ContentfulStatusCode]?: Answer };
 
-type Text = { text: string | readonly string[] };
-
 // `isCached`: clients may keep it for a moment, and ask whether it is still the same.
 type Sent<S> = { status: S; headers?: Record<string, string>; isCached?: boolean };
 
 /** What a handler responds with: a value for the declared schema, or `text` of one that is already written out, perhaps in parts. */
-type Reply<A extends Answers> = {
-  [S in keyof A & ContentfulStatusCode]: A[S] extends Answer
-    ? Sent<S> & (Text | (A[S] extends { type: string } ? never : { body: z.output<A[S]["schema"]> }))
-    : never;
+type Reply<S, Body> = Sent<S> & ({ body: Body } | { text: string | readonly string[] });
+type ReplyOf<A extends Answers> = {
+  [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? Reply<S, z.output<A[S]["schema"]>> : never;
 }[keyof A & ContentfulStatusCode];
 
 /** A reply of any endpoint. */
-type AnyReply = Sent<ContentfulStatusCode> & (Text | { body: unknown });
+type AnyReply = Reply<ContentfulStatusCode, unknown>;
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
@@ -52,7 +49,11 @@ type Call<P, Q, B, I> = {
   client: string;
 };
 
-type Description = {
+type ObjectSchema = z.ZodObject | undefined;
+type BodySchema = z.ZodType | undefined;
+type Index = "known" | "complete" | undefined;
+
+type Parts<P, Q, B, A, Handle> = {
   method?: "get" | "post";
   /** In the form of OpenAPI: `/api/x/{id}`. */
   path: string;
@@ -65,22 +66,22 @@ type Description = {
   envelope?: Envelope;
   /** Whether its replies have an `ETag`, all or some. */
   hasTags?: boolean;
-};
-
-type Schemas<P, Q, B> = {
   params?: P;
   query?: Q;
   /** Of a JSON body. */
   body?: B;
+  answers: A;
+  handle: Handle;
 };
 
 /** A REST endpoint, as the app, the OpenAPI document and `/docs` read it. `C`: what it responds from. */
-export type Endpoint<C> = Required<Description> &
-  Schemas<z.ZodObject | undefined, z.ZodObject | undefined, z.ZodType | undefined> & {
-    needs: Needs<C, "known" | "complete" | undefined>;
-    answers: Answers;
-    handle: (call: never, context: C) => AnyReply | Promise<AnyReply>;
-  };
+export type Endpoint<C> = Parts<
+  ObjectSchema,
+  ObjectSchema,
+  BodySchema,
+  Answers,
+  (call: never, context: C) => AnyReply | Promise<AnyReply>
+> & { method: "get" | "post"; envelope: Envelope; hasTags: boolean; needs: Needs<C, Index> };
 
 /**
  * An endpoint from its parts. `handle` responds to a request from the context of the service. The 400 of input that its schemas
@@ -89,33 +90,30 @@ export type Endpoint<C> = Required<Description> &
 export function endpoint<
   C,
   const A extends Answers,
-  P extends z.ZodObject | undefined = undefined,
-  Q extends z.ZodObject | undefined = undefined,
-  B extends z.ZodType | undefined = undefined,
-  I extends "known" | "complete" | undefined = undefined,
+  P extends ObjectSchema = undefined,
+  Q extends ObjectSchema = undefined,
+  B extends BodySchema = undefined,
+  I extends Index = undefined,
 >(
-  parts: Description &
-    Schemas<P, Q, B> & {
-      needs?: Needs<C, I>;
-      answers: A;
-      handle: (call: Call<P, Q, B, I>, context: C) => Reply<A> | Promise<Reply<A>>;
-    },
+  parts: Parts<P, Q, B, A, (call: Call<P, Q, B, I>, context: C) => ReplyOf<A> | Promise<ReplyOf<A>>> & {
+    needs?: Needs<C, I>;
+  },
 ): Endpoint<C> {
   const { method = "get", envelope = plainEnvelope, needs = {}, hasTags = false } = parts;
-  const hasInput = parts.params !== undefined || parts.query !== undefined || parts.body !== undefined;
+  const refusal = { description: refused(needs), schema: envelope.schema };
+  const invalid = {
+    description: "Invalid parameters",
+    schema: envelope.invalid?.schema ?? invalidInputSchema,
+  };
   const answers: Answers = {
-    ...(hasInput
-      ? { 400: { description: "Invalid parameters", schema: envelope.invalid?.schema ?? invalidInputSchema } }
-      : {}),
-    ...(parts.needs === undefined
-      ? {}
-      : { 503: { description: refused(parts.needs), schema: envelope.schema } }),
+    ...(parts.params || parts.query || parts.body ? { 400: invalid } : {}),
+    ...(parts.needs ? { 503: refusal } : {}),
     ...parts.answers,
   };
   return { ...parts, method, envelope, needs, hasTags, answers };
 }
 
-function refused({ plugins, index }: Needs<never, "known" | "complete" | undefined>): string {
+function refused({ plugins, index }: Needs<never, Index>): string {
   const reasons = [
     ...(plugins === undefined ? [] : ["a plugin it needs is not active"]),
     ...(index === "complete" ? ["the index is not complete yet"] : []),
@@ -143,7 +141,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
     try {
       const current = needs.index === undefined ? undefined : context.status.current();
       const refusal = refusalOf(needs, context, current);
-      if (refusal !== undefined && !needs.isCheckedAfterInput) return c.json(envelope.body(refusal), 503);
+      if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       // The path is parsed before the query, and each reports all that is wrong with it.
       const input = {
         params: params && parse(params, c.req.param(), envelope),
@@ -152,7 +150,6 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       // Many that read the index may arrive together.
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
-      if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       const client = String(c.get("client") ?? "");
       const reply = await handle({ ...input, body, current, request: c.req, client }, context);
       return toResponse(c, reply, answers);
@@ -190,7 +187,7 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
   const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   const type = answers[reply.status]?.type ?? "application/json";
   const headers = { "content-type": type, ...reply.headers };
-  if (reply.isCached) return cached(c, parts.join(""), { status: reply.status, headers });
+  if (reply.isCached) return cached(c, parts.join(""), reply.status, headers);
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);
   return send(c, parts, { headers, isPacked: false });
@@ -199,13 +196,11 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
 function cached(
   c: Context,
   text: string,
-  { status, headers }: { status: ContentfulStatusCode; headers: Record<string, string> },
+  status: ContentfulStatusCode,
+  headers: Record<string, string>,
 ): Response {
   const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
-  const caching = {
-    etag: tag,
-    "cache-control": "public, max-age=12, stale-while-revalidate=48",
-  };
+  const caching = { etag: tag, "cache-control": "public, max-age=12, stale-while-revalidate=48" };
   const known = c.req.header("if-none-match")?.split(",") ?? [];
   if (known.some((one) => one.trim() === tag || one.trim() === "*")) return c.body(null, 304, caching);
   return c.body(text, status, { ...headers, ...caching });
@@ -220,8 +215,6 @@ export type Needs<C, I> = {
   plugins?: readonly PluginNeed[] | ((context: C) => readonly PluginNeed[]);
   /** `known`: there is an indexing status; `complete`: the backfill is over as well. */
   index?: I;
-  /** Whether bad input is reported first. */
-  isCheckedAfterInput?: boolean;
 };
 
 /** What the gate decides from. */
@@ -229,15 +222,16 @@ export type GateContext = { plugins: readonly string[]; status: Pick<StatusSourc
 
 /** The gate before an endpoint: why it cannot respond under the current status, or undefined if it can. */
 function refusalOf<C>(
-  { plugins = [], index }: Needs<C, string | undefined>,
+  { plugins = [], index }: Needs<C, Index>,
   context: C & GateContext,
   current: CurrentStatus | undefined,
 ): Refusal | undefined {
-  const needed = (typeof plugins === "function" ? plugins(context) : plugins)
-    .map((need) => [need].flat())
-    .filter((alternatives) => alternatives.length > 0);
-  const missing = needed.filter((some) => !some.some((plugin) => context.plugins.includes(plugin)));
-  const list = (needs: readonly (readonly string[])[]) => needs.map((need) => need.join(" or ")).join(", ");
+  const needed = (typeof plugins === "function" ? plugins(context) : plugins).map((need) => [need].flat());
+  const missing = needed.filter(
+    (some) => some.length > 0 && !some.some((plugin) => context.plugins.includes(plugin)),
+  );
+  const list = (needs: readonly (readonly string[])[]) =>
+    needs.flatMap((need) => need.join(" or ") || []).join(", ");
   if (missing.length > 0)
     return {
       reason: "plugin",
