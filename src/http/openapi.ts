@@ -27,12 +27,13 @@ export type Operation = {
   answers: Readonly<Record<number, ResponseDocs>>;
 };
 
-/** How schemas become JSON Schema, beside the direction. */
-export type SchemaOptions = Omit<NonNullable<Parameters<typeof z.toJSONSchema>[1]>, "io">;
-
+type Options = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
 type SchemaOf = (schema: z.core.$ZodType, io: "input" | "output") => Json;
 
-/** The OpenAPI 3.1 document of operations. Input is described as requests write it, not as handlers get it. */
+/**
+ * The OpenAPI 3.1 document of operations. Input is described as requests write it, not as handlers get it. `schemas`: how schemas become
+ * JSON Schema.
+ */
 export function openApiDocument({
   operations,
   schemas = {},
@@ -42,7 +43,7 @@ export function openApiDocument({
   version: string;
   description: string;
   operations: readonly Operation[];
-  schemas?: SchemaOptions;
+  schemas?: Omit<Options, "io">;
 }) {
   const schemaOf: SchemaOf = (schema, io) => jsonSchemaOf(schema, { ...schemas, io });
   const paths: Record<string, Record<string, Json>> = {};
@@ -60,43 +61,32 @@ export function openApiDocument({
 }
 
 /** A schema as JSON Schema 2020-12, the dialect of OpenAPI 3.1, which is left out. */
-export function jsonSchemaOf(schema: z.core.$ZodType, options?: Parameters<typeof z.toJSONSchema>[1]): Json {
+export function jsonSchemaOf(schema: z.core.$ZodType, options?: Options): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, options);
   return json;
 }
 
 function operationOf(operation: Operation, schemaOf: SchemaOf): Json {
   const { operationId, tag, summary, description, params, query, body, answers } = operation;
-  const responses = Object.entries(answers).map(([status, { description, content }]) => [
-    status,
-    { description, ...(content === undefined ? {} : { content: contentOf(content, "output", schemaOf) }) },
-  ]);
+  const contentOf = (content: ResponseDocs["content"], io: "input" | "output") =>
+    content && mapValues(content, (schema) => ({ schema: schemaOf(schema, io) }));
+  const bodyContent = body && contentOf({ "application/json": body }, "input");
   return {
     operationId,
     tags: [tag],
     summary,
     description,
     parameters: [...parametersOf("path", params, schemaOf), ...parametersOf("query", query, schemaOf)],
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: contentOf({ "application/json": body }, "input", schemaOf),
-          },
-        }),
-    responses: Object.fromEntries(responses),
+    ...(bodyContent && { requestBody: { required: true, content: bodyContent } }),
+    responses: mapValues(answers, ({ description, content }) => ({
+      description,
+      ...(content && { content: contentOf(content, "output") }),
+    })),
   };
 }
 
-function contentOf(
-  content: Readonly<Record<string, z.core.$ZodType>>,
-  io: "input" | "output",
-  schemaOf: SchemaOf,
-): Json {
-  const entries = Object.entries(content);
-  return Object.fromEntries(entries.map(([type, schema]) => [type, { schema: schemaOf(schema, io) }]));
-}
+const mapValues = <T>(values: Readonly<Record<string, T>>, change: (value: T) => Json) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 
 function parametersOf(
   location: "path" | "query",
@@ -109,9 +99,9 @@ function parametersOf(
       name,
       in: location,
       required: location === "path" || !z.safeParse(field, undefined).success,
-      ...(description === undefined ? {} : { description }),
+      ...(description !== undefined && { description }),
       schema: rest,
-      ...(example === undefined ? {} : { example }),
+      ...(example !== undefined && { example }),
     };
   });
 }
