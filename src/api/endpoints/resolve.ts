@@ -6,7 +6,13 @@ import { createChainReader, UnavailableError } from "../resolution/chain-reader.
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { primaryName, type Resolution, resolveRecords } from "../resolution/resolve.ts";
-import { isEmptySelection, namePath, recordsSchema, selectionQuery } from "../resolution/selection.ts";
+import {
+  isEmptySelection,
+  listInput,
+  namePath,
+  recordsSchema,
+  selectionQuery,
+} from "../resolution/selection.ts";
 import { traced } from "../resolution/trace.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -56,15 +62,12 @@ const accountPath = z.object({
 });
 
 const chainsQuery = optionsQuery.extend({
-  chainIds: z
-    .string({ error: "chainIds must be given once" })
-    .transform((text) => text.split(","))
-    .refine(
-      (ids) => ids.every((id) => isChainId(id) && id !== "0"),
-      `chainIds must be integers from 1 to ${maxChainId} with commas between`,
-    )
-    .refine((ids) => new Set(ids).size === ids.length, "chainIds must not name a chain twice")
-    .refine((ids) => ids.length <= 20, "chainIds must not name more than 20 chains")
+  chainIds: listInput(
+    "chainIds",
+    (id) => isChainId(id) && id !== "0",
+    `chainIds must be integers from 1 to ${maxChainId} with commas between`,
+    { item: "a chain", most: 20, items: " chains" },
+  )
     .transform((ids) => ids.map(Number))
     .optional()
     .meta({ description: "Chain ids with commas between; default: the chains of this instance's namespace" }),
@@ -75,7 +78,10 @@ const options = {
   accelerationAttempted: z.boolean().meta({ description: "Whether the index was fresh enough to be used" }),
   trace: z.array(z.looseObject({ name: z.string() })).optional(),
 };
-const unavailable = { description: "A chain that the response needs cannot be asked", schema: messageSchema };
+const answersOf = <T extends z.core.$ZodLooseShape>(description: string, shape: T) => ({
+  200: { description, schema: z.strictObject({ ...shape, ...options }) },
+  503: { description: "A chain that the response needs cannot be asked", schema: messageSchema },
+});
 
 const acceleration =
   " With `accelerate=true` the index responds where its rules allow, if it is at most 60 seconds behind; everything else is asked over RPC.";
@@ -88,15 +94,12 @@ export const resolvedRecords = endpoint({
   description: `Every selected record is in the response, null if it is unset. Select at least one.${acceleration}`,
   params: namePath,
   query: selectionQuery.extend(optionsQuery.shape),
-  answers: {
-    200: { description: "The records", schema: z.strictObject({ records: recordsSchema, ...options }) },
-    503: unavailable,
-  },
+  answers: answersOf("The records", { records: recordsSchema }),
   handle: async (call, context: ResolveContext) => {
-    const { name } = call.params;
     if (isEmptySelection(call.query)) throw new ApiError(400, nothingSelected);
+    const asked = { name: call.params.name, selection: call.query };
     const body = await resolve(context, call, async (resolution) => ({
-      records: await resolveRecords(resolution, { name, selection: call.query }),
+      records: await resolveRecords(resolution, asked),
     }));
     return { status: 200, body };
   },
@@ -110,13 +113,7 @@ export const resolvedPrimaryName = endpoint({
   description: `The name that the account gave itself, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network say 1.${acceleration}`,
   params: accountPath,
   query: optionsQuery,
-  answers: {
-    200: {
-      description: "The name or null",
-      schema: z.strictObject({ name: z.string().nullable(), ...options }),
-    },
-    503: unavailable,
-  },
+  answers: answersOf("The name or null", { name: z.string().nullable() }),
   handle: async (call, context: ResolveContext) => {
     const body = await resolve(context, call, async (resolution) => ({
       name: await primaryName(resolution, call.params),
@@ -133,17 +130,10 @@ export const resolvedPrimaryNames = endpoint({
   description: `A chain that cannot be asked is reported under \`errors\` and left out of \`names\`.${acceleration}`,
   params: z.object({ address: addressParameter("address") }),
   query: chainsQuery,
-  answers: {
-    200: {
-      description: "The names by chain id",
-      schema: z.strictObject({
-        names: z.record(z.string(), z.string().nullable()),
-        errors: z.record(z.string(), z.string()).optional(),
-        ...options,
-      }),
-    },
-    503: unavailable,
-  },
+  answers: answersOf("The names by chain id", {
+    names: z.record(z.string(), z.string().nullable()),
+    errors: z.record(z.string(), z.string()).optional(),
+  }),
   handle: async (call, context: ResolveContext) => {
     const { address } = call.params;
     const chainIds = call.query.chainIds ?? context.resolution.known.primaryNameChains;
@@ -163,7 +153,9 @@ const nothingSelected = {
   },
 };
 
-type Asked = { query: z.output<typeof optionsQuery>; request: { raw: Request }; client: string };
+/** A request that asks the chain, and the client that sent it. */
+export type LiveCall = { request: { raw: Request }; client: string };
+type Asked = LiveCall & { query: z.output<typeof optionsQuery> };
 
 /** Runs a resolution within the limits of one client, and adds how it went. Throws ApiError 503 for a chain that cannot be asked. */
 async function resolve<T extends object>(
@@ -172,22 +164,20 @@ async function resolve<T extends object>(
   ask: (resolution: Resolution) => Promise<T>,
 ) {
   const { known, clientOf, gatewayLimits, admit } = context.resolution;
-  const isAccelerated = accelerate && canAccelerate(context);
+  const index = accelerate ? freshIndex(context) : undefined;
   const ending = new AbortController();
   const timeout = AbortSignal.timeout(resolutionLimits.timeoutMs);
   const signal = AbortSignal.any([request.raw.signal, timeout, ending.signal]);
   const askGateways = createGatewayReader(gatewayLimits, signal);
   const reader = createChainReader({ clientOf, known, askGateways, signal });
-  const database = isAccelerated ? context.database : undefined;
   try {
-    const ensv2 = isAccelerated ? ensv2Now(context) : undefined;
     const [result, spans] = await traced(context.clock, () =>
-      admit(client, () => ask({ known, reader, database, signal, ensv2 })),
+      admit(client, () => ask({ known, reader, signal, database: undefined, ...index })),
     );
     return {
       ...result,
       accelerationRequested: accelerate,
-      accelerationAttempted: isAccelerated,
+      accelerationAttempted: index !== undefined,
       ...(trace ? { trace: spans } : {}),
     };
   } catch (error) {
@@ -201,34 +191,29 @@ async function resolve<T extends object>(
   }
 }
 
-/** A request that asks the chain, and the client that sent it. */
-export type LiveCall = { request: { raw: Request }; client: string };
-
 /** What the chain responds, or why it does not: a failure of its own, or too many resolutions at a time. */
 export async function askChain<T extends object>(
   context: ResolveContext,
-  { request, client }: LiveCall,
+  call: LiveCall,
   ask: (resolution: Resolution) => Promise<T>,
 ): Promise<T | { failure_reason: string }> {
   try {
-    return await resolve(context, { query: { accelerate: false, trace: false }, request, client }, ask);
+    return await resolve(context, { ...call, query: { accelerate: false, trace: false } }, ask);
   } catch (error) {
     if (error instanceof ApiError) return { failure_reason: error.message };
     throw error;
   }
 }
 
-function ensv2Now({ ensv2, status }: ResolveContext): Resolution["ensv2"] {
-  const time = status.current()?.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-  return ensv2?.isInForce && time !== undefined ? { contracts: ensv2, time } : undefined;
-}
-
-function canAccelerate({ plugins, status, clock, ensv2 }: ResolveContext): boolean {
+// The index where it has records and is not far behind. Without the registries in force it does not know which generation answers for a name.
+function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext) {
   const snapshot = status.current()?.snapshot;
-  // Without the registries in force the index does not know which generation answers for a name.
-  if (ensv2?.isInForce && !plugins.includes("ensv2")) return false;
-  if (snapshot === undefined || !plugins.includes("protocol-acceleration")) return false;
-  return project(snapshot, Math.floor(clock() / 1000)).worstCaseDistance <= maxDistance;
+  const contracts = ensv2?.isInForce ? ensv2 : undefined;
+  const needed = ["protocol-acceleration", ...(contracts ? ["ensv2"] : [])];
+  if (snapshot === undefined || !needed.every((plugin) => plugins.includes(plugin))) return undefined;
+  if (project(snapshot, Math.floor(clock() / 1000)).worstCaseDistance > maxDistance) return undefined;
+  const time = snapshot.omnichainSnapshot.omnichainIndexingCursor;
+  return { database, ensv2: contracts && { contracts, time } };
 }
 
 // One unreachable chain does not hide the names on the others.

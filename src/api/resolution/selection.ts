@@ -6,17 +6,22 @@ import { addressSchema, booleanParameter, hexSchema, nameParameter } from "../re
 const nullableText = z.string().nullable();
 const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
 
-const maxItems = 50;
 const maxLabels = 50;
 const maxUint256 = 2n ** 256n;
 
-function listInput(field: string, isItem: (item: string) => boolean, itemFault: string) {
+/** A list with commas between, each item valid and given once. */
+export function listInput(
+  field: string,
+  isItem: (item: string) => boolean,
+  itemFault: string,
+  { item = "anything", most = 50, items = "" } = {},
+) {
   return z
     .string({ error: `${field} must be given once` })
     .transform((text) => text.split(","))
-    .refine((items) => items.every(isItem), itemFault)
-    .refine((items) => new Set(items).size === items.length, `${field} must not name anything twice`)
-    .refine((items) => items.length <= maxItems, `${field} must not name more than ${maxItems}`);
+    .refine((list) => list.every(isItem), itemFault)
+    .refine((list) => new Set(list).size === list.length, `${field} must not name ${item} twice`)
+    .refine((list) => list.length <= most, `${field} must not name more than ${most}${items}`);
 }
 
 const flagInput = (field: string) => booleanParameter(field).optional();
