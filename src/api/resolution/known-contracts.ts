@@ -9,22 +9,10 @@ import { reverseRegistrars } from "../../deployments/other-contracts.ts";
 export type Registry = { chainId: number; address: Hex };
 
 /** The contracts of a namespace that a resolution may meet and need not ask. */
-export type KnownContracts = {
-  root: Registry;
-  universalResolver: Hex | undefined;
-  /** Chains whose resolvers' records are indexed. */
-  indexedChains: ReadonlySet<number>;
-  isReverseResolver(chainId: number, address: Hex): boolean;
-  bridgeOf(chainId: number, address: Hex): Registry | undefined;
-  staticResolverOf(chainId: number, address: Hex): StaticResolver | undefined;
-  /** Resolvers of a chain that return the default address (ENSIP-19) where an EVM coin type has no record; lower case. */
-  resolversWithDefault(chainId: number): readonly Hex[];
-  /** Chains that an account can have a primary name for, the root chain first. */
-  primaryNameChains: readonly number[];
-};
+export type KnownContracts = ReturnType<typeof knownContracts>;
 
 /** The known contracts of a namespace. Throws if it has no registry. */
-export function knownContracts(namespace: Namespace): KnownContracts {
+export function knownContracts(namespace: Namespace) {
   const root = namespace[rootDatasource];
   const registry = root?.contracts[rootRegistry]?.address;
   if (root === undefined || registry === undefined) throw new Error("The namespace has no registry.");
@@ -53,15 +41,19 @@ export function knownContracts(namespace: Namespace): KnownContracts {
   return {
     root: { chainId: root.chainId, address: registry },
     universalResolver: root.contracts["UniversalResolver"]?.address,
+    /** Chains whose resolvers' records are indexed. */
     indexedChains: new Set(deployedContracts(namespace, ["resolver"]).map(({ chainId }) => chainId)),
-    isReverseResolver: (chainId, address) => reverse.has(keyOf(chainId, address)),
-    bridgeOf: (chainId, address) => bridged.get(keyOf(chainId, address)),
-    staticResolverOf: (chainId, address) => statics.get(keyOf(chainId, address)),
-    resolversWithDefault: (chainId) =>
+    isReverseResolver: (chainId: number, address: Hex) => reverse.has(keyOf(chainId, address)),
+    bridgeOf: (chainId: number, address: Hex): Registry | undefined => bridged.get(keyOf(chainId, address)),
+    staticResolverOf: (chainId: number, address: Hex): StaticResolver | undefined =>
+      statics.get(keyOf(chainId, address)),
+    /** Resolvers of a chain that return the default address (ENSIP-19) where an EVM coin type has no record; lower case. */
+    resolversWithDefault: (chainId: number) =>
       [...statics].flatMap(([key, { hasDefaultAddress }]) => {
         const [chain, address] = key.split(":");
         return hasDefaultAddress && chain === String(chainId) ? [address as Hex] : [];
       }),
+    /** Chains that an account can have a primary name for, the root chain first. */
     primaryNameChains: [...new Set([root.chainId, ...reverseChains])],
   };
 }
