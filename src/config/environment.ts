@@ -51,7 +51,10 @@ const variables = z.object({
   LABELS_URL: z
     .string({ error: noLabels })
     .refine(isLabelsUrl, "must begin with http://, https:// or file:."),
-  DATABASE_URL: text.refine(isPostgresUrl, "must be postgresql://… with host, port and database name."),
+  DATABASE_URL: z
+    .string()
+    .refine(isPostgresUrl, "must be postgresql://… with host, port and database name.")
+    .optional(),
   PGLITE_DIRECTORY: z.string().default(".ponder/pglite"),
   DATABASE_SCHEMA: schemaName
     .refine(notCache, 'must not be "ponder_sync": the RPC cache lives there.')
@@ -287,8 +290,7 @@ function absoluteLabelsUrl(text: string): string {
   return pathToFileURL(resolve(text.slice("file:".length))).href;
 }
 
-function isPostgresUrl(text: string | undefined): boolean {
-  if (text === undefined) return true;
+function isPostgresUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, port, pathname } = new URL(text);
   return /^postgres(ql)?:$/.test(protocol) && hostname !== "" && port !== "" && pathname.length > 1;

@@ -85,8 +85,7 @@ export function contractSources(config: Config): ContractSources {
       const deployment = deploymentOf(id);
       return deployment ? namesEntries(config, deployment, id) : crossingEntries(config, id);
     });
-  const fitted = withSharedFilters(withoutRepeatedResolvers(entries));
-  return Object.fromEntries(fitted.map(({ key, entry }) => [key, entry]));
+  return Object.fromEntries(fitted(entries).map(({ key, entry }) => [key, entry]));
 }
 
 /** The blocks of a chain that entries read, and their logs: of some contracts, or with `null` of all, by events. */
@@ -194,46 +193,29 @@ function everyResolver(config: Config): PlannedEntry[] {
   );
 }
 
-/** The entry with other ranges by chain, undefined for none; nothing of it where all are gone. */
-function withRanges(plan: PlannedEntry, rangeOf: (name: string, range: Range) => Range | undefined) {
-  const chain = Object.entries(plan.entry.chain).flatMap(([name, range]) => {
-    const other = rangeOf(name, range);
-    return other === undefined ? [] : [[name, other] as const];
-  });
-  return chain.length === 0 ? [] : [{ ...plan, entry: { ...plan.entry, chain: Object.fromEntries(chain) } }];
-}
-
 /**
  * The entries with every resolver event in only one of them: if one matches all contracts of a chain from some block
  * on, those after it end before that block, or are dropped (an end of the first is not compensated). On Base the 3DNS
- * resolver is such a contract. Entries of `protocol-acceleration` are unchanged.
+ * resolver is such a contract. Where `protocol-acceleration`, whose entries are unchanged, reads every resolver of a chain anyway, they
+ * are without their address: Ponder sends equal filters once, but would fetch the same logs again for a narrower one. Their handlers
+ * must check the emitter.
  */
-function withoutRepeatedResolvers(entries: readonly PlannedEntry[]): PlannedEntry[] {
-  const coveredFrom = new Map<string, number>();
-  return entries.flatMap((plan) => {
-    const { resolver } = plan;
-    if (resolver === undefined || resolver === "every") return [plan];
-    return withRanges(plan, (name, range) => {
-      const covered = coveredFrom.get(`${resolver} ${name}`) ?? never;
-      if (range.address === undefined)
-        coveredFrom.set(`${resolver} ${name}`, Math.min(covered, range.startBlock));
-      const endBlock = Math.min(range.endBlock ?? never, covered - 1);
-      return endBlock < range.startBlock ? undefined : { ...range, ...ending(endBlock) };
-    });
-  });
-}
-
-/**
- * The entries of resolvers without their address on chains where `protocol-acceleration` reads every resolver anyway: Ponder
- * sends equal filters once, but would fetch the same logs again for a narrower one. Their handlers must check the emitter.
- */
-function withSharedFilters(entries: readonly PlannedEntry[]): PlannedEntry[] {
+function fitted(entries: readonly PlannedEntry[]): PlannedEntry[] {
   const every = entries.filter(({ resolver }) => resolver === "every");
   const shared = new Set(every.flatMap(({ entry }) => Object.keys(entry.chain)));
+  const coveredFrom = new Map<string, number>();
   return entries.flatMap((plan) => {
-    if (plan.resolver === undefined || plan.resolver === "every") return [plan];
-    return withRanges(plan, (name, { address, ...range }) =>
-      address === undefined || shared.has(name) ? range : { address, ...range },
-    );
+    const { resolver, entry } = plan;
+    if (resolver === undefined || resolver === "every") return [plan];
+    const chain: ContractEntry["chain"] = {};
+    for (const [name, { address, ...range }] of Object.entries(entry.chain)) {
+      const key = `${resolver} ${name}`;
+      const covered = coveredFrom.get(key) ?? never;
+      if (address === undefined) coveredFrom.set(key, Math.min(covered, range.startBlock));
+      const endBlock = Math.min(range.endBlock ?? never, covered - 1);
+      const own = address === undefined || shared.has(name) ? {} : { address };
+      if (endBlock >= range.startBlock) chain[name] = { ...own, ...range, ...ending(endBlock) };
+    }
+    return Object.keys(chain).length === 0 ? [] : [{ ...plan, entry: { ...entry, chain } }];
   });
 }
