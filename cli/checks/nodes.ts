@@ -87,12 +87,12 @@ async function askUrl(url: string, method: string, params: unknown): Promise<Ans
 /** Why a request has no result; undefined if it has one. */
 const failureOf = (answer: Promise<Answer>) =>
   answer.then(
-    ({ result }) => (result === null ? new Error("not found") : undefined),
-    (error: Error) => error,
+    ({ result }) => (result === null ? "not found" : undefined),
+    ({ message }: Error) => message,
   );
 
 async function examineChain(chain: IndexedChain, config: Config, skews: number[]): Promise<Finding[]> {
-  const filters = logFilters(Object.values(contractSources(config)), chain.name);
+  const { filters, first } = logFilters(Object.values(contractSources(config)), chain.name);
   const urls = chain.rpc.http.map(async (url, index): Promise<Finding[]> => {
     const subject = nameOfUrl(chain.id, chain.rpc.http, index);
     const ask: Ask = (method, ...params) => askUrl(url, method, params);
@@ -102,22 +102,15 @@ async function examineChain(chain: IndexedChain, config: Config, skews: number[]
       if (Number(id) !== chain.id) return [];
       if (skewMs !== undefined) skews.push(skewMs);
       const latest = (await ask("eth_getBlockByNumber", "latest", false)).result as Block;
-      const tried: Tried = {
-        ask,
-        chain,
-        config,
-        filters,
-        latest,
-        head: Number(latest.number),
-        ...about(subject),
-      };
+      const head = Number(latest.number);
+      const block = { latest, head, first: Math.min(first, head) };
+      const tried: Tried = { ...about(subject), ...block, ask, chain, config, filters };
       const findings: (Finding | undefined)[] = [];
       for (const probe of probes) findings.push(await probe(tried));
       return findings.filter((finding) => finding !== undefined);
     } catch (error) {
-      return [
-        about(subject).fail((error as Error).message, `Correct or remove this URL of RPC_URL_${chain.id}.`),
-      ];
+      const remedy = `Correct or remove this URL of RPC_URL_${chain.id}.`;
+      return [about(subject).fail((error as Error).message, remedy)];
     }
   });
   return [...(await Promise.all(urls)).flat(), ...believedFinding(chain, config)];
@@ -135,14 +128,15 @@ function believedFinding({ name, isLocal, rpc }: IndexedChain, { rpcCrossCheckPe
 
 type Block = { number: string; timestamp: string; transactions: unknown[] };
 
-/** A URL that serves its chain, and what findings about it are made with. */
+/** A URL that serves its chain, the first block to index of those it has, and what findings about it are made with. */
 type Tried = ReturnType<typeof about> & {
   ask: Ask;
   chain: IndexedChain;
   config: Config;
-  filters: ReturnType<typeof logFilters>;
+  filters: ReturnType<typeof logFilters>["filters"];
   latest: Block;
   head: number;
+  first: number;
 };
 
 /** What is asked of each URL. */
@@ -153,23 +147,21 @@ const probes: readonly ((tried: Tried) => Promise<Finding | undefined>)[] = [
     const remedy = "Use a node that has caught up, unless the chain stands still.";
     return warning(`head ${head}, ${spanOf(age)} old`, remedy);
   },
-  async ({ ask, fail, filters, head }) => {
-    const first = Math.min(filters.first, head);
+  async ({ ask, fail, first }) => {
     const failure = await failureOf(ask("eth_getBlockByNumber", toHex(first), false));
-    return failure && fail(`no block ${first}: ${failure.message}`, "Use a node with all blocks.");
+    return failure ? fail(`no block ${first}: ${failure}`, "Use a node with all blocks.") : undefined;
   },
-  async ({ ask, fail, filters, head, config }) => {
+  async ({ ask, fail, first, config }) => {
     const readers = config.plugins.filter((id) => id === "threedns" || id === "protocol-acceleration");
     if (readers.length === 0) return undefined;
-    const first = Math.min(filters.first, head);
     const failure = await failureOf(ask("eth_getBalance", zeroAddress, toHex(first)));
     const remedy = `Use an archive node: these need it: ${readers.join(", ")}.`;
-    return failure && fail(`no state of block ${first}: ${failure.message}`, remedy);
+    return failure ? fail(`no state of block ${first}: ${failure}`, remedy) : undefined;
   },
   async ({ ask, warning, head }) => {
     const failure = await failureOf(ask("eth_getBlockReceipts", toHex(head)));
     const remedy = "Logs are checked by single receipts, which takes more requests.";
-    return failure && warning(`no eth_getBlockReceipts: ${failure.message}`, remedy);
+    return failure ? warning(`no eth_getBlockReceipts: ${failure}`, remedy) : undefined;
   },
   widestRange,
   traces,
@@ -181,7 +173,7 @@ async function widestRange({ ask, ok, warning, fail, head, filters }: Tried): Pr
   for (const range of [10_000, 2_000, 1_000, 500, 100, 10, 1]) {
     try {
       const [fromBlock, toBlock] = [toHex(Math.max(0, head - range + 1)), toHex(head)];
-      for (const { addresses, topics } of filters.filters)
+      for (const { addresses, topics } of filters)
         await ask("eth_getLogs", {
           ...{ fromBlock, toBlock, topics: [topics] },
           ...(addresses && { address: addresses }),
@@ -210,7 +202,7 @@ async function traces({ ask, ok, warning, chain, config, latest }: Tried): Promi
   const failure = await failureOf(ask(method, hash, { tracer: "callTracer" }));
   if (failure === undefined) return ok(method);
   const remedy = "Use a node with it: some names under addr.reverse stay unknown.";
-  return warning(`no ${method}: ${failure.message}`, remedy);
+  return warning(`no ${method}: ${failure}`, remedy);
 }
 
 async function rate({ ask, ok, warning, chain, config }: Tried): Promise<Finding> {
