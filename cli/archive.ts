@@ -2,7 +2,7 @@ import { openNodes } from "../src/archive/ask.ts";
 import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, nameOfPlace, openManifest, readManifest } from "../src/archive/folder.ts";
-import { gapsOf, levels, type Manifest, type Segment } from "../src/archive/manifest.ts";
+import { gapsOf, levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
 import { recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
@@ -99,22 +99,20 @@ async function summaryAt(source: string, chainId: number): Promise<string> {
   return manifest === undefined ? `nothing in ${nameOfPlace(source)}` : summary(manifest);
 }
 
+function proofOf(blocks: (level: Proof) => number): string {
+  const counts = (Object.keys(levels) as Proof[]).map((level) => `${level} ${format(blocks(level))}`);
+  return `  blocks by what proves them: ${counts.join(", ")}`;
+}
+
 function summary({ segments, children, results = [] }: Manifest): string {
   const sum = (of: (segment: Segment) => number) => segments.reduce((all, one) => all + of(one), 0);
-  const [logs, bytes] = [sum((one) => one.logs), sum((one) => one.bytes)];
+  const [logs, bytes, blocks] = [sum((one) => one.logs), sum((one) => one.bytes), sum((one) => one.blocks)];
   const ranges = unionOf(segments).map(({ from, to }) => `${format(from)} to ${format(to)}`);
-  const proof = Object.keys(levels).map(
-    (level) => `${level} ${format(sum((one) => one.proof[level as "bloom"]))}`,
-  );
   const deployed = Object.values(children).reduce((all, { length }) => all + length, 0);
   const calls = results.reduce((all, { count }) => all + count, 0);
-  const blocks = counted(
-    sum((one) => one.blocks),
-    "block",
-  );
   return [
-    `blocks ${ranges.join(", ") || "none"}; ${counted(logs, "log")} in ${blocks} and ${counted(segments.length, "segment")}`,
-    `${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log\n  blocks by what proves them: ${proof.join(", ")}`,
+    `blocks ${ranges.join(", ") || "none"}; ${counted(logs, "log")} in ${counted(blocks, "block")} and ${counted(segments.length, "segment")}`,
+    `${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log\n${proofOf((level) => sum((one) => one.proof[level]))}`,
     ...(deployed > 0 ? [`contracts of factories: ${format(deployed)}`] : []),
     ...(calls > 0 ? [`results of calls: ${format(calls)}`] : []),
   ].join("; ");
@@ -161,33 +159,32 @@ async function checkOne(source: string, chain: IndexedChain, asked: Compared): P
 const shownProblems = 20;
 
 /** The findings of a check as text; `seed` if a node was asked. */
-export function reportOf(
-  { problems, lacking, proof, ...found }: ArchiveCheck,
-  seed: number | undefined,
-): string {
-  const counts = Object.entries(proof).map(([level, count]) => `${level} ${format(count)}`);
-  return [
-    `${counted(found.logs, "log")} in ${counted(found.blocks, "block")} and ${counted(found.segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
-    `  blocks by what proves them: ${counts.join(", ")}`,
-    ...(lacking.length > 0
-      ? [
-          `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(lacking.length)}`,
-        ]
-      : []),
-    ...(found.results > 0 ? [`  results of calls, which nothing proves: ${format(found.results)}`] : []),
-    ...(seed === undefined
-      ? []
-      : [
-          `  compared with the node (seed ${seed}): last blocks of ${counted(found.segments, "segment")}, ${counted(found.compared, "block")} with their logs`,
-        ]),
-    ...problems.slice(0, shownProblems).map((problem) => `  WRONG: ${problem}`),
-    ...(problems.length > shownProblems ? [`  and ${problems.length - shownProblems} more`] : []),
-    `  ${verdictOf({ problems, lacking, ...found }, seed !== undefined)}`,
-  ].join("\n");
+export function reportOf(found: ArchiveCheck, seed: number | undefined): string {
+  const { problems, lacking, segments, compared } = found;
+  const lines: [boolean, string][] = [
+    [
+      true,
+      `${counted(found.logs, "log")} in ${counted(found.blocks, "block")} and ${counted(segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
+    ],
+    [true, proofOf((level) => found.proof[level])],
+    [
+      lacking.length > 0,
+      `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(lacking.length)}`,
+    ],
+    [found.results > 0, `  results of calls, which nothing proves: ${format(found.results)}`],
+    [
+      seed !== undefined,
+      `  compared with the node (seed ${seed}): last blocks of ${counted(segments, "segment")}, ${counted(compared, "block")} with their logs`,
+    ],
+    ...problems.slice(0, shownProblems).map((problem): [boolean, string] => [true, `  WRONG: ${problem}`]),
+    [problems.length > shownProblems, `  and ${problems.length - shownProblems} more`],
+    [true, `  ${verdictOf(found, seed !== undefined)}`],
+  ];
+  return lines.flatMap(([isShown, line]) => (isShown ? [line] : [])).join("\n");
 }
 
 /** What a check shows, in words: no more than was looked at. */
-function verdictOf(found: Omit<ArchiveCheck, "proof">, isCompared: boolean): string {
+function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   const { problems, lacking, blocks, compared, comparedLacking } = found;
   const open = lacking.length - comparedLacking;
   const openText = `${counted(open, "block")} may lack a log`;
