@@ -4,6 +4,7 @@ import { seeOperations } from "../../src/log/json-log.ts";
 import {
   type CachedRange,
   purgeCache,
+  purgeCommands,
   readUnverified,
   unverifiedSection,
 } from "../../src/operations/cache.ts";
@@ -32,7 +33,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     const found: Contradiction[] = [];
     for (const chain of config.chains) {
       const contradiction = await findContradiction(run, chain.id, hashReader(chain)).catch((error) => {
-        if (!(error instanceof SilentNodesError)) throw error;
+        if (!(error instanceof AggregateError)) throw error;
         findings.push(
           warning(
             `Could not compare chain ${chain.id} with the index: no node responds`,
@@ -51,19 +52,19 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     }
     const ids = config.chains.map(({ id }) => id);
     const unverified = await readUnverified(run, ids);
-    const { purged: orphan } = await statusOf(run, config.databaseSchema);
-    const fault = faultOf({ found, unverified, orphan }, config.databaseSchema);
+    const { purged } = await statusOf(run, config.databaseSchema);
+    const fault = faultOf({ found, unverified, purged }, config.databaseSchema);
     if (fault === undefined) return findings;
     return [config.databaseUrl === undefined ? startingOver(config, fault) : fail(fault.found, fault.remedy)];
   });
 }
 
-/** Reads hashes from all URLs of a chain. Rejects with a PreflightError if they differ, and if none responds. */
+/** Reads hashes from all URLs of a chain. Rejects with a PreflightError if they differ, with an AggregateError if none responds. */
 function hashReader({ id, rpc }: IndexedChain) {
   return async (number: number): Promise<string | undefined> => {
-    const answers = await Promise.allSettled(rpc.http.map((url) => requestHash(url, number)));
-    const hashes = answers.map((answer) => (answer.status === "fulfilled" ? answer.value : undefined));
-    if (answers.every(({ status }) => status === "rejected")) throw new SilentNodesError();
+    const answers = rpc.http.map((url) => requestHash(url, number));
+    await Promise.any(answers);
+    const hashes = await Promise.all(answers.map((answer) => answer.catch(() => undefined)));
     const first = hashes.findIndex((hash) => hash !== undefined);
     const other = hashes.findIndex((hash) => hash !== undefined && hash !== hashes[first]);
     if (other < 0) return hashes[first];
@@ -75,30 +76,22 @@ function hashReader({ id, rpc }: IndexedChain) {
   };
 }
 
-class SilentNodesError extends Error {
-  override name = "SilentNodesError";
-}
-
 const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
   `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
 
 type Known = {
   found: readonly Contradiction[];
   unverified: readonly CachedRange[];
-  orphan: { chainId: number; from: number } | undefined;
+  purged: CachedRange | undefined;
 };
 
 type Fault = { found: string; remedy: string; ranges: readonly CachedRange[] };
 
 /** What refuses an index of this schema, and which blocks its cache should lose; undefined for a sound one. */
-function faultOf({ found, unverified, orphan }: Known, schema: string): Fault | undefined {
+function faultOf({ found, unverified, purged }: Known, schema: string): Fault | undefined {
   const newIndex = `Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune ${schema} removes it.`;
-  const purge = (ranges: readonly CachedRange[]) => {
-    const commands = ranges.map(({ chainId, from, to }) => {
-      return `  npm run cache -- purge --chain ${chainId} --from ${from}${to === undefined ? "" : ` --to ${to}`}`;
-    });
-    return `\n\n${commands.join("\n")}\n\nThen build a new index. ${newIndex}`;
-  };
+  const purge = (ranges: readonly CachedRange[]) =>
+    `\n\n  ${purgeCommands(ranges, "\n  ")}\n\nThen build a new index. ${newIndex}`;
   if (found.length > 0) {
     const ranges = found.map(({ chainId, from }) => ({ chainId, from }));
     return {
@@ -114,14 +107,13 @@ function faultOf({ found, unverified, orphan }: Known, schema: string): Fault | 
       remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the unverified blocks:${purge(unverified)} ${unverifiedSection}`,
       ranges: unverified,
     };
-  const blocks = `blocks of chain ${orphan?.chainId} from ${orphan?.from} on, which were purged`;
-  return (
-    orphan && {
-      found: `The index in schema "${schema}" rests on ${blocks}`,
-      remedy: `${newIndex} ${section}`,
-      ranges: [],
-    }
-  );
+  if (purged === undefined) return undefined;
+  const blocks = `blocks of chain ${purged.chainId} from ${purged.from} on, which were purged`;
+  return {
+    found: `The index in schema "${schema}" rests on ${blocks}`,
+    remedy: `${newIndex} ${section}`,
+    ranges: [],
+  };
 }
 
 /** Purges the cache of an embedded database and drops its index: its test chains are often recreated. */

@@ -139,9 +139,12 @@ export async function readUnverified(
 }
 
 /** The commands that remove ranges from the cache, separated by `separator`. */
-export const purgeCommands = (ranges: readonly Required<CachedRange>[], separator: string) =>
+export const purgeCommands = (ranges: readonly CachedRange[], separator: string) =>
   ranges
-    .map(({ chainId, from, to }) => `npm run cache -- purge --chain ${chainId} --from ${from} --to ${to}`)
+    .map(({ chainId, from, to }) => {
+      const end = to === undefined ? "" : ` --to ${to}`;
+      return `npm run cache -- purge --chain ${chainId} --from ${from}${end}`;
+    })
     .join(separator);
 
 /**
