@@ -1,10 +1,10 @@
-import { type Hex, keccak256, namehash, stringToHex, zeroAddress as zero } from "viem";
+import { type Hex, namehash, stringToHex, zeroAddress as zero } from "viem";
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../abis/names.ts";
 import { type EmittedLog, logsOf } from "../../devnet/events.ts";
-import { createRandom } from "../../devnet/random.ts";
+import { createRandom, type Random } from "../../devnet/random.ts";
 import { contractsOfV2 } from "../../devnet/recorded-chains.ts";
-import { accountOf, subnodeOf, type Transaction } from "./history.ts";
+import { accountOf, hashOf, subnodeOf, type Transaction } from "./history.ts";
 
 // Contracts of a set of ENSv2 on the chain of the generated history.
 const contract = (index: number): Hex => `0x${"e2".repeat(18)}${String(index).padStart(4, "0")}`;
@@ -43,29 +43,18 @@ const expires = 1_900_000_000n;
 const year = 31_536_000n;
 const owned = (1n << 20n) | (1n << 24n) | (1n << 156n);
 const noReferrer: Hex = `0x${"0".repeat(64)}`;
-const eth = namehash("eth");
 
-type Name = {
-  registry: Hex;
-  tokenId: bigint;
-  label: string;
-  owner: Hex;
-  node: Hex;
-  resolver: Hex;
-  record: bigint;
-};
-
-type Place = { address: Hex; node: Hex };
+type Registry = { registry: Hex; node: Hex };
+type Name = Registry & { tokenId: bigint; label: string; owner: Hex; resolver: Hex; record: bigint };
 
 type State = {
-  random: ReturnType<typeof createRandom>;
-  all: Name[];
-  registries: Place[];
+  random: Random;
+  names: Name[];
+  /** Where names are registered: under .eth, and in registries of users. */
+  registries: Registry[];
   resolvers: Hex[];
+  /** The last record of each resolver. */
   records: Map<Hex, bigint>;
-  transactions: Transaction[];
-  total: number;
-  proxies: number;
 };
 
 /**
@@ -73,77 +62,73 @@ type State = {
  * names in registries of users, renewals, transfers, changed roles, pointers and records. One name in twenty has its owner's
  * resolver deployed, one in fifty a registry. Always the same.
  */
-export function ensv2History(count: number): { transactions: Transaction[]; labels: string[] } {
+export const ensv2History = (count: number): { transactions: Iterable<Transaction>; labels: string[] } => ({
+  transactions: steps(count),
+  labels: ["eth"],
+});
+
+const eth: Registry = { registry: contracts.ETHRegistry, node: namehash("eth") };
+
+function* steps(count: number): Generator<Transaction> {
   const random = createRandom(2);
-  const state: State = {
-    random,
-    all: [],
-    registries: [],
-    resolvers: [],
-    records: new Map(),
-    transactions: [],
-    total: 0,
-    proxies: 0,
-  };
-  const { all, registries } = state;
-  while (state.total < count) {
-    if (all.length % 20 === 0) deployResolver(state, accountOf(all.length));
-    const last = all.at(-1);
-    if (last && all.length % 50 === 0) attachRegistry(state, last);
-    const inTree = registries.length > 0 && random.below(10) < 4;
-    register(state, inTree ? random.pick(registries) : { address: contracts.ETHRegistry, node: eth });
-    change(state, random.pick(all));
+  const state: State = { random, names: [], registries: [], resolvers: [], records: new Map() };
+  const { names, registries } = state;
+  for (let logs = 0; logs < count; ) {
+    const last = names.at(-1);
+    const inTree = () => registries.length > 0 && random.below(10) < 4;
+    const transactions = [
+      ...(names.length % 20 === 0 ? [deployResolver(state, accountOf(names.length))] : []),
+      ...(last && names.length % 50 === 0 ? attachRegistry(state, last) : []),
+      register(state, inTree() ? random.pick(registries) : eth),
+      change(state, random.pick(names)),
+    ];
+    yield* transactions;
+    logs += transactions.reduce((sum, transaction) => sum + transaction.logs.length, 0);
   }
-  return { transactions: state.transactions, labels: ["eth"] };
 }
 
-function add(state: State, from: Hex, logs: EmittedLog[]) {
-  state.transactions.push({ from, logs });
-  state.total += logs.length;
-}
+const someAccount = ({ random, names }: State) => accountOf(random.below(names.length + 50) >> 2);
 
-const proxyOf = (state: State): Hex => `0x${keccak256(stringToHex(`proxy ${state.proxies++}`)).slice(26)}`;
-
-const someAccount = ({ random, all }: State) => accountOf(random.below(all.length + 50) >> 2);
-
-function deployResolver(state: State, owner: Hex) {
-  const address = proxyOf(state);
-  state.resolvers.push(address);
-  const code = contracts.PermissionedResolverImpl;
-  add(state, owner, [
+/** What a proxy of an owner emits when it is deployed; `own` are the logs of its code. */
+const deployed = (address: Hex, owner: Hex, code: Hex, own: EmittedLog[] = []): Transaction => ({
+  from: owner,
+  logs: [
     emits.upgraded(address, code),
-    emits.created(address),
+    ...own,
     emits.roles(address, 0n, owner, 0n, owned),
     emits.deployed(contracts.VerifiableFactory, owner, address, 1n, code),
-  ]);
+  ],
+});
+const proxyOf = (what: string): Hex => `0x${hashOf(what).slice(26)}`;
+
+function deployResolver({ resolvers }: State, owner: Hex): Transaction {
+  const address = proxyOf(`resolver ${resolvers.length}`);
+  resolvers.push(address);
+  return deployed(address, owner, contracts.PermissionedResolverImpl, [emits.created(address)]);
 }
 
-function attachRegistry(state: State, { registry, tokenId, label, owner, node }: Name) {
-  const address = proxyOf(state);
-  const code = contract(99);
-  state.registries.push({ address, node });
-  add(state, owner, [
-    emits.upgraded(address, code),
-    emits.roles(address, 0n, owner, 0n, owned),
-    emits.deployed(contracts.VerifiableFactory, owner, address, 1n, code),
-  ]);
-  add(state, owner, [
+function attachRegistry({ registries }: State, { registry, tokenId, label, owner, node }: Name) {
+  const address = proxyOf(`registry ${registries.length}`);
+  registries.push({ registry: address, node });
+  const logs = [
     emits.subregistry(registry, tokenId, address, owner),
     emits.parent(address, registry, label, owner),
-  ]);
+  ];
+  return [deployed(address, owner, contract(99)), { from: owner, logs }];
 }
 
-function register(state: State, { address: registry, node }: Place) {
-  const { random, all, resolvers } = state;
-  const label = `name${all.length}`;
-  const hash = keccak256(stringToHex(label));
+function register(state: State, { registry, node }: Registry): Transaction {
+  const { names } = state;
+  const label = `name${names.length}`;
+  const hash = hashOf(label);
   const tokenId = BigInt(hash) & ~0xffff_ffffn;
   const owner = someAccount(state);
-  const resolver = random.pick(resolvers);
-  const isPaid = registry === contracts.ETHRegistry;
-  const sender = isPaid ? contracts.ETHRegistrar : owner;
+  const resolver = state.random.pick(state.resolvers);
   const registrar = contracts.ETHRegistrar;
-  add(state, owner, [
+  const isPaid = registry === contracts.ETHRegistry;
+  const sender = isPaid ? registrar : owner;
+  names.push({ registry, tokenId, label, owner, node: subnodeOf(node, hash), resolver, record: 0n });
+  const logs = [
     emits.label(contracts.LabelStore, hash, label),
     emits.registered(registry, tokenId, hash, label, owner, expires, sender),
     emits.transfer(registry, sender, zero, owner, tokenId, 1n),
@@ -153,12 +138,36 @@ function register(state: State, { address: registry, node }: Place) {
     ...(isPaid
       ? [emits.lease(registrar, tokenId, label, owner, zero, resolver, year, zero, noReferrer, 5n, 0n)]
       : []),
-  ]);
-  all.push({ registry, tokenId, label, owner, node: subnodeOf(node, hash), resolver, record: 0n });
+  ];
+  return { from: owner, logs };
 }
 
-function setRecord(state: State, name: Name) {
-  const { random, records } = state;
+/** A change of a name by its owner; a transfer to the owner changes nothing. */
+function change(state: State, name: Name): Transaction {
+  const { random, resolvers } = state;
+  const { registry, tokenId, label, owner } = name;
+  const kind = random.below(10);
+  const logs: EmittedLog[] = [];
+  if (kind < 4) logs.push(...recordLogs(state, name));
+  else if (kind < 6) {
+    const until = expires + BigInt(random.below(1_000_000));
+    logs.push(emits.expiry(registry, tokenId, until, owner));
+    if (registry === contracts.ETHRegistry)
+      logs.push(emits.renewal(contracts.ETHRegistrar, tokenId, label, year, until, zero, noReferrer, 5n));
+  } else if (kind < 8) {
+    name.owner = someAccount(state);
+    if (name.owner !== owner)
+      logs.push(
+        emits.transfer(registry, owner, owner, name.owner, tokenId, 1n),
+        emits.roles(registry, tokenId, owner, owned, 0n),
+        emits.roles(registry, tokenId, name.owner, 0n, owned),
+      );
+  } else if (kind < 9) logs.push(emits.resolver(registry, tokenId, random.pick(resolvers), owner));
+  else logs.push(emits.roles(registry, tokenId, accountOf(random.below(1000)), 0n, 1n << 24n));
+  return { from: owner, logs };
+}
+
+function recordLogs({ random, records }: State, name: Name): EmittedLog[] {
   const { resolver, node, owner, label } = name;
   const logs: EmittedLog[] = [];
   if (name.record === 0n) {
@@ -167,32 +176,8 @@ function setRecord(state: State, name: Name) {
     logs.push(emits.linked(resolver, name.record, node, stringToHex(label)));
   }
   const key = random.pick(["avatar", "url", "description"]);
+  const value = `${label} ${random.below(1000)}`;
   if (random.below(2) === 0) logs.push(emits.address(resolver, name.record, 60n, owner));
-  else logs.push(emits.text(resolver, name.record, key, key, `${label} ${state.total}`));
-  add(state, owner, logs);
-}
-
-function change(state: State, name: Name) {
-  const { random, resolvers } = state;
-  const { registry, tokenId, label, owner } = name;
-  const kind = random.below(10);
-  if (kind < 4) return setRecord(state, name);
-  if (kind < 6) {
-    const until = expires + BigInt(random.below(1_000_000));
-    const paid = emits.renewal(contracts.ETHRegistrar, tokenId, label, year, until, zero, noReferrer, 5n);
-    const isPaid = registry === contracts.ETHRegistry;
-    return add(state, owner, [emits.expiry(registry, tokenId, until, owner), ...(isPaid ? [paid] : [])]);
-  }
-  if (kind < 8) {
-    const to = someAccount(state);
-    if (to === owner) return;
-    name.owner = to;
-    return add(state, owner, [
-      emits.transfer(registry, owner, owner, to, tokenId, 1n),
-      emits.roles(registry, tokenId, owner, owned, 0n),
-      emits.roles(registry, tokenId, to, 0n, owned),
-    ]);
-  }
-  if (kind < 9) return add(state, owner, [emits.resolver(registry, tokenId, random.pick(resolvers), owner)]);
-  return add(state, owner, [emits.roles(registry, tokenId, accountOf(random.below(1000)), 0n, 1n << 24n)]);
+  else logs.push(emits.text(resolver, name.record, key, key, value));
+  return logs;
 }

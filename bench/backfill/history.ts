@@ -8,8 +8,8 @@ import { namespaces } from "../../src/deployments/namespaces.ts";
 /** One transaction of a generated history. */
 export type Transaction = { from: Hex; logs: EmittedLog[] };
 
-// keccak-256 of a text: the labelhash of a label.
-const hashOf = (text: string): Hex => keccak256(stringToHex(text));
+/** Keccak-256 of a text: the labelhash of a label. */
+export const hashOf = (text: string): Hex => keccak256(stringToHex(text));
 
 /** Node of the subname whose label hashes to `labelhash` (ENSIP-1). */
 export const subnodeOf = (parent: Hex, labelhash: Hex): Hex => keccak256(concat([parent, labelhash]));
