@@ -22,8 +22,7 @@ import { startBenchPostgres } from "./world.ts";
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and
 // each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index must pass.
 //   node cli/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--only relevance]
-//     [--database postgres://...]
-// Postgres keeps tables in as much memory as in compose.yaml. `--only`: the routes whose line begins with it, or `lookup`. `--database`: one that is filled if it is empty, and kept.
+// Postgres keeps tables in as much memory as in compose.yaml. `--only`: the routes whose line begins with it, or `lookup`.
 
 const { values: options } = parseArgs({
   options: {
@@ -31,24 +30,18 @@ const { values: options } = parseArgs({
     seconds: { type: "string", default: "10" },
     rate: { type: "string", default: "200" },
     only: { type: "string", default: "" },
-    database: { type: "string" },
   },
 });
 const count = Number(options.names);
 const seconds = Number(options.seconds);
-const own = options.database === undefined ? await startBenchPostgres("4GB") : undefined;
-const pool = new pg.Pool({ connectionString: own?.url ?? options.database, max: 18, idleTimeoutMillis: 0 });
+const postgres = await startBenchPostgres("4GB");
+const pool = new pg.Pool({ connectionString: postgres.url, max: 18, idleTimeoutMillis: 0 });
 pool.on("error", () => undefined).on("connect", (client) => client.on("error", () => undefined));
 
 const isAsked = (line: string) => line.startsWith(options.only);
 
-const { rows: found } = await pool.query(
-  "SELECT to_regclass('public.domain_by_change_block') IS NOT NULL AS is_filled",
-);
-if (!found[0]?.is_filled) {
-  console.log(`${count} names are written ...`);
-  await fill(pool, count);
-}
+console.log(`${count} names are written ...`);
+await fill(pool, count);
 
 const plugins = ["subgraph", "protocol-acceleration"];
 const namespace = namespaces.mainnet;
@@ -174,7 +167,7 @@ if (isAsked("lookup")) await measureLookup();
 for (const [name, path, gate] of routes)
   await show(`${name}, 16 at a time`, () => busy(() => ask(path()), 16), gate);
 await pool.end();
-await own?.stop();
+await postgres.stop();
 
 // So many at a fixed rate: the times of all requests, whether or not those before have ended.
 async function atRate(rate: number, count: number): Promise<number[]> {

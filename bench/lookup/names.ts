@@ -108,13 +108,7 @@ export async function fill(pool: Pool, count: number): Promise<void> {
   await pool.query(`INSERT INTO reverse_name_records SELECT owner_id, 2147483648, min(name) FROM domain WHERE subdomain_count = 0
     AND right(id, 1) < '4' GROUP BY owner_id`);
   await fillEvents(pool);
-  for (const text of indexStatements())
-    if (
-      /ON "public"\.(domain|registration|wrapped_domain|resolver\w*|reverse_name_records|\w+_event)\b/.test(
-        text,
-      )
-    )
-      await pool.query(text);
+  for (const text of indexStatements()) await pool.query(text);
   await createSearchIndexes((text, values) => pool.query(text, values), "public");
   // As src/api/database/indexes.ts does.
   await pool.query("ALTER TABLE domain ALTER COLUMN parent_id SET (n_distinct = 100)");
