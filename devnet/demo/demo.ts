@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { endingOf, waitWhileRunning } from "../indexing-service.ts";
 import { freePort } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
 import { type Look, WaitError } from "../wait.ts";
-import { type DemoChains, type DemoWorld, goLive, openChains } from "./chains.ts";
+import type { DemoChains, DemoWorld } from "./chains.ts";
 import { demoScreen } from "./screen.ts";
-import { type DemoServices, startIndex, startLabelService, writeDemoLabels } from "./services.ts";
+import { type DemoServices, startServices } from "./services.ts";
 
 /** What the demo runs with. */
-export type DemoOptions = Omit<DemoServices, "folder"> & {
+export type DemoOptions = DemoServices & {
   world: DemoWorld;
   /** Whether the screen shows all commands. */
   isAll: boolean;
@@ -27,25 +24,14 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   const { port, labelsPort, world, signal } = options;
   await requirePort(port, "PORT");
   await requirePort(labelsPort, "LABELS_PORT");
-  const folder = mkdtempSync(join(options.environment["TMPDIR"] || tmpdir(), "name-index-demo-"));
-  const services: ServiceProcess[] = [];
-  let chains: DemoChains = [];
+  const { chains, labels, index, close } = await startServices(options, { world });
   try {
-    writeDemoLabels(folder);
-    chains = await openChains[world]();
-    // The index takes seconds until it looks at the chains: they go live in the meantime.
-    services.push(startLabelService({ ...options, folder }));
-    services.push(startIndex({ ...options, folder }, { chains, world }));
-    goLive(chains);
-    await showProgress(options, chains, services);
-    await untilEnd(services, signal);
+    await showProgress(options, chains, [labels, index]);
+    await untilEnd([labels, index], signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    // The indexing service first: it releases its database lock while the chains are still there.
-    for (const service of services.reverse()) await service.stop();
-    for (const { node } of chains) await node.close();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    await close();
   }
 }
 

@@ -1,55 +1,74 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { projectRoot, startIndexingService } from "../indexing-service.ts";
 import { writeLabelsFile } from "../labels-file.ts";
 import { chainNames, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readLabels } from "../recording.ts";
 import { startServiceProcess } from "../service-process.ts";
-import type { DemoChains, DemoWorld } from "./chains.ts";
+import { type DemoChains, type DemoWorld, goLive, openChains } from "./chains.ts";
 import { demoDatasources } from "./datasources.ts";
 import { reverseLabels } from "./showcase.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where and how the services run. */
+/** Where the services run. */
 export type DemoServices = {
-  /** Removed in the end. */
-  folder: string;
   port: number;
   labelsPort: number;
   /** Environment of the programs; settings of the services in it do not reach them. */
   environment: Environment;
 };
 
-const databaseIn = (folder: string) => join(folder, "labels.sqlite");
+type World = {
+  world: DemoWorld;
+  /** Settings of the index, which is in memory unless they say otherwise. */
+  settings?: Environment;
+  /** Labels that are known beside those of the recordings. */
+  labels?: readonly string[];
+};
 
-/** Writes what is known of the names, and `more` labels, into the database that the label service serves. */
-export function writeDemoLabels(folder: string, more: readonly string[] = []): void {
+/** Live chains, a label service that knows their names, and an index of them, in a folder that `close` removes. */
+export async function startServices(services: DemoServices, given: World) {
+  const { environment, labelsPort } = services;
+  const chains = await openChains[given.world]();
+  const folder = mkdtempSync(join(environment["TMPDIR"] || tmpdir(), "name-index-demo-"));
+  const database = join(folder, "labels.sqlite");
   const recorded = chainNames.flatMap((name) => readLabels(recordingFolder(name)));
-  writeLabelsFile(databaseIn(folder), [...recorded, ...reverseLabels, ...more]);
-}
-
-/** Starts the label service. */
-export function startLabelService({ folder, labelsPort, environment }: DemoServices) {
-  return startServiceProcess({
+  writeLabelsFile(database, [...recorded, ...reverseLabels, ...(given.labels ?? [])]);
+  // The index takes seconds until it looks at the chains: they go live in the meantime.
+  const labels = startServiceProcess({
     name: "label service",
     args: [
       join(projectRoot, "labels-service/cli.ts"),
-      ...["serve", "--database", databaseIn(folder), "--port", String(labelsPort)],
+      ...["serve", "--database", database, "--port", String(labelsPort)],
     ],
     cwd: folder,
     env: surroundings(environment),
   });
+  const index = startIndex(folder, services, chains, given);
+  goLive(chains);
+  return {
+    ...{ chains, labels, index },
+    async close() {
+      // The indexing service first: it releases its database lock while the chains are still there.
+      for (const service of [index, labels]) await service.stop();
+      for (const { node } of chains) await node.close();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
 }
 
-/** Starts the indexing service with every plugin of the chains or in subgraph mode, on a database in memory unless `settings` say otherwise. */
-export function startIndex(
-  { folder, port, labelsPort, environment }: DemoServices,
-  { chains, world, settings }: { chains: DemoChains; world: DemoWorld; settings?: Environment },
+// With every plugin of the chains, or in subgraph mode.
+function startIndex(
+  folder: string,
+  { port, labelsPort, environment }: DemoServices,
+  chains: DemoChains,
+  { world, settings }: World,
 ) {
   // An empty working directory, so that no .env.local of the operator redirects it.
   const cwd = join(folder, "indexing");
-  mkdirSync(cwd, { recursive: true });
+  mkdirSync(cwd);
   const datasources = world === "ensv2" ? join(v2Folder, "datasources.json") : demoDatasources;
   const ofWorld: Environment =
     world === "subgraph"
