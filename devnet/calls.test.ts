@@ -10,10 +10,9 @@ import {
 import { packetToBytes } from "viem/ens";
 import { expect, test } from "vitest";
 import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../abis/resolver.ts";
-import { findResolver, registryCall, universalResolverCall } from "./calls.ts";
+import { findResolver, ownCalls, registryCall, universalResolverCall } from "./calls.ts";
 import { recordedBlocks } from "./chain/block.ts";
 import { createChain } from "./chain/chain.ts";
-import { ownCalls } from "./demo/calls.ts";
 import { type Entity, readEntityDump } from "./entities.ts";
 import { recordingFolder } from "./recorded-chains.ts";
 import { readAddresses, readRecording } from "./recording.ts";

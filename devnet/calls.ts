@@ -27,10 +27,11 @@ import {
 } from "../abis/resolver.ts";
 import type { BlockLog } from "./chain/block.ts";
 import type { Chain } from "./chain/chain.ts";
+import { bridges } from "./demo/datasources.ts";
 import type { Recording } from "./recording.ts";
 
 /** What a contract returns for a call at the head; undefined: it reverts. */
-export type ContractCall = (data: Hex) => Hex | undefined;
+type ContractCall = (data: Hex) => Hex | undefined;
 
 /** Contracts of a chain by address, lower case. */
 export type ContractCalls = ReadonlyMap<string, ContractCall>;
@@ -70,7 +71,7 @@ const unset: Record<string, unknown> = {
 };
 
 /** What registries, resolvers and registrars of primary names of a chain hold at the head, by what they emitted. */
-export function createContracts(chain: Chain, recorded: Pick<Recording, "calls">) {
+function createContracts(chain: Chain, recorded: Pick<Recording, "calls">) {
   const owners = new Map<string, Hex>();
   const resolvers = new Map<string, Hex>();
   const records = new Map<string, Map<string, unknown>>();
@@ -133,13 +134,13 @@ export function createContracts(chain: Chain, recorded: Pick<Recording, "calls">
 }
 
 /** What is read of a chain's contracts. */
-export type Contracts = ReturnType<typeof createContracts>;
+type Contracts = ReturnType<typeof createContracts>;
 
 /** A chain's registry; a name that it does not have is read from the `older` one. */
-export type Registry = { contracts: Contracts; address: string; older?: string | undefined };
+type Registry = { contracts: Contracts; address: string; older?: string | undefined };
 
 /** A resolver whose records follow from its events. */
-export function resolverCall(contracts: Contracts, address: string, kind: ResolverKind): ContractCall {
+function resolverCall(contracts: Contracts, address: string, kind: ResolverKind): ContractCall {
   return function ask(data): Hex | undefined {
     if (!isCallOf(resolverReadAbi, data)) return undefined;
     const { functionName, args } = decodeFunctionData({ abi: resolverReadAbi, data });
@@ -193,7 +194,7 @@ export function findResolver({ contracts, address, older }: Registry, dnsName: H
 }
 
 /** A resolver that answers for every name below its own (ENSIP-10): `answer` takes the name in DNS form, and the call. */
-export function extendedCall(answer: (name: Hex, data: Hex) => Hex | undefined): ContractCall {
+function extendedCall(answer: (name: Hex, data: Hex) => Hex | undefined): ContractCall {
   return (data) => {
     if (!isCallOf(resolverReadAbi, data)) return undefined;
     const { functionName, args } = decodeFunctionData({ abi: resolverReadAbi, data });
@@ -204,7 +205,7 @@ export function extendedCall(answer: (name: Hex, data: Hex) => Hex | undefined):
 }
 
 /** A resolver of names of accounts: the first name that one of the registrars has for the account (ENSIP-19). */
-export function primaryNameCall(registrars: readonly Omit<Registry, "older">[]): ContractCall {
+function primaryNameCall(registrars: readonly Omit<Registry, "older">[]): ContractCall {
   return extendedCall((dnsName, data) => {
     if (!data.startsWith(nameSelector)) return undefined;
     const [length = 0, ...bytes] = hexToBytes(dnsName);
@@ -252,3 +253,65 @@ const interfaces: ReadonlySet<string> = new Set([
   ...["0x01ffc9a7", "0x3b3b57de", "0xf1cb7e06"],
   ...["0x59d1d43c", "0xbc1c58d1", nameSelector],
 ]);
+
+type Addresses = Readonly<Record<string, Hex>>;
+
+/** A chain of the demo, and what its contracts return. */
+export type ChainCalls = { contracts: Contracts; addresses: Addresses; calls: ContractCalls };
+
+// Whether they are extended, and fall back to the default address: as the deployments of the indexing service have it.
+const plain = { isExtended: false, hasDefaultAddress: false };
+const resolverKinds: Record<string, ResolverKind> = {
+  OldPublicResolver: plain,
+  DefaultReverseResolverOld: plain,
+  DefaultReverseResolver2: plain,
+  LegacyPublicResolver: plain,
+  PublicResolverV4: plain,
+  PublicResolverV5: { ...plain, hasDefaultAddress: true },
+  L2Resolver1: { ...plain, isExtended: true },
+  L2Resolver2: { isExtended: true, hasDefaultAddress: true },
+  DefaultPublicResolver: plain,
+  ThreeDNSResolver: plain,
+};
+
+/** What the resolvers and the registry of a chain return, computed from what they emitted. */
+export function ownCalls(chain: Chain, recording: Recording, addresses: Addresses): ChainCalls {
+  const contracts = createContracts(chain, recording);
+  const calls = new Map(
+    Object.entries(resolverKinds).flatMap(([name, kind]) => {
+      const address = addresses[name];
+      return address ? [[address, resolverCall(contracts, address, kind)]] : [];
+    }),
+  );
+  const { Registry, ENSv1Registry = Registry, ENSv1RegistryOld: older } = addresses;
+  if (ENSv1Registry) calls.set(ENSv1Registry, registryCall({ contracts, address: ENSv1Registry, older }));
+  return { contracts, addresses, calls };
+}
+
+/**
+ * The calls of the root chain: its own, the universal resolver's, and those that lead to the other chains. On the real chains a gateway
+ * proves what another chain has; these look there.
+ */
+export function rootCalls(root: ChainCalls, base: ChainCalls, linea: ChainCalls): ContractCalls {
+  const at = ({ contracts, addresses }: ChainCalls, name: string) => ({
+    contracts,
+    address: addresses[name] ?? "",
+  });
+  const registry = { ...at(root, "ENSv1Registry"), older: root.addresses["ENSv1RegistryOld"] };
+  const byDefault = at(root, "DefaultReverseRegistrar");
+  const reverse = (chain: ChainCalls) => primaryNameCall([at(chain, "L2ReverseRegistrar"), byDefault]);
+  const bridge = (chain: ChainCalls) =>
+    extendedCall((dnsName, data) => {
+      const found = findResolver(at(chain, "Registry"), dnsName);
+      return found && chain.calls.get(found.resolver)?.(data);
+    });
+  return new Map([
+    ...root.calls,
+    [bridges.universalResolver, universalResolverCall(registry)],
+    [bridges.reverseResolver, primaryNameCall([byDefault])],
+    [bridges.baseReverseResolver, reverse(base)],
+    [bridges.lineaReverseResolver, reverse(linea)],
+    [bridges.baseResolver, bridge(base)],
+    [bridges.lineaResolver, bridge(linea)],
+  ]);
+}

@@ -1,9 +1,9 @@
+import { type ChainCalls, ownCalls, rootCalls } from "../calls.ts";
 import type { PlannedTransaction } from "../chain/block.ts";
 import { createLife, deploymentOf } from "../life.ts";
 import { type DevNode, startNode } from "../node.ts";
 import { type ChainName, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readAddresses, readRecording } from "../recording.ts";
-import { type ChainCalls, ownCalls, rootCalls } from "./calls.ts";
 import { showcase } from "./showcase.ts";
 
 // Ponder considers the last 30 blocks of these chains not final: with 31 new blocks all recorded ones are final.
