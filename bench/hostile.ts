@@ -63,7 +63,6 @@ async function attackFor(world: World, choice: readonly Attack[], attackers: num
 }
 
 async function measureTogether(world: World, observer: Observer): Promise<void> {
-  console.log(`${tableHead}\n${tableRow("without", await observer.read())}`);
   const runs = await attackFor(world, chosen, Number(values.attackers));
   const during = await observer.read();
   await sleep(60_000);
@@ -72,7 +71,6 @@ async function measureTogether(world: World, observer: Observer): Promise<void> 
 }
 
 async function measureInTurn(world: World, observer: Observer): Promise<void> {
-  console.log(`${tableHead}\n${tableRow("without", await observer.read())}`);
   for (const attack of chosen) {
     await attackFor(world, [attack], 1);
     console.log(tableRow(attack.name, await observer.read()));
@@ -92,6 +90,7 @@ try {
   const observer = await startObserver(world);
   await settle(observer);
   const pid = await world.pidOfIndex();
+  console.log(`${tableHead}\n${tableRow("without", await observer.read())}`);
   await (values["in-turn"] ? measureInTurn : measureTogether)(world, observer);
   await observer.stop();
   if (pid === undefined || (await world.pidOfIndex()) !== pid)

@@ -59,7 +59,7 @@ export async function createSubject({ server, compiledModules }: Place, name: st
   let lines: string[] = [];
   let version = 1;
   const schema = () => `names_v${version}`;
-  const indexer = await createIndexer({
+  const { url, running, start, run, crash, stop, close } = await createIndexer({
     labels: recordedLabels(["root"]),
     datasources: sepoliaDatasources(),
     ...{ databaseUrl, compiledModules },
@@ -71,14 +71,11 @@ export async function createSubject({ server, compiledModules }: Place, name: st
     },
   });
   const settings = (rpcUrls: string) => ({ [`RPC_URL_${sepolia}`]: rpcUrls, DATABASE_SCHEMA: schema() });
+  const rows = async (): Promise<Rows> => new Set(await storedRows(databaseUrl, schema()));
 
   return {
-    ...reader(
-      indexer.url,
-      () => indexer.running().ending() === undefined,
-      () => lines.filter((line) => refusedOften.test(line)).length > 0,
-    ),
-    ...rowReader(databaseUrl, schema),
+    ...{ running, stop, close, rows },
+    ...reader(url, () => running().ending() === undefined && !lines.some((line) => refusedOften.test(line))),
     /** Waits until the index has logged nothing for three seconds: what was queued is done. At most a minute. */
     async settles() {
       for (let turn = 0, before = -1, quiet = 0; turn < 60 && quiet < 3; turn++) {
@@ -87,24 +84,29 @@ export async function createSubject({ server, compiledModules }: Place, name: st
         await sleep(1_000);
       }
     },
-    running: indexer.running,
+    /** Rows that the index lacks, and that it has too many. */
+    async differences(expected: Rows): Promise<string[]> {
+      const found = await rows();
+      return [
+        ...[...found].filter((row) => !expected.has(row)),
+        ...[...expected].filter((row) => !found.has(row)),
+      ];
+    },
     lines: () => lines,
     /** Runs `npm run cache` with these arguments on the database. */
-    runCommand: (args: readonly string[], rpcUrls: string) => indexer.run("cache", args, settings(rpcUrls)),
+    runCommand: (args: readonly string[], rpcUrls: string) => run("cache", args, settings(rpcUrls)),
     start(rpcUrls: string) {
       lines = [];
-      indexer.start(settings(rpcUrls));
+      start(settings(rpcUrls));
     },
     newSchema() {
       version += 1;
     },
-    stop: () => indexer.stop(),
-    kill: () => indexer.crash(schema()),
-    close: () => indexer.close(),
+    kill: () => crash(schema()),
   };
 }
 
-function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
+function reader(url: string, isGoingOn: () => boolean) {
   const get = (path: string) => fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) });
   /** Newest indexed block while /ready succeeds; undefined before. */
   async function block(): Promise<number | undefined> {
@@ -116,12 +118,11 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
     return Math.max(...chains.map((chain) => chain.block.number));
   }
   return {
-    url,
     block,
-    /** Waits for a block; false if it is not reached in time, or if the process ends before. */
+    /** Waits for a block; false if it is not reached in time, or if the process ends or is stuck before. */
     async reaches(wanted: number, timeoutMs: number): Promise<boolean> {
       const until = Date.now() + timeoutMs * patience;
-      while (Date.now() < until && isRunning() && !isStuck()) {
+      while (Date.now() < until && isGoingOn()) {
         const found = await block().catch(() => undefined);
         if (found !== undefined && found >= wanted) return true;
         await sleep(150);
@@ -139,18 +140,3 @@ function reader(url: string, isRunning: () => boolean, isStuck: () => boolean) {
 
 /** Each row as a text that begins with its table. */
 export type Rows = ReadonlySet<string>;
-
-function rowReader(databaseUrl: string, schema: () => string) {
-  const rows = async (): Promise<Rows> => new Set(await storedRows(databaseUrl, schema()));
-  return {
-    rows,
-    /** Rows that the index lacks, and that it has too many. */
-    async differences(expected: Rows): Promise<string[]> {
-      const found = await rows();
-      return [
-        ...[...found].filter((row) => !expected.has(row)),
-        ...[...expected].filter((row) => !found.has(row)),
-      ];
-    },
-  };
-}

@@ -29,16 +29,13 @@ type Sent = {
   path: string;
   headers?: Record<string, string>;
   body?: string | Readable | undefined;
-  /** Milliseconds after which the client disconnects. */
-  givesUpAfterMs?: number;
   /** Milliseconds for which the client reads nothing of the response before it disconnects. */
   unreadForMs?: number | undefined;
 };
 
 /** Sends one request on its own connection; settles when the response is read or the connection ends. Never throws. */
-function send({ port, from, ends }: Target, sent: Sent): Promise<void> {
-  const { method = "GET", path, headers = {}, body, givesUpAfterMs = 120_000, unreadForMs } = sent;
-  const signal = AbortSignal.any([ends, AbortSignal.timeout(givesUpAfterMs)]);
+function send({ port, from, ends: signal }: Target, sent: Sent): Promise<void> {
+  const { method = "GET", path, headers = {}, body, unreadForMs } = sent;
   return new Promise((resolve) => {
     const options = { host: "127.0.0.1", localAddress: from, port, method, path, headers, signal };
     const asked = request({ ...options, agent: false }, (response) => {

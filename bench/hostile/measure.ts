@@ -94,10 +94,12 @@ export async function runAttack(attack: Attack, job: Omit<AttackJob, "name">): P
   child.kill("SIGKILL");
 }
 
-type Requests = Pick<Watched, "name" | "port" | "requests">;
-
 /** Paths that must always respond, a small query, and four clients with the ten queries of wallets and explorers. */
-async function watchedRequests({ port, labelsPort }: World): Promise<Requests[]> {
+async function watchedRequests({
+  port,
+  labelsPort,
+}: World): Promise<Pick<Watched, "name" | "port" | "requests">[]> {
+  const get = (path: string) => [{ method: "GET", path }] as const;
   const ask = (body: object) => ({ method: "POST", path: "/subgraph", body: JSON.stringify(body) }) as const;
   const names = '{ domains(first: 300, where: { name_ends_with: ".eth" }) { id name owner { id } } }';
   const { domains } = (await askSubgraph<{ domains: KnownName[] }>(`http://127.0.0.1:${port}`, names)).data;
@@ -106,16 +108,16 @@ async function watchedRequests({ port, labelsPort }: World): Promise<Requests[]>
   );
   const mixed = queries.map((_, index) => queries[(index * 7) % queries.length] ?? ask({}));
   return [
-    { port, name: "/health", requests: [{ method: "GET", path: "/health" }] },
-    { port, name: "/amirealtime", requests: [{ method: "GET", path: "/amirealtime" }] },
-    { port: labelsPort, name: "labels' /health", requests: [{ method: "GET", path: "/health" }] },
+    { port, name: "/health", requests: get("/health") },
+    { port, name: "/amirealtime", requests: get("/amirealtime") },
+    { port: labelsPort, name: "labels' /health", requests: get("/health") },
     { port, name: "small query", requests: [ask({ query: "{ domains(first: 3) { id name } }" })] },
-    ...clients(port, (index) => [...mixed.slice(index * 11), ...mixed.slice(0, index * 11)]),
+    ...[0, 11, 22, 33].map((from, index) => {
+      const requests = [...mixed.slice(from), ...mixed.slice(0, from)];
+      return { port, name: `client ${index}`, requests };
+    }),
   ];
 }
-
-const clients = (port: number, requestsOf: (index: number) => Watched["requests"]): Requests[] =>
-  [0, 1, 2, 3].map((index) => ({ port, name: `client ${index}`, requests: requestsOf(index) }));
 
 const watchedNames = ["/health", "/amirealtime", "small query", "labels' /health", "bare server"] as const;
 
