@@ -42,7 +42,6 @@ type KnownRows = {
   keys: KeyFilter | undefined;
   /** Whether a handler has ever asked for a row. */
   isRead: boolean;
-  loading: Map<string, Promise<void>>;
   /** How many keys were looked for in the database that it does not have. */
   absent: number;
   written: { rows: number; characters: number };
@@ -307,29 +306,15 @@ function forget(store: Store): void {
     known.changes = new Map();
     known.rows = new Map();
     known.older = new Map();
-    known.loading = new Map();
   }
 }
 
 /** Reads the rows with these keys from the database, so that `peek` returns them. */
 async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
-  const { loading } = known;
-  const missing = [...wanted].filter(([key]) => !loading.has(key));
-  if (missing.length > 0) {
-    const begun = read(connectionOf(store), known, missing).finally(() => {
-      for (const [key] of missing) loading.delete(key);
-    });
-    for (const [key] of missing) loading.set(key, begun);
-  }
-  await Promise.all(new Set([...wanted.keys()].map((key) => loading.get(key))));
-}
-
-async function read(connection: Connection, known: KnownRows, wanted: [string, Row][]): Promise<void> {
   const { rows, shape } = known;
-  const keys = wanted.map(([, key]) => key);
-  const found = await loadRows(connection, shape, keys);
-  known.absent += wanted.length - found.length;
-  for (const [key] of wanted) rows.set(key, null);
+  const found = await loadRows(connectionOf(store), shape, [...wanted.values()]);
+  known.absent += wanted.size - found.length;
+  for (const key of wanted.keys()) rows.set(key, null);
   for (const row of found) rows.set(shape.keyOf(row), row);
 }
 
@@ -413,7 +398,6 @@ function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
     isComplete: isEmpty,
     keys: undefined,
     isRead: false,
-    loading: new Map(),
     absent: 0,
     written: { rows: 0, characters: 0 },
   };
