@@ -43,28 +43,30 @@ export const throughOutage = (work: () => Promise<unknown>) =>
 /** Rows of a statement, each a list of its columns. */
 type SqlResult = { rows: unknown[][] };
 
+type Query = {
+  /** Statements of one name and text are parsed once for each connection, and planned once where one plan fits all values. */
+  name?: string | undefined;
+  text: string;
+  values?: unknown[];
+  rowMode?: "array";
+  /** Reads each value of a row as it arrives. */
+  types?: { getTypeParser(): (text: string) => unknown } | undefined;
+  /** Milliseconds until the connection gives up waiting. */
+  query_timeout?: number;
+};
+
 /** A connection of node-postgres. */
 export type PoolClient = {
   /** Of its backend; null until it is known. */
   readonly processID?: number | null;
-  query(query: {
-    /** Statements of one name and text are parsed once for each connection, and planned once where one plan fits all values. */
-    name?: string | undefined;
-    text: string;
-    values?: unknown[];
-    rowMode?: "array";
-    /** Reads each value of a row as it arrives. */
-    types?: { getTypeParser(): (text: string) => unknown } | undefined;
-    /** Milliseconds until the connection gives up waiting. */
-    query_timeout?: number;
-  }): Promise<SqlResult>;
+  query(query: Query): Promise<SqlResult>;
   release(error?: boolean): void;
 };
 
-/** A connection pool of node-postgres. */
+/** A connection pool of node-postgres. A statement of its own that fails ends its connection. */
 export type Pool = {
   connect(): Promise<PoolClient>;
-  query(text: string, values: unknown[]): Promise<unknown>;
+  query(query: Query): Promise<SqlResult>;
   readonly options: { max?: number | undefined; password?: unknown };
 };
 
@@ -112,7 +114,7 @@ type EmbeddedQueries = {
 };
 
 /** PGlite, the embedded database. */
-export type EmbeddedClient = {
+export type EmbeddedClient = EmbeddedQueries & {
   transaction(use: (transaction: EmbeddedQueries) => Promise<SqlResult>): Promise<SqlResult | undefined>;
 };
 
@@ -153,17 +155,8 @@ export function isDatabaseAway(error: unknown): boolean {
  * server has not responded after `timeoutMs`.
  */
 export async function readText(client: SqlClient, text: string, timeoutMs: number): Promise<unknown> {
-  if (!("connect" in client)) {
-    const result = await client.transaction((inner) => inner.query(text, [], { rowMode: "array" }));
-    return result?.rows[0]?.[0];
-  }
-  const connection = await client.connect();
-  let isSound = false;
-  try {
-    const { rows } = await connection.query({ text, rowMode: "array", query_timeout: timeoutMs });
-    isSound = true;
-    return rows[0]?.[0];
-  } finally {
-    connection.release(!isSound);
-  }
+  const { rows } = await ("connect" in client
+    ? client.query({ text, rowMode: "array", query_timeout: timeoutMs })
+    : client.query(text, [], { rowMode: "array" }));
+  return rows[0]?.[0];
 }

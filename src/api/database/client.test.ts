@@ -56,10 +56,11 @@ class StandInPool {
     return { processID, query, release };
   }
 
-  async query(_: string, [processID]: unknown[]) {
+  async query({ values: [processID] = [] }: { values?: unknown[] }) {
     const { release } = await this.connect();
     running.get(processID as number)?.();
     release();
+    return { rows: [] };
   }
 }
 
