@@ -81,32 +81,17 @@ async function insert(qb: Connection, table: PgTable, rows: readonly Row[]): Pro
   }
 }
 
+const isAbsent = (value: unknown) => value === null || value === undefined;
+
 function insertion(table: PgTable, rows: readonly Row[]): SQL {
   const { schema, name, columns } = shapeOf(table);
   const arrays = columns.map(({ property, column }) => {
     const type = column.getSQLType();
     // A cast to a text of limited length would cut it; the insertion refuses what is too long.
     const cast = sql.raw(type.startsWith("varchar") ? "text[]" : `${type}[]`);
-    return sql`${arrayText(rows.map((row) => row[property]))}::text::${cast}`;
+    const values = rows.map(({ [property]: value }) => (isAbsent(value) ? null : String(value)));
+    return sql`${sql.param(values)}::text[]::${cast}`;
   });
   const names = sql.raw(columns.map((column) => `"${column.name}"`).join(", "));
   return sql`INSERT INTO ${sql.raw(`"${schema}"."${name}"`)} (${names}) SELECT * FROM unnest(${sql.join(arrays, sql`, `)}) ON CONFLICT DO NOTHING`;
-}
-
-const plain = /^(?:0x[0-9a-f]*|\d+)$/i;
-
-/** Postgres' text of an array; anything but hex and digits, which a node may return, is quoted. */
-export function arrayText(values: readonly unknown[]): string {
-  let text = "{";
-  let gap = "";
-  for (const value of values) {
-    text += gap;
-    gap = ",";
-    if (value === null || value === undefined) text += "NULL";
-    else {
-      const item = String(value);
-      text += plain.test(item) ? item : `"${item.replaceAll(/["\\]/g, "\\$&")}"`;
-    }
-  }
-  return `${text}}`;
 }
