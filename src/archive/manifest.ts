@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod/v4";
 import { counted, escapeControls } from "../log/json-log.ts";
 import type { LogsQuery } from "../rpc/log-answers.ts";
@@ -255,20 +256,16 @@ export type Gap = BlockRange & { filters: readonly ArchiveFilter[] };
 /** What an archive lacks of filters in a range, ascending. What a factory deploys is lacked as a whole. */
 export function gapsOf(manifest: Manifest, filters: readonly ArchiveFilter[], range: BlockRange): Gap[] {
   // Most segments have the same filters.
-  const known = new Map<string, { lacked: ArchiveFilter[]; text: string }>();
-  const gaps: (Gap & { text: string })[] = [];
+  const known = new Map<string, ArchiveFilter[]>();
+  const gaps: Gap[] = [];
   for (const { from, to, within } of stretchesOf(manifest.segments, range)) {
     const indexes = filtersOf(within);
-    let found = known.get(indexes.join());
-    if (found === undefined) {
-      const lacked = filters.flatMap((filter) => lackedOf(manifest, indexes, filter) ?? []);
-      found = { lacked, text: JSON.stringify(lacked) };
-      known.set(indexes.join(), found);
-    }
-    const { lacked, text } = found;
+    const lackedHere = () => filters.flatMap((filter) => lackedOf(manifest, indexes, filter) ?? []);
+    const lacked = known.get(indexes.join()) ?? lackedHere();
+    known.set(indexes.join(), lacked);
     const last = gaps.at(-1);
-    if (last?.text === text && last.to === from - 1) last.to = to;
-    else if (lacked.length > 0) gaps.push({ from, to, filters: lacked, text });
+    if (last?.to === from - 1 && isDeepStrictEqual(last.filters, lacked)) last.to = to;
+    else if (lacked.length > 0) gaps.push({ from, to, filters: lacked });
   }
   return gaps;
 }

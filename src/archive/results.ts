@@ -1,11 +1,14 @@
 import { LRUCache } from "lru-cache";
+import { z } from "zod/v4";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { OtherResults } from "../ponder/shared.ts";
 import { type ArchivePlace, addFile, packLines, readLines, readManifest } from "./folder.ts";
 import { ArchiveError, type Manifest, parsedJson, type ResultsFile } from "./manifest.ts";
 
+const archivedResult = z.tuple([z.string(), z.number().int(), z.string()]);
+
 /** What a handler asked of a node beyond logs: the key that an index keeps it by, the block, the result. */
-export type ArchivedResult = [key: string, block: number, result: string];
+export type ArchivedResult = z.infer<typeof archivedResult>;
 
 /** Adds a file of results, which are in the order of their blocks, to an archive. */
 export async function addResults(
@@ -25,7 +28,8 @@ export async function readResults(
   chainId: number,
   file: ResultsFile,
 ): Promise<ArchivedResult[]> {
-  const results = await readLines(place, { chainId, file }, resultOf);
+  const read = (line: string) => archivedResult.safeParse(parsedJson(line)).data;
+  const results = await readLines(place, { chainId, file }, read);
   const isOrdered = results.every(
     ([, block], i) => block >= (results[i - 1]?.[1] ?? file.from) && block <= file.to,
   );
@@ -33,13 +37,6 @@ export async function readResults(
   throw new ArchiveError(
     `File ${file.hash.slice(0, 12)}… has ${results.length} results, not ${file.count} in the order of their blocks.`,
   );
-}
-
-function resultOf(line: string): ArchivedResult | undefined {
-  const parsed = parsedJson(line);
-  const [key, block, result] = Array.isArray(parsed) && parsed.length === 3 ? parsed : [];
-  const isResult = typeof key === "string" && Number.isSafeInteger(block) && typeof result === "string";
-  return isResult ? [key, block, result] : undefined;
 }
 
 type Options = { place: ArchivePlace; chain: string; chainId: number; log: Log; retryMs?: number };

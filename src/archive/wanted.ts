@@ -1,4 +1,4 @@
-import { type Abi, type AbiEvent, decodeEventLog, type Hex, toEventSelector } from "viem";
+import { type Abi, type AbiEvent, parseEventLogs, toEventSelector } from "viem";
 import type { Config } from "../config/environment.ts";
 import { missingDatasources, pluginIds } from "../config/plugins.ts";
 import { contractSources } from "../config/sources.ts";
@@ -47,13 +47,9 @@ export function wantedOf(config: Config, chain: string): Wanted {
   return { first: Math.min(...entries.map(({ startBlock }) => startBlock)), filters, factories };
 }
 
-function childIn({ topics, data }: RpcLog, event: AbiEvent, parameter: string): string | undefined {
-  try {
-    const { args } = decodeEventLog({ abi: [event], topics: topics as [Hex, ...Hex[]], data: data as Hex });
-    const child = (args as Record<string, unknown> | undefined)?.[parameter];
-    return typeof child === "string" ? child.toLowerCase() : undefined;
-  } catch {
-    // Another form of the event names no contract.
-    return undefined;
-  }
+function childIn(log: RpcLog, event: AbiEvent, parameter: string): string | undefined {
+  // Another form of the event names no contract.
+  const [found] = parseEventLogs({ abi: [event], logs: [log as never] });
+  const child = (found?.args as Record<string, unknown> | undefined)?.[parameter];
+  return typeof child === "string" ? child.toLowerCase() : undefined;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as yielding } from "node:timers/promises";
 import { and, eq, inArray, or, type SQL, sql } from "drizzle-orm";
-import type { PgColumn, PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
+import type { PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
 import { moduleOfPonder } from "../expected.ts";
 import type { Row, TableShape } from "./table-shape.ts";
 
@@ -49,13 +49,10 @@ export async function countRows(connection: Connection, { schema, name }: TableS
 export async function* keysOfTable(connection: Connection, { table, keys }: TableShape): AsyncGenerator<Row> {
   const columns = keys.map(({ column }) => column);
   const selected = Object.fromEntries(keys.map(({ property, column }) => [property, column]));
-  const listOf = (parts: (PgColumn | SQL)[]) =>
-    sql.join(
-      parts.map((part) => sql`${part}`),
-      sql`, `,
-    );
-  const beyond = (last: Row) =>
-    sql`(${listOf(columns)}) > (${listOf(keys.map(({ property, column }) => sql`${sql.param(last[property], column)}`))})`;
+  const beyond = (last: Row) => {
+    const values = keys.map(({ property, column }) => sql.param(last[property], column));
+    return sql`(${sql.join(columns, sql`, `)}) > (${sql.join(values, sql`, `)})`;
+  };
   for (let last: Row | undefined; ; ) {
     const after = last && beyond(last);
     const rows: Row[] = await connection.wrap((db) =>
