@@ -1,8 +1,8 @@
 import { openNodes } from "../src/archive/ask.ts";
-import { exportCache } from "../src/archive/cache-export.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, nameOfPlace, openManifest, readManifest } from "../src/archive/folder.ts";
 import { gapsOf, levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
+import { exportCache } from "../src/archive/ponder-cache.ts";
 import { recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";

@@ -1,5 +1,5 @@
 import { openNodes } from "../src/archive/ask.ts";
-import { type CacheCheck, checkCache } from "../src/archive/cache-check.ts";
+import { type CacheCheck, checkCache } from "../src/archive/ponder-cache.ts";
 import {
   type CachedRange,
   mergeRanges,

@@ -8,9 +8,8 @@ import { openSyncStore } from "../../test/support/ponder/sync-store.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { openNodes } from "./ask.ts";
-import { checkCache } from "./cache-check.ts";
-import { exportCache } from "./cache-export.ts";
 import { checkArchive } from "./check.ts";
+import { checkCache, exportCache } from "./ponder-cache.ts";
 import { readResults } from "./results.ts";
 
 // The recording as Ponder caches it.
@@ -48,13 +47,8 @@ test("what the cache has is exported once, by what it has all logs of", async ()
   const manifest = await exportCache(run, options);
   const any = { addresses: null, topics: null };
   const one = { addresses: [address], topics: [topics[0]] };
-  expect(
-    manifest.segments.map(({ from, to, filters }) => [
-      from,
-      to,
-      filters.map((index) => manifest.filters[index]),
-    ]),
-  ).toEqual([
+  const filtersOf = (indexes: number[]) => indexes.map((index) => manifest.filters[index]);
+  expect(manifest.segments.map(({ from, to, filters }) => [from, to, filtersOf(filters)])).toEqual([
     [0, 19, [one]],
     [20, 40, [one, any]],
     [41, 59, [one]],
@@ -74,8 +68,7 @@ test("results of calls of archived blocks are exported once", async () => {
       "INSERT INTO ponder_sync.rpc_request_results (chain_id, request_hash, block_number, result) VALUES ($1, $2, $3, $4)",
       [chain, key, block, `0x${key}`],
     );
-  await add("b2", chainId, last);
-  await add("a1", chainId, last);
+  for (const key of ["b2", "a1"]) await add(key, chainId, last);
   await add("a0", chainId, last + 1);
   await add("c0", chainId, null);
   await add("c1", chainId + 1, 3);
@@ -103,23 +96,15 @@ test("a comparison with the chain finds a log that is missing, one too many and 
   const compare = () =>
     checkCache(run, ask, { chainId, from: 20, to: 40, samples: 40, random, progress: () => {} });
   expect(await compare()).toMatchObject({ cachedBlocks: 21, ranges: 40, unanswered: 0, differences: [] });
-  const within = logs
-    .filter(isExported)
-    .filter((log) => Number(log.blockNumber) >= 20 && Number(log.blockNumber) <= 40);
-  const block = Number(within[0]?.blockNumber);
-  const ofFirst = "chain_id = $1 AND block_number = $2 AND log_index = $3";
-  await run(`UPDATE ponder_sync.logs SET data = '0x12' WHERE ${ofFirst}`, [
-    chainId,
-    block,
-    Number(within[0]?.logIndex),
-  ]);
-  await run("UPDATE ponder_sync.blocks SET timestamp = timestamp + 1 WHERE chain_id = $1 AND number = $2", [
-    chainId,
-    block,
-  ]);
+  const first = logs.filter(isExported).find(({ blockNumber }) => Number(blockNumber) >= 20);
+  const [block, index] = [Number(first?.blockNumber), Number(first?.logIndex)];
+  const ofFirst = `chain_id = ${chainId} AND block_number = ${block} AND log_index = ${index}`;
+  await run(`UPDATE ponder_sync.logs SET data = '0x12' WHERE ${ofFirst}`);
+  await run(
+    `UPDATE ponder_sync.blocks SET timestamp = timestamp + 1 WHERE chain_id = ${chainId} AND number = ${block}`,
+  );
   const { differences } = await compare();
-  const index = Number(within[0]?.logIndex);
-  const log = `Log ${index} of block ${block}, of ${within[0]?.address} (${within[0]?.topics[0]}),`;
+  const log = `Log ${index} of block ${block}, of ${first?.address} (${first?.topics[0]}),`;
   expect(new Set(differences)).toEqual(
     new Set([
       `${log} is missing in the cache.`,

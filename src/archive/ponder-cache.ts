@@ -1,18 +1,34 @@
+import pRetry from "p-retry";
+import { unionOf } from "../operations/cache.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { headerQuantities } from "../rpc/block-proofs.ts";
-import type { RpcLog } from "../rpc/log-answers.ts";
+import { differingBlocks, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, toHex } from "../rpc/nodes.ts";
-import { ArchiveError, type ArchiveFilter, factoryKey, type Manifest } from "./manifest.ts";
-import { archivedBlock } from "./record.ts";
+import { type Ask, blockDifferences, logDifferences, nodeLogs } from "./compare.ts";
+import { openManifest } from "./folder.ts";
+import {
+  ArchiveError,
+  type ArchiveFilter,
+  factoryKey,
+  gapsOf,
+  type Manifest,
+  newManifest,
+  queryOfFilter,
+  stretchesOf,
+} from "./manifest.ts";
+import { archivedBlock, type BlockSource, closeGaps, logsOfSegment, type RecordOptions } from "./record.ts";
+import { type ArchivedResult, addResults, readResults } from "./results.ts";
 import { type ArchivedBlock, keptFields } from "./segment.ts";
 
-// Ponder's cache of a chain, in the words of archives.
+// Ponder's cache of a chain in the words of archives: exported into one, and compared with nodes.
+
+// --- What is cached ---
 
 /** What the cache has all logs of, in blocks without a gap. */
-export type CachedPart = BlockRange & { filter: ArchiveFilter };
+type CachedPart = BlockRange & { filter: ArchiveFilter };
 
 /** What a chain's cache has all logs of; contracts that factories deployed go into `children`. */
-export async function cachedParts(
+async function cachedParts(
   run: Statement,
   { chainId, children }: Pick<Manifest, "chainId" | "children">,
 ): Promise<CachedPart[]> {
@@ -66,52 +82,46 @@ async function cachedChildren(run: Statement, chainId: number, event: string): P
 }
 
 /** The first cached logs of a range, in order, as a node returns them. */
-export async function cachedLogs(
+async function cachedLogs(
   run: Statement,
   chainId: number,
   { from, to }: BlockRange,
   most = Number.MAX_SAFE_INTEGER,
 ): Promise<RpcLog[]> {
   const { rows } = await run(
-    `SELECT block_number::text AS block, log_index, block_hash, transaction_hash, transaction_index, address, data,
+    `SELECT '0x' || to_hex(block_number) AS "blockNumber", '0x' || to_hex(log_index) AS "logIndex", block_hash AS "blockHash",
+      transaction_hash AS "transactionHash", '0x' || to_hex(transaction_index) AS "transactionIndex", address, data,
       array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
     FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index LIMIT $4`,
     [chainId, from, to, most],
   );
-  return rows.map((row) => ({
-    blockNumber: toHex(Number(row["block"])),
-    logIndex: toHex(Number(row["log_index"])),
-    blockHash: String(row["block_hash"]),
-    transactionHash: String(row["transaction_hash"]),
-    transactionIndex: toHex(Number(row["transaction_index"])),
-    address: String(row["address"]),
-    data: String(row["data"]),
-    topics: row["topics"] as string[],
-  }));
+  return rows as RpcLog[];
 }
 
 /** The cached blocks of these logs, in order, with the logs and their transactions. Throws an ArchiveError if they do not fit. */
-export async function cachedBlocks(
+async function cachedBlocks(
   run: Statement,
   chainId: number,
   all: readonly RpcLog[],
 ): Promise<ArchivedBlock[]> {
   const logs = Map.groupBy(all, ({ blockNumber }) => Number(blockNumber));
   const numbers = [...logs.keys()];
-  const of = async (table: string, column: string) => {
+  const of = async (table: string, number: string, columns: string) => {
     const found = await run(
-      `SELECT * FROM ponder_sync.${table} WHERE chain_id = $1 AND ${column} BETWEEN $2 AND $3`,
+      `SELECT ${columns}, ${number} AS of_block FROM ponder_sync.${table} WHERE chain_id = $1 AND ${number} BETWEEN $2 AND $3`,
       [chainId, numbers[0] ?? 0, numbers.at(-1) ?? 0],
     );
-    return Map.groupBy(found.rows, (row) => Number(row[column]));
+    return Map.groupBy(found.rows, (row) => Number(row["of_block"]));
   };
-  const [headers, transactions] = [await of("blocks", "number"), await of("transactions", "block_number")];
+  const ofTransaction = `'0x' || to_hex(transaction_index) AS "transactionIndex", hash, "from", "to"`;
+  const headers = await of("blocks", "number", "*");
+  const transactions = await of("transactions", "block_number", ofTransaction);
   return [...logs].map(([number, own]) => {
     const header = headers.get(number)?.[0];
     if (header === undefined)
       throw new ArchiveError(`The cache has logs of block ${number}, but not the block.`);
-    const kept = (transactions.get(number) ?? []).map(transactionOf);
-    return archivedBlock({ ...headerOf(header), transactions: kept }, own);
+    const sent = (transactions.get(number) ?? []) as Record<string, string>[];
+    return archivedBlock({ ...headerOf(header), transactions: sent }, own);
   });
 }
 
@@ -129,9 +139,160 @@ function headerOf(row: Row): ArchivedBlock["header"] {
   return Object.fromEntries(kept) as ArchivedBlock["header"];
 }
 
-const transactionOf = (row: Row) => ({
-  transactionIndex: toHex(Number(row["transaction_index"])),
-  hash: String(row["hash"]),
-  from: String(row["from"]),
-  ...(row["to"] === null ? {} : { to: String(row["to"]) }),
-});
+// --- Its export ---
+
+/**
+ * Writes what Ponder's cache has of a chain into an archive: blocks as Ponder stores them, which lack the newer fields of
+ * headers, so that not every block's hash can be recomputed.
+ */
+export async function exportCache(
+  run: Statement,
+  { folder, chainId, progress }: Pick<RecordOptions, "folder" | "chainId" | "progress">,
+): Promise<Manifest> {
+  const manifest = await openManifest(folder, chainId);
+  const cached = await cachedParts(run, manifest);
+  const whole = { from: 0, to: Math.max(-1, ...cached.map(({ to }) => to)) };
+  const gaps = stretchesOf(cached, whole).flatMap(({ within, ...range }) => {
+    const filters = within.map(({ filter }) => filter);
+    return gapsOf(manifest, filters, range);
+  });
+  const source: BlockSource = {
+    async logsFrom({ from, to, filters }) {
+      const first = await cachedLogs(run, chainId, { from, to }, logsOfSegment);
+      const end = first.length < logsOfSegment ? to : Number(first.at(-1)?.blockNumber);
+      // The last block may be cut off.
+      const logs = end === to ? first : await cachedLogs(run, chainId, { from, to: end });
+      const queries = filters.map((filter) => queryOfFilter(manifest, filter, { from, to }));
+      // Of other filters the cache may have some logs here, and lack others.
+      return { logs: logs.filter((log) => queries.some((query) => matches(log, query))), end };
+    },
+    blocksOf: (logs) => cachedBlocks(run, chainId, logs),
+  };
+  await closeGaps(folder, manifest, { gaps, source, progress });
+  await exportResults(run, folder, manifest);
+  return manifest;
+}
+
+const resultsOfFile = 1_000;
+
+/** Writes results of calls up to the newest archived block, which are final; those that the archive has are left out. */
+async function exportResults(run: Statement, folder: string, manifest: Manifest): Promise<void> {
+  if (!(await hasTable(run, "ponder_sync.rpc_request_results"))) return;
+  const { chainId, results = [] } = manifest;
+  const known = new Set<string>();
+  for (const file of results) for (const [key] of await readResults(folder, chainId, file)) known.add(key);
+  const newest = Math.max(-1, ...manifest.segments.map(({ to }) => to));
+  for (let [block, key, rows] = [-1, "", resultsOfFile]; rows === resultsOfFile; ) {
+    const found = await run(
+      `SELECT request_hash, block_number::text AS block, result FROM ponder_sync.rpc_request_results
+      WHERE chain_id = $1 AND (block_number, request_hash) > ($2, $3) AND block_number <= $4 ORDER BY block_number, request_hash LIMIT $5`,
+      [chainId, block, key, newest, resultsOfFile],
+    );
+    const all = found.rows.map((row): ArchivedResult => {
+      return [String(row["request_hash"]), Number(row["block"]), String(row["result"])];
+    });
+    const fresh = all.filter(([one]) => !known.has(one));
+    if (fresh.length > 0) await addResults(folder, manifest, fresh);
+    [key, block] = all.at(-1) ?? [key, block];
+    rows = all.length;
+  }
+}
+
+// --- Its comparison with nodes ---
+
+/** What a comparison of the cache with the chain found. */
+export type CacheCheck = Awaited<ReturnType<typeof checkCache>>;
+
+/** Which cached blocks are compared: `samples` ranges of at most `longestRange` blocks. */
+type CacheSample = BlockRange & { chainId: number; samples: number; random: () => number };
+
+const longestRange = 100;
+
+/**
+ * Compares random ranges of a chain's cache with its nodes: the logs of each range, header, transactions and receipts of a random block, of a
+ * cached one and of those that differ. `ask` compares two answers about logs. `progress` is called after each range.
+ */
+export async function checkCache(
+  run: Statement,
+  ask: Ask,
+  { chainId, from, to, samples, random, progress }: CacheSample & { progress: (done: number) => void },
+) {
+  const known = newManifest(chainId);
+  const parts = await cachedParts(run, known);
+  const ranges = unionOf(parts).flatMap((range) => {
+    const clipped = { from: Math.max(range.from, from), to: Math.min(range.to, to) };
+    return clipped.from <= clipped.to ? [clipped] : [];
+  });
+  const check = {
+    cachedBlocks: ranges.reduce((sum, range) => sum + sizeOf(range), 0),
+    ...{ ranges: 0, blocks: 0, logs: 0 },
+    /** Ranges that no node answered for. */
+    unanswered: 0,
+    differingRanges: [] as BlockRange[],
+    differences: [] as string[],
+  };
+  for (let done = 1; done <= samples && check.cachedBlocks > 0; done++) {
+    const range = rangeAt(ranges, Math.floor(random() * check.cachedBlocks));
+    const queries = parts
+      .filter((part) => part.from <= range.from && range.to <= part.to)
+      .map(({ filter }) => queryOfFilter(known, filter, range));
+    const logs = (await cachedLogs(run, chainId, range)).filter((log) => isAsked(log, queries));
+    const compare = () => compareRange({ ask, run, chainId, random }, range, { logs, queries });
+    const differences = await pRetry(compare, { retries: 2, minTimeout: 500 }).catch(() => undefined);
+    progress(done);
+    if (differences === undefined) {
+      check.unanswered += 1;
+      continue;
+    }
+    check.ranges += 1;
+    check.blocks += sizeOf(range);
+    check.logs += logs.length;
+    if (differences.length > 0) check.differingRanges.push(range);
+    check.differences.push(...differences);
+  }
+  return check;
+}
+
+/** The part of ranges, at most `longestRange` blocks, that begins with the block at this index among all of theirs. */
+function rangeAt(ranges: readonly BlockRange[], index: number): BlockRange {
+  let left = index;
+  for (const { from, to } of ranges) {
+    if (left <= to - from) return { from: from + left, to: Math.min(from + left + longestRange - 1, to) };
+    left -= to - from + 1;
+  }
+  throw new Error("There is no such block.");
+}
+
+const sizeOf = ({ from, to }: BlockRange) => to - from + 1;
+const isAsked = (log: RpcLog, queries: readonly LogsQuery[]) => queries.some((query) => matches(log, query));
+
+type Comparison = { ask: Ask; run: Statement; chainId: number; random: () => number };
+
+async function compareRange(
+  { ask, run, chainId, random }: Comparison,
+  range: BlockRange,
+  { logs, queries }: { logs: readonly RpcLog[]; queries: readonly LogsQuery[] },
+): Promise<string[]> {
+  let theirs = await nodeLogs(ask, range, queries);
+  const found: string[] = [];
+  const blocks = await cachedBlocks(run, chainId, logs).catch((error: unknown) => {
+    if (!(error instanceof ArchiveError)) throw error;
+    found.push(error.message);
+    return [];
+  });
+  const cached = new Map(blocks.map((block) => [Number(block.header.number), block]));
+  const drawn = range.from + Math.floor(random() * sizeOf(range));
+  const drawnCached = [...cached.keys()][Math.floor(random() * cached.size)] ?? drawn;
+  const differing = differingBlocks(logs, theirs).slice(0, 5);
+  for (const number of new Set([...differing, drawn, drawnCached])) {
+    const block = cached.get(number);
+    if (block !== undefined) found.push(...(await blockDifferences(ask, "cache", block)));
+    const body = { method: "eth_getBlockByNumber", params: [toHex(number), false] };
+    const { hash: blockHash } = (await ask(body)) as { hash: string };
+    // The logs of one block are taken from its receipts.
+    const proven = (await ask({ method: "eth_getLogs", params: [{ blockHash }] })) as RpcLog[];
+    theirs = theirs.filter((log) => Number(log.blockNumber) !== number);
+    theirs.push(...proven.filter((log) => isAsked(log, queries)));
+  }
+  return [...found, ...logDifferences("cache", logs, theirs)];
+}
