@@ -3,7 +3,6 @@ import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/a
 import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
-import type { RpcRequest } from "../rpc/nodes.ts";
 import { addFile, packLines, writeManifest } from "./folder.ts";
 import { createFront } from "./front.ts";
 import type { ArchiveFilter, Manifest } from "./manifest.ts";
@@ -18,6 +17,7 @@ const between = (from: number, to: number) =>
   all.filter((block) => numberOf(block) >= from && numberOf(block) <= to);
 const hex = (number: number) => `0x${number.toString(16)}`;
 const newFolder = temporaryFolders();
+const range = { from: 0, to: 158 };
 
 // An archive in front of a node.
 async function fronted(
@@ -91,23 +91,13 @@ test("a block comes with its whole header and the senders of its logs", async ()
   const { front, getLogs, asked } = await fronted([{ from: 0, to: 158 }]);
   const [{ blockNumber }] = logs as [RpcLog];
   await getLogs(0, 158);
-  const block = (await front({ method: "eth_getBlockByNumber", params: [blockNumber, true] })) as Record<
-    string,
-    unknown
-  >;
-  const {
-    transactions: _,
-    uncles: __,
-    withdrawals: ___,
-    ...header
-  } = recording.blocks[Number(blockNumber)] ?? {};
-  expect(block).toMatchObject(header);
+  const block = await front({ method: "eth_getBlockByNumber", params: [blockNumber, true] });
+  const { uncles: _, withdrawals: __, ...header } = recording.blocks[Number(blockNumber)] ?? {};
   const sent = recording.transactions.filter((one) => one["blockNumber"] === blockNumber);
-  expect(block["transactions"]).toEqual(
-    sent.map(({ hash, from, to, transactionIndex, blockHash }) => {
-      return { hash, from, to, transactionIndex, blockNumber, blockHash, gasPrice: "0x0" };
-    }),
-  );
+  const transactions = sent.map(({ hash, from, to, transactionIndex, blockHash }) => {
+    return { hash, from, to, transactionIndex, blockNumber, blockHash, gasPrice: "0x0" };
+  });
+  expect(block).toMatchObject({ ...header, transactions });
   expect(asked).toEqual([]);
 });
 
@@ -127,32 +117,23 @@ test("a block is the node's if only its header is wanted, unless its logs came f
   expect(asked).toEqual([`block ${number}`, `block ${number}`, `logs 0 to ${number}`, `block ${number}`]);
 });
 
-test("other requests, and logs of one block by its hash, are the node's", async () => {
-  const { front, asked } = await fronted([{ from: 0, to: 158 }]);
+test("other requests, logs of one block by its hash, and what is of a chain without archive, are the node's", async () => {
+  const { front, asked, folder } = await fronted([range]);
   await front({ method: "eth_chainId", params: [{}] });
   await front({ method: "eth_getLogs", params: [{ blockHash: logs[0]?.blockHash }] });
   expect(asked).toEqual(["eth_chainId", "logs NaN to NaN"]);
-});
-
-test("without the chain in the archive all is the node's", async () => {
-  const { folder } = await fronted([{ from: 0, to: 158 }]);
-  const asked: string[] = [];
-  const request = async ({ method }: RpcRequest) => void asked.push(method);
-  const lines: string[] = [];
-  const log = (_: string, message: string) => void lines.push(message);
-  const front = createFront({ place: folder, chain: "other", chainId: 5, log }, [
-    { hostname: "node", request },
-  ]);
-  await front({ method: "eth_getLogs", params: [{ fromBlock: "0x0", toBlock: "0x1" }] });
-  expect(asked).toEqual(["eth_getLogs"]);
-  expect(lines).toEqual(["The archive has no data of this chain: everything is asked of its RPC URLs"]);
+  const [request, log] = [vi.fn(), vi.fn()];
+  const other = createFront({ place: folder, chain: "other", chainId: 5, log }, [{ hostname: "", request }]);
+  await other({ method: "eth_getLogs", params: [{ fromBlock: "0x0", toBlock: "0x1" }] });
+  expect(request).toHaveBeenCalledTimes(1);
+  const message = "The archive has no data of this chain: everything is asked of its RPC URLs";
+  expect(log.mock.calls).toEqual([["info", message, { chain: "other" }]]);
 });
 
 // --- Proof ---
 
 const plain = all.map(({ receipts: _, ...block }) => block);
 const later = plain.map((block) => ({ ...block, header: { ...block.header, timestamp: "0x1" } }));
-const range = { from: 0, to: 158 };
 const everyBlock = "that the archive has all blocks of the chain and no others, and senders of transactions";
 
 test("a header that does not hash to its hash is refused where the manifest says that it does", async () => {

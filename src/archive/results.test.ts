@@ -24,20 +24,16 @@ async function archiveOf(...files: ArchivedResult[][]) {
 const odd = 'a "quoted" text\n\u2028 of two lines';
 
 test("results are found by key in the files that have their block", async () => {
-  const { folder, find, lines } = await archiveOf(
-    [
-      ["aa", 3, "0x01"],
-      ["bb", 3, odd],
-      ["cc", 9, "0x03"],
-    ],
-    [["dd", 5, "0x04"]],
-  );
-  expect(await Promise.all([find("aa", 3), find("bb", 3), find("cc", 9), find("dd", 5)])).toEqual([
-    ...["0x01", odd],
-    ...["0x03", "0x04"],
+  const first: ArchivedResult[] = [3, 3, 9].map((block, index) => [
+    `a${index}`,
+    block,
+    ["0x01", odd, "0x03"][index]!,
   ]);
+  const { folder, find, lines } = await archiveOf(first, [["dd", 5, "0x04"]]);
+  const found = await Promise.all([find("a0", 3), find("a1", 3), find("a2", 9), find("dd", 5)]);
+  expect(found).toEqual(["0x01", odd, "0x03", "0x04"]);
   // Outside of the files' blocks, and of no request.
-  expect([await find("aa", 10), await find("ee", 5)]).toEqual([undefined, undefined]);
+  expect([await find("a0", 10), await find("ee", 5)]).toEqual([undefined, undefined]);
   expect(lines).toEqual([]);
   const manifest = await openManifest(folder, chainId);
   expect(manifest.results?.map(({ from, to, count }) => [from, to, count])).toEqual([
@@ -64,16 +60,9 @@ test("a file that is changed is not used, which is reported once and found by a 
   });
 });
 
+const disordered = [3, 2, 3].map((block, index): ArchivedResult => [`a${index}`, block, "0x01"]);
 test.each<[string, ArchivedResult[], RegExp]>([
-  [
-    "blocks out of order",
-    [
-      ["aa", 3, "0x01"],
-      ["bb", 2, "0x02"],
-      ["cc", 3, "0x"],
-    ],
-    /3 results, not 3 in the order of their blocks/,
-  ],
+  ["blocks out of order", disordered, /3 results, not 3 in the order of their blocks/],
   ["something else than results", [["aa", 3, 1 as never]], /has another form in line 1/],
 ])("a file with %s is not used", async (_, results, message) => {
   const { find, lines } = await archiveOf(results);

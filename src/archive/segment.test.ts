@@ -6,12 +6,11 @@ import { packLines, unpackLines } from "./folder.ts";
 import { type ArchivedBlock, blockOf, keptHeader, proofOf } from "./segment.ts";
 
 const blocks = recordedBlocks(recordingOf("linea"));
-const packed = (some: readonly ArchivedBlock[]) => packLines(some);
-type Packed = ReturnType<typeof packed>;
+type Packed = ReturnType<typeof packLines>;
 const unpacked = ({ content, listed }: Packed) => unpackLines(content, listed.unpacked, blockOf);
 
 test("a segment gives back its blocks, in a tenth of their space", () => {
-  const file = packed(blocks);
+  const file = packLines(blocks);
   expect(unpacked(file)).toEqual(blocks);
   expect(file.content.length).toBeLessThan(JSON.stringify(blocks).length / 8);
 });
@@ -22,10 +21,10 @@ test("of a header only known fields with hexadecimal text are kept", () => {
   // As nodes give them.
   const more = { uncles: [], withdrawals: [{ index: "0x1", amount: "0x2" }], note: "odd", constructor: "0x" };
   expect(keptHeader({ ...header, ...more, extraData: "~" })).toEqual({ ...header, extraData: undefined });
-  expect(unpacked(packed([{ ...rest, header: { ...header, ...more } } as never]))).toEqual([block]);
+  expect(unpacked(packLines([{ ...rest, header: { ...header, ...more } } as never]))).toEqual([block]);
 });
 
-const file = packed(blocks.slice(0, 3));
+const file = packLines(blocks.slice(0, 3));
 const as = (text: string | Buffer, length = text.length): Packed => {
   return { content: zstdCompressSync(text), listed: { hash: "", bytes: 0, unpacked: length } };
 };
@@ -66,18 +65,23 @@ function keysOf(count: number) {
 function changed({ address, data }: { address?: string; data?: string }) {
   const block = blocks.find(({ logs }) => logs.length > 0) as ArchivedBlock;
   const [log] = block.logs as [ArchivedBlock["logs"][number]];
-  return packed([{ ...block, logs: [{ ...log, address: address ?? log.address, data: data ?? log.data }] }]);
+  return packLines([
+    { ...block, logs: [{ ...log, address: address ?? log.address, data: data ?? log.data }] },
+  ]);
 }
 
-const [whole] = blocks.filter(({ transactions, logs }) => logs.length > 3 && transactions.length > 1) as [
-  ArchivedBlock,
-];
+const isLarge = ({ transactions, logs }: ArchivedBlock) => logs.length > 3 && transactions.length > 1;
+const whole = blocks.find(isLarge)!;
 const [first, second, ...rest] = whole.logs as [ArchivedBlock["logs"][number], ArchivedBlock["logs"][number]];
 const last = whole.transactions.at(-1)!;
 const withFirst = (change: Partial<typeof first>) => ({
   ...whole,
   logs: [{ ...first, ...change }, second, ...rest],
 });
+
+function withNextIndex(log: typeof first) {
+  return { ...log, logIndex: `0x${(Number(log.logIndex) + 1).toString(16)}` };
+}
 
 test.each([
   ["a log is missing", { ...whole, logs: [second, ...rest] }, "do not have the root"],
@@ -89,14 +93,7 @@ test.each([
     withFirst({ transactionIndex: last.transactionIndex, transactionHash: last.hash }),
     "do not have the root",
   ],
-  [
-    "logs have other indexes",
-    {
-      ...whole,
-      logs: whole.logs.map((log) => ({ ...log, logIndex: `0x${(Number(log.logIndex) + 1).toString(16)}` })),
-    },
-    "do not have the root",
-  ],
+  ["logs have other indexes", { ...whole, logs: whole.logs.map(withNextIndex) }, "do not have the root"],
   [
     "a log is of another contract",
     withFirst({ address: `0x${"77".repeat(20)}` }),

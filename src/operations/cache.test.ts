@@ -24,14 +24,9 @@ beforeEach(() => resetPonderCache(database));
 afterAll(() => database?.close());
 
 // As Ponder 0.17 reads a stored range: its end is one above the last block.
-async function cachedRanges(): Promise<[number, number][]> {
+async function cachedRanges(): Promise<[from: number, end: number][]> {
   const { rows } = await database.query<{ blocks: string }>("SELECT blocks::text FROM ponder_sync.intervals");
-  return rows.flatMap(({ blocks }) =>
-    (JSON.parse(`[${blocks.slice(1, -1)}]`) as [number, number][]).map(([from, end]): [number, number] => [
-      from,
-      end - 1,
-    ]),
-  );
+  return rows.flatMap(({ blocks }) => JSON.parse(`[${blocks.slice(1, -1)}]`));
 }
 
 async function numbersOf(table: string): Promise<unknown[]> {
@@ -41,53 +36,35 @@ async function numbersOf(table: string): Promise<unknown[]> {
   return rows.map(({ row }) => row);
 }
 
-const childTables = [
-  "transactions",
-  "transaction_receipts",
-  "logs",
-  "traces",
-  "rpc_request_results",
-  "factory_addresses",
-];
+const childTables = ["transactions", "transaction_receipts", "logs", "traces", "factory_addresses"];
 
 async function fill() {
   await addBlocks(database, 1, [10, 20, 30]);
   await addBlocks(database, 2, [20]);
-  for (const table of childTables) {
-    await database.exec(
-      `INSERT INTO ponder_sync.${table} VALUES (1, 10), (1, 20), (1, 20), (1, 30), (2, 20)`,
-    );
-  }
-  await database.exec(
-    "INSERT INTO ponder_sync.intervals VALUES ('log_1', 1, '{[5,41]}'), ('log_2', 2, '{[5,41]}')",
-  );
+  for (const table of childTables)
+    await run(`INSERT INTO ponder_sync.${table} VALUES (1, 10), (1, 20), (1, 20), (1, 30), (2, 20)`);
+  // Results of requests that name no block have none.
+  await run("INSERT INTO ponder_sync.rpc_request_results VALUES (1, NULL), (1, 30), (2, NULL)");
+  await run("INSERT INTO ponder_sync.intervals VALUES ('log_1', 1, '{[5,41]}'), ('log_2', 2, '{[5,41]}')");
 }
 
 test("removes the rows of a range of one chain, and counts them; without an end all later ones", async () => {
   await fill();
   const { removed, orphaned } = await purgeCache(run, { chainId: 1, from: 20, to: 29 }, now);
-  expect(removed).toEqual({
-    blocks: 1,
-    ...Object.fromEntries(childTables.map((table) => [table, 2])),
-    intervals: 1,
-  });
+  const ofChildren = Object.fromEntries(childTables.map((table) => [table, 2]));
+  expect(removed).toEqual({ blocks: 1, ...ofChildren, rpc_request_results: 1, intervals: 1 });
   expect(orphaned).toEqual([]);
   for (const table of childTables) expect(await numbersOf(table)).toEqual(["1:10", "1:30", "2:20"]);
+  expect(await numbersOf("rpc_request_results")).toEqual(["1:30", "2:"]);
   await purgeCache(run, { chainId: 1, from: 20 }, now);
   for (const table of childTables) expect(await numbersOf(table)).toEqual(["1:10", "2:20"]);
-});
-
-test("results of requests that name no block are removed too", async () => {
-  await database.exec("INSERT INTO ponder_sync.rpc_request_results VALUES (1, NULL), (2, NULL)");
-  await purgeCache(run, { chainId: 1, from: 20, to: 29 }, now);
-  expect(await numbersOf("rpc_request_results")).toEqual(["2:"]);
 });
 
 test("ranges lose exactly the blocks of the purge, in the form that Ponder reads", async () => {
   const block = fc.integer({ min: 0, max: 30 });
   const range = fc.tuple(block, block).map(([a, b]): [number, number] => [Math.min(a, b), Math.max(a, b)]);
   const blocksOf = (ranges: readonly [number, number][]) =>
-    new Set(ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i)));
+    new Set(ranges.flatMap(([from, end]) => Array.from({ length: end - from }, (_, i) => from + i)));
   await fc.assert(
     fc.asyncProperty(
       fc.array(range, { minLength: 1, maxLength: 5 }),
@@ -104,7 +81,7 @@ test("ranges lose exactly the blocks of the purge, in the form that Ponder reads
         const after = await cachedRanges();
         const kept = [...before].filter((number) => number < from || (hasEnd && number > to));
         expect(blocksOf(after)).toEqual(new Set(kept));
-        expect(after.every(([first, last]) => first <= last)).toBe(true);
+        expect(after.every(([first, end]) => first < end)).toBe(true);
       },
     ),
     { numRuns: 50 },
@@ -144,42 +121,22 @@ test("a database without a cache has nothing to remove", async () => {
 // --- Unverified ranges ---
 
 test("ranges that overlap or touch are one; beyond five, what spans them all", () => {
-  expect(
-    mergeRanges([
-      { from: 8, to: 9 },
-      { from: 1, to: 4 },
-      { from: 5, to: 6 },
-      { from: 2, to: 3 },
-    ]),
-  ).toEqual([
-    { from: 1, to: 6 },
-    { from: 8, to: 9 },
-  ]);
-  const many = Array.from({ length: 6 }, (_, i) => ({ from: i * 10, to: i * 10 + 1 }));
-  expect(mergeRanges(many)).toEqual([{ from: 0, to: 51 }]);
+  const of = (...ranges: [number, number][]) => ranges.map(([from, to]) => ({ from, to }));
+  expect(mergeRanges(of([8, 9], [1, 4], [5, 6], [2, 3]))).toEqual(of([1, 6], [8, 9]));
+  const many = Array.from({ length: 6 }, (_, i): [number, number] => [i * 10, i * 10 + 1]);
+  expect(mergeRanges(of(...many))).toEqual(of([0, 51]));
   expect(mergeRanges([])).toEqual([]);
 });
 
-test("unverified ranges are kept by chain until they are purged", async () => {
-  await saveUnverified(run, "public", [{ chainId: 1, from: 20, to: 29 }]);
-  const ranges = [
-    { chainId: 1, from: 20, to: 25 },
-    { chainId: 1, from: 40, to: 41 },
-    { chainId: 2, from: 5, to: 9 },
-  ];
-  await saveUnverified(run, "public", ranges);
-  expect(await readUnverified(run, [1, 2])).toEqual(ranges);
-  await purgeCache(run, { chainId: 1, from: 20, to: 25 }, now);
-  expect(await readUnverified(run, [1])).toEqual([{ chainId: 1, from: 40, to: 41 }]);
-});
-
-test("an index leaves ranges alone that another index of the database found", async () => {
-  const range = { chainId: 1, from: 20, to: 29 };
-  for (const owner of ["first", "second"]) await saveUnverified(run, owner, [range]);
+test("unverified ranges are kept by chain until they are purged; each index replaces its own", async () => {
+  const range = (chainId: number, from: number, to: number) => ({ chainId, from, to });
+  await saveUnverified(run, "first", [range(1, 20, 29)]);
+  const ranges = [range(1, 20, 25), range(1, 40, 41), range(2, 5, 9)];
+  for (const owner of ["first", "second"]) await saveUnverified(run, owner, ranges);
   await saveUnverified(run, "second", []);
-  expect(await readUnverified(run, [1])).toEqual([range]);
-  await purgeCache(run, { chainId: 1, from: 0, to: 100 }, now);
-  expect(await readUnverified(run, [1])).toEqual([]);
+  expect(await readUnverified(run, [1, 2])).toEqual(ranges);
+  await purgeCache(run, range(1, 20, 25), now);
+  expect(await readUnverified(run, [1])).toEqual([range(1, 40, 41)]);
 });
 
 test("a watch stores unverified ranges as they come and go, and says what to run", async () => {

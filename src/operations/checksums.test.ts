@@ -123,14 +123,9 @@ test("is the sum over the rows at each time, through blocks, finalizations and r
       await goLive();
       await updateChecksums(run, "names");
       // The rows after each block, oldest first.
+      const first = { a: { value: 1, list: null }, z: { value: number, list: "x" } };
       let history: { time: number; rows: ReadonlyMap<string, Row> }[] = [
-        {
-          time: start,
-          rows: new Map([
-            ["a", { value: 1, list: null }],
-            ["z", { value: number, list: "x" }],
-          ]),
-        },
+        { time: start, rows: new Map(Object.entries(first)) },
       ];
       let [time, final] = [start, start];
       const at = (before: number) => history.findLast((one) => one.time < before)?.rows ?? new Map();
@@ -162,8 +157,8 @@ test("is the sum over the rows at each time, through blocks, finalizations and r
       await finalize(time);
       const found = await results();
       for (const [until, one] of found) expect({ until, ...one }).toEqual({ until, ...expected(at(until)) });
-      const first = (Math.floor(start / 600) + 1) * 600;
-      expect(Math.max(0, ...found.keys())).toBe(time >= first ? Math.floor(time / 600) * 600 : 0);
+      const begin = (Math.floor(start / 600) + 1) * 600;
+      expect(Math.max(0, ...found.keys())).toBe(time >= begin ? Math.floor(time / 600) * 600 : 0);
     }),
     { numRuns: 20 },
   );
@@ -188,12 +183,11 @@ test("differs when one value differs, and is that of all rows again after each r
   await finalize(start + 2_100);
   await updateChecksums(run, "names");
   await finalize(start + 2_800);
-  const rows = new Map([
-    ["a", { value: 2, list: null }],
-    ["b", { value: 3, list: null }],
-  ]);
+  const rows = expected(
+    new Map(Object.entries({ a: { value: 2, list: null }, b: { value: 3, list: null } })),
+  );
   const later = [...(await results()).values()];
-  expect(new Set(later.map(({ hash }) => hash))).toEqual(new Set([expected(rows).hash]));
+  expect(new Set(later.map(({ hash }) => hash))).toEqual(new Set([rows.hash]));
 });
 
 test("keeps a day of results, which stay as they are", async () => {

@@ -60,53 +60,33 @@ async function headOf(chainId: number) {
 }
 const restore = () => restoreHeads((text, values) => client.query(text, values), "names");
 
-describe("the checkpoints of all chains", () => {
-  test("are empty before Ponder has written any", async () => {
-    expect(await readCheckpoints(database, signal())).toEqual([]);
-    await setReady(0);
-    expect(await readCheckpoints(database, signal())).toEqual([]);
+test("the checkpoints of all chains are keyed by chain id, with whether the backfill is complete", async () => {
+  expect(await readCheckpoints(database, signal())).toEqual([]);
+  await setReady(1);
+  await addRow(8453, base(900), base(1000));
+  await addRow(1, mainnet(90), mainnet(100));
+  const row = (chainId: number, safe: string, latestCheckpoint: string) => ({
+    ...{ chainId, isReady: true, safeCheckpoint: safe, finalizedCheckpoint: safe, latestCheckpoint },
   });
-
-  test("are keyed by chain id, with whether the backfill is complete", async () => {
-    await setReady(1);
-    await addRow(8453, base(900), base(1000));
-    await addRow(1, mainnet(90), mainnet(100));
-    const row = { isReady: true, safeCheckpoint: mainnet(90), finalizedCheckpoint: mainnet(90) };
-    expect(await readCheckpoints(database, signal())).toEqual([
-      { ...row, chainId: 1, latestCheckpoint: mainnet(100) },
-      {
-        chainId: 8453,
-        isReady: true,
-        latestCheckpoint: base(1000),
-        safeCheckpoint: base(900),
-        finalizedCheckpoint: base(900),
-      },
-    ]);
-  });
+  expect(await readCheckpoints(database, signal())).toEqual([
+    row(1, mainnet(90), mainnet(100)),
+    row(8453, base(900), base(1000)),
+  ]);
 });
 
 describe("the head", () => {
   const start = mainnet(5, "0".repeat(33));
   const event = mainnet(50, `${"0".repeat(16)}5${"3".padStart(16, "0")}`);
-  test.each<[string, 0 | 1, [safe: string, latest: string][], object | undefined]>([
+  test.each<[string, 0 | 1, [safe: string, latest: string][], number | undefined]>([
     ["unknown without a row", 0, [], undefined],
     ["unknown before the first event", 0, [[start, start]], undefined],
-    [
-      "the block of the last event in the backfill",
-      0,
-      [[event, event]],
-      { number: 50, timestamp: 1_700_000_600 },
-    ],
-    [
-      "the latest block while following",
-      1,
-      [[mainnet(90), mainnet(100)]],
-      { number: 100, timestamp: 1_700_001_200 },
-    ],
-  ])("is %s", async (_, ready, rows, head) => {
+    ["the block of the last event in the backfill", 0, [[event, event]], 50],
+    ["the latest block while following", 1, [[mainnet(90), mainnet(100)]], 100],
+  ])("is %s", async (_, ready, rows, number) => {
     await setReady(ready);
     for (const [safe, latest] of rows) await addRow(1, safe, latest);
-    expect(await headOf(1)).toEqual(head);
+    const timestamp = 1_700_000_000 + 12 * (number ?? 0);
+    expect(await headOf(1)).toEqual(number === undefined ? undefined : { number, timestamp });
   });
 
   test("is the safe block after a restart, also before the row is corrected and once Ponder is live again", async () => {
@@ -122,40 +102,22 @@ describe("the head", () => {
     expect((await headOf(1))?.number).toBe(91);
   });
 
-  test("after a restart from another chain's safe checkpoint is the newest cached block before it", async () => {
+  // Block 540 of Base is of the same second as block 90 of mainnet, and comes after it.
+  test.each<[string, chainId: number, safe: string, latest: string, cached: number[], number?]>([
+    ["the newest cached block before another's safe one", 1, base(540), mainnet(100), [80, 90, 95], 90],
+    ["no later block of the safe second", 8453, mainnet(90), base(640), [530, 540], 530],
+    ["unknown if nothing of the chain is cached before", 1, base(540), mainnet(100), [95]],
+    ["what it was if that comes before", 1, base(540), mainnet(80), [], 80],
+  ])("after a restart is %s", async (_, chainId, safe, latest, cached, number) => {
     await setReady(0);
-    // Block 540 of Base is of the same second as block 90 of mainnet, and comes after it.
-    await addRow(1, base(540), mainnet(100));
-    await addRow(8453, base(540), base(640));
-    for (const number of [80, 90, 95]) await cache(1, number, 1_700_000_000 + 12 * number);
-    expect(await headOf(1)).toBeUndefined();
-    await restore();
-    expect(await headOf(1)).toEqual({ number: 90, timestamp: 1_700_001_080 });
-    expect(await headOf(8453)).toEqual({ number: 540, timestamp: 1_700_001_080 });
-  });
-
-  test("does not take a block of the safe second that comes after the safe checkpoint", async () => {
-    await setReady(0);
-    await addRow(8453, mainnet(90), base(640));
-    for (const number of [530, 540]) await cache(8453, number, 1_700_000_000 + 2 * number);
-    await restore();
-    expect((await headOf(8453))?.number).toBe(530);
-  });
-
-  test("is unknown if nothing of the chain is cached before the safe checkpoint", async () => {
-    await setReady(0);
-    await addRow(1, base(540), mainnet(100));
-    await cache(1, 95, 1_700_001_140);
+    await addRow(chainId, safe, latest);
+    for (const block of cached) await cache(chainId, block, 1_700_000_000 + (chainId === 1 ? 12 : 2) * block);
     await restore();
     await setReady(1);
-    expect(await headOf(1)).toBeUndefined();
+    expect((await headOf(chainId))?.number).toBe(number);
   });
 
-  test("of a row that is right stays as it is, and so does that of a live index", async () => {
-    await setReady(0);
-    await addRow(1, base(540), mainnet(80));
-    await restore();
-    expect((await headOf(1))?.number).toBe(80);
+  test("of a live index stays as it is", async () => {
     await setReady(1);
     await addRow(10, encode(10, 1, 1_700_000_000), encode(10, 9, 1_700_000_018));
     await restore();

@@ -9,13 +9,10 @@ import {
 } from "./process.ts";
 
 const gaugeNames = [
-  "ponder_historical_total_blocks",
-  "ponder_historical_total_indexing_seconds",
-  "ponder_sync_block",
-  "ponder_sync_block_timestamp",
-  "ponder_sync_is_realtime",
-  "ponder_sync_is_complete",
-] as const;
+  ...(["ponder_historical_total_blocks", "ponder_historical_total_indexing_seconds"] as const),
+  ...(["ponder_sync_block", "ponder_sync_block_timestamp"] as const),
+  ...(["ponder_sync_is_realtime", "ponder_sync_is_complete"] as const),
+];
 
 const embedded = { query: async () => "embedded" };
 
@@ -37,10 +34,7 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
     },
     PONDER_NAMESPACE_BUILD: { schema: "names" },
     PONDER_INDEXING_BUILD: {
-      chains: [
-        { id: 1, name: "mainnet", rpc: "https://rpc/secret" },
-        { id: 8453, name: "base", rpc: "https://rpc/secret" },
-      ],
+      chains: Object.entries({ mainnet: 1, base: 8453 }).map(([name, id]) => ({ id, name })),
     },
     PONDER_DATABASE: {
       driver:
@@ -57,22 +51,12 @@ test("reads the sync figures of each chain by its id", async () => {
   metrics.ponder_sync_block.set({ chain: "base" }, 260);
   metrics.ponder_sync_block_timestamp.set({ chain: "base" }, 1_700_002_600);
   metrics.ponder_sync_is_realtime.set({ chain: "base" }, 1);
-  expect(await ponderProcess(scope).readMetrics()).toEqual(
-    new Map([
-      [1, { isRealtime: false, isComplete: false }],
-      [
-        8453,
-        {
-          historicalTotalBlocks: 101,
-          historicalTotalSeconds: 900,
-          syncBlock: 260,
-          syncBlockTimestamp: 1_700_002_600,
-          isRealtime: true,
-          isComplete: false,
-        },
-      ],
-    ]),
-  );
+  const figures = await ponderProcess(scope).readMetrics();
+  expect(figures.get(1)).toEqual({ isRealtime: false, isComplete: false });
+  expect(figures.get(8453)).toEqual({
+    ...{ historicalTotalBlocks: 101, historicalTotalSeconds: 900 },
+    ...{ syncBlock: 260, syncBlockTimestamp: 1_700_002_600, isRealtime: true, isComplete: false },
+  });
 });
 
 test("describes the process it is in, and writes through the pool of a server, or to the embedded database", async () => {

@@ -38,16 +38,12 @@ const evenHex = (hex: string) => (hex.length % 2 === 0 ? hex : `0x0${hex.slice(2
 
 // A trie of one leaf: its path is the RLP of place 0, as two nibbles (yellow paper, appendix D).
 const rootOf = (receipt: Hex) => keccak256(toRlp(["0x2080", receipt]));
+const canyon = { type: "0x7e", depositReceiptVersion: "0x1" };
 const noBloom = "00".repeat(256);
 
 test.each([
   // OP stack specification, deposits: nonce since Regolith outside of the root, both since Canyon.
-  [
-    "deposit of the OP stack since Canyon",
-    { type: "0x7e", depositReceiptVersion: "0x1" },
-    "7ef9010d",
-    "833d3bbf01",
-  ],
+  ["deposit of the OP stack since Canyon", canyon, "7ef9010d", "833d3bbf01"],
   ["deposit of the OP stack before Canyon", { type: "0x7e" }, "7ef90108", ""],
   ["transaction of Arbitrum from before Nitro", { type: "0x78" }, "f90108", ""],
   ["deposit of Arbitrum", { type: "0x64" }, "64f90108", ""],

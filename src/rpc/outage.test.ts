@@ -34,17 +34,10 @@ test("an outage begins when no URL answers, and ends with the first answer", asy
   next["b.example"] = undefined;
   expect(await request("b.example")).toBe("0x1");
   expect(isDuringOutage(await request("b.example"))).toBe(false);
+  const fields = { chain: "mainnet", hostnames: "a.example, b.example", reason: "fetch failed" };
+  const section = 'See "While something is away" in docs/operations.md.';
   expect(log.mock.calls).toEqual([
-    [
-      "warn",
-      "No RPC URL answers. Indexing waits",
-      {
-        chain: "mainnet",
-        hostnames: "a.example, b.example",
-        reason: "fetch failed",
-        section: 'See "While something is away" in docs/operations.md.',
-      },
-    ],
+    ["warn", "No RPC URL answers. Indexing waits", { ...fields, section }],
     ["info", "An RPC URL answers again", { chain: "mainnet", hostname: "b.example", seconds: 20 }],
   ]);
 });
