@@ -4,9 +4,9 @@ import type { Believe } from "../rpc/believed.ts";
 import { type Backend, urlsAs } from "../rpc/checked-rpc.ts";
 import { type LogsFilter, limitSize, queryOf, type RpcLog } from "../rpc/log-answers.ts";
 import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
+import { createPaces } from "./ask.ts";
 import { type ArchivePlace, nameOfPlace, readManifest } from "./folder.ts";
 import { believedOfArchive, levelOf, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
-import { createPaces } from "./pace.ts";
 import { type ArchivedBlock, readSegment, requireProven, rpcLogs, sampledProof } from "./segment.ts";
 
 /** Which archive stands in front of a chain's RPC URLs, and who is told what the chain's archive covers. */
@@ -41,7 +41,7 @@ type Ask = (body: RpcRequest) => Promise<unknown>;
 /** Answers requests from the archive of a chain, and from the nodes what it does not cover. */
 export function createFront(options: FrontOptions, backends: readonly Backend[]) {
   let opened: Promise<OpenArchive | undefined> | undefined;
-  const paced = createPaces(backends, { now: Date.now });
+  const paced = createPaces(backends);
   const ask: Ask = (body) => paced((backend) => backend.request(body));
   return async (body: RpcRequest): Promise<unknown> => {
     opened ??= openChain(options, ask).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { headerQuantities } from "../rpc/block-proofs.ts";
 import { differingBlocks, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, toHex } from "../rpc/nodes.ts";
-import { type Ask, blockDifferences, logDifferences, nodeLogs } from "./compare.ts";
+import { type Ask, blockDifferences, logDifferences, nodeLogs } from "./check.ts";
 import { openManifest } from "./folder.ts";
 import {
   ArchiveError,

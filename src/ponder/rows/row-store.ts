@@ -150,10 +150,20 @@ export function createIndexingStore({
   return {
     /** `context.db` of handlers. */
     db: {
-      find: (table: PgTable, key: Row) => find(store, table, key),
+      find: (table: PgTable, key: Row) => onRow(store, table, key, (row) => row),
       insert: (table: PgTable) => ({ values: (values: Row | Row[]) => insertion(store, table, values) }),
-      update: (table: PgTable, key: Row) => ({ set: (set: Set) => update(store, table, key, set) }),
-      delete: (table: PgTable, key: Row) => remove(store, table, key),
+      update: (table: PgTable, key: Row) => ({
+        set: (set: Set) =>
+          onRow(store, table, key, (before, known, text) => {
+            if (before !== null) return replace(known, text, before, set);
+            throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
+          }),
+      }),
+      delete: (table: PgTable, key: Row) =>
+        onRow(store, table, key, (before, known, text) => {
+          if (before !== null) changeRow(known, text, { row: null, key, isStored: true });
+          return before !== null;
+        }),
     },
 
     set qb(connection: Connection) {
@@ -202,20 +212,6 @@ function current(known: KnownRows, text: string): Row | null {
   if (row !== undefined) return row;
   throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
 }
-
-const find = (store: Store, table: PgTable, key: Row) => onRow(store, table, key, (row) => row);
-
-const update = (store: Store, table: PgTable, key: Row, set: Set): Promise<Row> =>
-  onRow(store, table, key, (before, known, text) => {
-    if (before !== null) return replace(known, text, before, set);
-    throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
-  });
-
-const remove = (store: Store, table: PgTable, key: Row): Promise<boolean> =>
-  onRow(store, table, key, (before, known, text) => {
-    if (before !== null) changeRow(known, text, { row: null, key, isStored: true });
-    return before !== null;
-  });
 
 // Where there is a row, changes that by `set`, or without `set` returns null.
 const upsert = (store: Store, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
