@@ -5,7 +5,12 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { clientOf } from "../../src/api/client-address.ts";
-import { createDatabase, type DatabaseLimits, RowTooLongError } from "../../src/api/database/client.ts";
+import {
+  createDatabase,
+  type DatabaseLimits,
+  planOnce,
+  RowTooLongError,
+} from "../../src/api/database/client.ts";
 import { errorResponse } from "../../src/api/rest/errors.ts";
 import { createBlockHashes } from "../../src/api/status/block-hashes.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
@@ -169,6 +174,34 @@ describe("requests that are given up", () => {
     expect((await ask("{ domains(first: 1) { id } }")).status).toBe(200);
     close();
   });
+});
+
+test("statements never take the last two connections of their pool of 12", async () => {
+  const { database, close } = await listen({ concurrency: 50, slow: 0, timeoutMs: 60_000 });
+  const leaving = new AbortController();
+  const rows = Array.from({ length: 60 }, () =>
+    database.row("SELECT pg_sleep(60)::text", [], leaving.signal),
+  );
+  const ended = Promise.allSettled(rows);
+  await expect.poll(working).toBe(10);
+  leaving.abort();
+  expect((await ended).every(({ status }) => status === "rejected")).toBe(true);
+  await expect.poll(working).toBe(0);
+  close();
+});
+
+test("a statement that is planned once is prepared on its connection, others are not", async () => {
+  const { database, close } = await listen({});
+  const { signal } = new AbortController();
+  const prepared = async () => {
+    const [count] = await database.row("SELECT count(*)::text FROM pg_prepared_statements", [], signal);
+    return count;
+  };
+  await database.row("SELECT $1::text", ["a"], signal);
+  expect(await prepared()).toBe("0");
+  for (const value of ["b", "c"]) await database.row(planOnce("SELECT $1::text"), [value], signal);
+  expect(await prepared()).toBe("1");
+  close();
 });
 
 test("statements are bounded by settings of their connection, from before they are parsed", async () => {
