@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
 import {
+  beforeTime,
   type ChainFacts,
   chainFacts,
   createFindBlock,
@@ -111,9 +112,9 @@ describe("the second before which all chains are processed", () => {
   const state = (...rows: CheckpointRow[]) => rows;
 
   test("is unknown before the first event", () => {
-    expect(processedBefore(facts, state(), [idle])).toBeUndefined();
-    expect(processedBefore(facts, state(row("100 first")), [idle])).toBeUndefined();
-    expect(processedBefore(facts, state(row("70 last")), [idle])).toBeUndefined();
+    expect(processedBefore(facts, state(), [idle])).toBe(beforeTime);
+    expect(processedBefore(facts, state(row("100 first")), [idle])).toBe(beforeTime);
+    expect(processedBefore(facts, state(row("70 last")), [idle])).toBe(beforeTime);
   });
 
   test("is that of the safe checkpoint, also of another chain's", () => {
@@ -124,7 +125,7 @@ describe("the second before which all chains are processed", () => {
 
   test("is the end of the backfill once a chain has continued from there", () => {
     const figures = { historicalTotalSeconds: 900 };
-    expect(processedBefore(facts, state(), [{ ...idle, ...figures }])).toBeUndefined();
+    expect(processedBefore(facts, state(), [{ ...idle, ...figures }])).toBe(beforeTime);
     expect(processedBefore(facts, state(), [{ ...live, ...figures }])).toBe(1_700_001_900);
     expect(processedBefore(facts, state(), [{ ...idle, isComplete: true, ...figures }])).toBe(1_700_001_900);
   });
@@ -156,7 +157,7 @@ test("a chain begins with its earliest contract, and ends with its last one if e
 
 test("the end of a range has its time once the status contains it", () => {
   const facts: ChainFacts = { chainId, startBlock: at(100), endBlock: at(300), sync: "live" };
-  const snapshot = snapshotOf([facts], undefined, 1_700_004_000);
+  const snapshot = snapshotOf([facts], beforeTime, 1_700_004_000);
   const ending = { ...chain, endBlock: 300 };
   expect(endOfChain(ending, snapshot)).toEqual(at(300));
   expect(endOfChain(ending, undefined)).toEqual({ number: 300 });

@@ -28,14 +28,15 @@ function createModel(chains: ModelChain[]) {
   let processed = "";
 
   const write = (chainId: number, change: Partial<CheckpointRow>) => {
-    const row = rows.get(chainId) ?? {
-      chainId,
-      latestCheckpoint: "",
-      safeCheckpoint: "",
-      finalizedCheckpoint: "",
-    };
-    rows.set(chainId, { ...row, ...change });
+    rows.set(chainId, { ...(rows.get(chainId) ?? { chainId, ...all("") }), ...change });
   };
+  const report = (chainId: number, change: Partial<SyncMetrics>) =>
+    metrics.set(chainId, { isRealtime: false, isComplete: false, ...metrics.get(chainId), ...change });
+  const safe = () =>
+    [...rows.values()]
+      .map((row) => row.safeCheckpoint)
+      .sort()
+      .at(-1) ?? "";
   // What `restoreHeads` does at each start.
   const restore = (chain: ModelChain, safe: string, latest: string) => {
     if (latest <= safe) return;
@@ -85,28 +86,20 @@ function createModel(chains: ModelChain[]) {
     },
     boot() {
       isReady = false;
-      processed =
-        rows.size === 0
-          ? ""
-          : [...rows.values()]
-              .map((row) => row.safeCheckpoint)
-              .sort()
-              .at(-1)!;
+      processed = safe();
       for (const chain of chains) {
         const row = rows.get(chain.chainId);
         if (row !== undefined) restore(chain, row.safeCheckpoint, row.latestCheckpoint);
       }
       metrics.clear();
-      for (const chain of chains) metrics.set(chain.chainId, { isRealtime: false, isComplete: false });
+      for (const { chainId } of chains) report(chainId, {});
     },
     begin() {
       const from = Math.min(...chains.map((chain) => start(chain).timestamp));
       const seconds = Math.max(Number(omnichainTo().slice(0, 10)) - from, 0);
       for (const chain of chains) {
         const total = Math.max(last(chain) - chain.startBlock + 1, 0);
-        metrics.set(chain.chainId, {
-          isRealtime: false,
-          isComplete: false,
+        report(chain.chainId, {
           historicalTotalBlocks: total,
           historicalTotalSeconds: seconds,
           syncBlock: finalized(chain).number,
@@ -133,26 +126,18 @@ function createModel(chains: ModelChain[]) {
       isReady = true;
       for (const chain of chains) {
         const isComplete = chain.endBlock !== undefined && last(chain) === chain.endBlock;
-        metrics.set(chain.chainId, { ...metrics.get(chain.chainId)!, isComplete, isRealtime: !isComplete });
+        report(chain.chainId, { isComplete, isRealtime: !isComplete });
       }
     },
     /** Indexes up to `count` live blocks, each in a transaction of its own. */
     follow(count: number) {
-      const liveIds = chains
-        .filter((chain) => metrics.get(chain.chainId)?.isRealtime)
-        .map(({ chainId }) => chainId);
       const blocks = chains
-        .filter((chain) => liveIds.includes(chain.chainId))
+        .filter((chain) => metrics.get(chain.chainId)?.isRealtime)
         .flatMap((chain) => chain.blocks.slice(finalized(chain).number + 1))
         .filter((block) => encode(block, "9") > processed)
         .sort((a, b) => (encode(a, "9") < encode(b, "9") ? -1 : 1));
       for (const block of blocks.slice(0, count)) {
-        const figures = metrics.get(block.chainId)!;
-        metrics.set(block.chainId, {
-          ...figures,
-          syncBlock: block.number,
-          syncBlockTimestamp: block.timestamp,
-        });
+        report(block.chainId, { syncBlock: block.number, syncBlockTimestamp: block.timestamp });
         write(block.chainId, { latestCheckpoint: encode(block, "9") });
         processed = encode(block, "9");
       }
@@ -161,12 +146,7 @@ function createModel(chains: ModelChain[]) {
     finalize(pick: number) {
       const marks = between("", processed);
       const block = marks[pick % Math.max(marks.length, 1)];
-      const safe =
-        [...rows.values()]
-          .map((row) => row.safeCheckpoint)
-          .sort()
-          .at(-1) ?? "";
-      if (block === undefined || encode(block, "9") <= safe || encode(block, "9") > processed) return;
+      if (block === undefined || encode(block, "9") <= safe() || encode(block, "9") > processed) return;
       for (const chain of chains) {
         write(chain.chainId, { safeCheckpoint: encode(block, "9"), finalizedCheckpoint: encode(block, "9") });
       }

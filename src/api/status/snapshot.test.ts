@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChainFacts, chainSnapshot, project, snapshotOf } from "./snapshot.ts";
+import { beforeTime, type ChainFacts, chainSnapshot, project, snapshotOf } from "./snapshot.ts";
 
 const upTo = (second: number) => ({ before: second, through: second });
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
@@ -77,7 +77,7 @@ const following: Partial<ChainFacts> = { latestIndexedBlock: at(250), sync: "liv
 const backfilling: Partial<ChainFacts> = { latestIndexedBlock: at(120), backfillEndBlock: at(300) };
 const later: Partial<ChainFacts> = { startBlock: at(900) };
 
-const snapshotAt = (facts: readonly ChainFacts[], before?: number) =>
+const snapshotAt = (facts: readonly ChainFacts[], before = beforeTime) =>
   snapshotOf(facts, before, 0)?.omnichainSnapshot;
 
 test.each([
@@ -133,7 +133,7 @@ test.each<[string, ChainFacts[], number, number]>([
   ["a target of the backfill", [chain(1, backfilling)], 1, 1_003_000],
   ["a start or an end", [chain(1, backfilling), chain(2, { ...later, endBlock: at(990) })], 1, 1_009_900],
 ])("a snapshot is dated by %s, whichever is the latest", (_, facts, now, time) => {
-  const { omnichainSnapshot, ...dated } = snapshotOf(facts, undefined, now)!;
+  const { omnichainSnapshot, ...dated } = snapshotOf(facts, beforeTime, now)!;
   const slowestChainIndexingCursor = omnichainSnapshot.omnichainIndexingCursor;
   expect(dated).toEqual({ strategy: "omnichain", slowestChainIndexingCursor, snapshotTime: time });
 });

@@ -77,9 +77,12 @@ export type ChainFacts = {
 
 /**
  * How far all chains are processed in the one order of time, in Unix seconds: completely before the second `before`, and
- * up to some event in the second `through`. Undefined before the first event.
+ * up to some event in the second `through`.
  */
-export type Processed = { before: number; through: number } | undefined;
+type Processed = { before: number; through: number };
+
+/** Before all seconds. */
+export const beforeTime = Number.NEGATIVE_INFINITY;
 
 /**
  * The last block of the chain that counts as indexed, or undefined while the chain is queued. A chain whose start the
@@ -91,11 +94,14 @@ function reachedBlock(facts: ChainFacts, processed: Processed): BlockRef | undef
   if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= startBlock.number) {
     return endBlock === undefined ? latestIndexedBlock : lowerBlock(latestIndexedBlock, endBlock);
   }
-  return processed !== undefined && processed.through >= startBlock.timestamp ? startBlock : undefined;
+  return processed.through >= startBlock.timestamp ? startBlock : undefined;
 }
 
 /** Snapshot of one chain, given how far all chains are processed. */
-export function chainSnapshot(facts: ChainFacts, processed: Processed): ChainSnapshot {
+export function chainSnapshot(
+  facts: ChainFacts,
+  processed: Processed = { before: beforeTime, through: beforeTime },
+): ChainSnapshot {
   const { startBlock, endBlock } = facts;
   const open = { configType: "indefinite" as const, startBlock };
   const config = endBlock === undefined ? open : { configType: "definite" as const, startBlock, endBlock };
@@ -127,17 +133,17 @@ function lowerBlock(a: BlockRef, b: BlockRef): BlockRef {
 function isComplete({ endBlock, latestIndexedBlock, sync }: ChainFacts, processed: Processed): boolean {
   if (endBlock === undefined || sync === "backfill") return false;
   if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= endBlock.number) return true;
-  return processed !== undefined && endBlock.timestamp < processed.before;
+  return endBlock.timestamp < processed.before;
 }
 
 /**
  * The snapshot of all chains, or undefined if their facts fit no status (some chains completed, the rest queued).
- * `processedBefore` is a second (Unix time) before which the events of all chains are processed, if one is known
- * besides the chains' own blocks. It is dated by the clock, `now`, or by the newest block in it where that is ahead of the clock.
+ * `processedBefore` is a second (Unix time) before which the events of all chains are processed, by what else is known
+ * than the chains' own blocks. It is dated by the clock, `now`, or by the newest block in it where that is ahead of the clock.
  */
 export function snapshotOf(
   facts: readonly ChainFacts[],
-  processedBefore: number | undefined,
+  processedBefore: number,
   now: number,
 ): Snapshot | undefined {
   const processed = furthest(facts, processedBefore);
@@ -193,14 +199,10 @@ function omnichainCursor(chains: readonly ChainSnapshot[]): number {
 
 // A bare timestamp only marks chains started or finished: no block is invented for it, and the cursor stays at the
 // newest block that is known to be indexed.
-function furthest(facts: readonly ChainFacts[], processedBefore: number | undefined): Processed {
-  const known =
-    processedBefore === undefined ? undefined : { before: processedBefore, through: processedBefore - 1 };
-  const times = facts.flatMap((chain) => reachedBlock(chain, known)?.timestamp ?? []);
-  if (times.length === 0) return known;
-  const newest = Math.max(...times);
-  if (known === undefined) return { before: newest, through: newest };
-  return { before: Math.max(newest, known.before), through: Math.max(newest, known.through) };
+function furthest(facts: readonly ChainFacts[], before: number): Processed {
+  const known = { before, through: before - 1 };
+  const newest = Math.max(...facts.flatMap((chain) => reachedBlock(chain, known)?.timestamp ?? []));
+  return { before: Math.max(newest, before), through: Math.max(newest, known.through) };
 }
 
 /**
@@ -285,14 +287,14 @@ export function chainFacts(
 }
 
 /**
- * The second (Unix time) before which the events of all chains are processed, even where they have no block, or
- * undefined. Ponder restarts from one safe checkpoint for all chains, and it backfills all chains to one moment.
+ * The second (Unix time) before which the events of all chains are processed, even where they have no block; before all time if there is
+ * none. Ponder restarts from one safe checkpoint for all chains, and it backfills all chains to one moment.
  */
 export function processedBefore(
   facts: readonly ChainFacts[],
   rows: readonly CheckpointRow[],
   metrics: readonly SyncMetrics[],
-): number | undefined {
+): number {
   const times = rows.flatMap((row) => {
     const safe = parseCheckpoint(row.safeCheckpoint);
     // The first checkpoint of a chain is its start, or a finalized block that lies before it.
@@ -301,7 +303,7 @@ export function processedBefore(
   });
   if (metrics.some((chain) => chain.isRealtime || chain.isComplete))
     times.push(backfilledBefore(facts, metrics));
-  return times.length === 0 ? undefined : Math.max(...times);
+  return Math.max(...times);
 }
 
 // ponder: the figure is the same for every chain, counted from the earliest start to where the backfill of all ends.
