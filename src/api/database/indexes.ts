@@ -57,11 +57,7 @@ type Options = {
  * time. They last: after a restart only missing ones are built. `progress` is undefined until it begins; `isComplete` includes those
  * for searches.
  */
-export function buildIndexes(options: Options): {
-  progress(): IndexProgress | undefined;
-  isComplete(): boolean;
-  stop(): void;
-} {
+export function buildIndexes(options: Options) {
   const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
   const stopped = new AbortController();
   let progress: IndexProgress | undefined;

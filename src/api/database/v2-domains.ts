@@ -8,18 +8,8 @@ import { askedByRow, type WalkContracts } from "./v2-walk.ts";
 // Domains and registrations of both generations, for lists: see docs/subgraph.md. Names of the second are rows of v2_domains,
 // which nothing rewrites when a name above them changes: whether a row is reached is read along its parents.
 
-/** A table that has rows of an entity, under an alias, and the condition of those that count. */
-type Arm = { from: string; where: string };
-
 /** How the statement of a request reads both generations. */
-export type BothGenerations = {
-  /** What a statement has under WITH that mentions `v2_at`: the time, and whether the .eth registry is in its place. */
-  at: string;
-  /** SQL that reads a domain's row under an alias from the registries. */
-  walkOf: (alias: string) => string;
-  /** The tables of an entity by its first one, each row of which is in one of them; undefined for other entities. */
-  armsOf: (table: string, alias: string) => [Arm, Arm] | undefined;
-};
+export type BothGenerations = ReturnType<typeof bothGenerations>;
 
 const nobody = `'${zeroAddress}'`;
 const ethNode = `'${subnode(rootNode, keccak256("eth"))}'`;
@@ -28,7 +18,7 @@ const isEthAttached = "(SELECT is_eth FROM v2_at)";
 const noText = 'NULL::text COLLATE "C"';
 
 /** Reads both generations with a set of contracts, at a time in SQL. */
-export function bothGenerations(contracts: WalkContracts, time: string): BothGenerations {
+export function bothGenerations(contracts: WalkContracts, time: string) {
   const { chainId } = contracts;
   const [root, eth] = [`'${contracts.root}'`, `'${contracts.ethRegistry}'`];
   const isAttached = (alias: string) => attachedSql(alias, contracts, { time: now, isEth: isEthAttached });
@@ -38,15 +28,18 @@ export function bothGenerations(contracts: WalkContracts, time: string): BothGen
   const unknown = (alias: string, table: string) =>
     `NOT EXISTS (SELECT FROM ${table} o WHERE o.id = ${alias}.id OFFSET 0)`;
   return {
+    /** What a statement has under WITH that mentions `v2_at`: the time, and whether the .eth registry is in its place. */
     at: `v2_at AS MATERIALIZED (SELECT n.t, ${ethAttachedSql(contracts, "n.t")} AS is_eth
       FROM (SELECT ${time} AS t OFFSET 0) n)`,
+    /** SQL that reads a domain's row under an alias from the registries. */
     walkOf: (
-      alias,
+      alias: string,
     ) => `SELECT entry.version, coalesce(entry.authority = 'reserved', false) AS reserved, entry.migrated_at, entry.registry, entry.registry_path,
       in_force.owner AS effective_owner, in_force.resolver AS effective_resolver, in_force.expires AS effective_expiry_date,
       in_force.grace_ends AS grace_end_date
       FROM ${walkedNames(askedByRow(alias, chainId), contracts, { time: now, hasV1: true })}`,
-    armsOf(table, alias) {
+    /** The tables of an entity by its first one, each row of which is in one of them; undefined for other entities. */
+    armsOf(table: string, alias: string): { from: string; where: string }[] | undefined {
       if (table === "domain")
         return [
           { from: `domain ${alias}`, where: replaced(alias, `n.registry <> ${root}`) },

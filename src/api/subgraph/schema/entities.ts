@@ -37,20 +37,7 @@ export type DerivedField = FieldBase & { kind: "derived"; target: string; by: st
 export type Field = ScalarField | RelationField | DerivedField;
 
 /** An entity or interface, with the table that holds its rows. */
-export type EntityType = {
-  name: string;
-  kind: "entity" | "interface";
-  description: string | undefined;
-  /** The event tables hold all types of an interface; their column `type` holds the type's name. */
-  table: string;
-  interface: string | undefined;
-  implementers: string[];
-  /** Column with the block of the row's last write. */
-  changeColumn: string;
-  singular: string;
-  plural: string;
-  fields: Map<string, Field>;
-};
+export type EntityType = ReturnType<typeof readType>;
 
 type EntityNode = ObjectTypeDefinitionNode | InterfaceTypeDefinitionNode;
 
@@ -88,7 +75,7 @@ function readTypes(): Map<string, EntityType> {
   return types;
 }
 
-function readType(node: EntityNode): EntityType {
+function readType(node: EntityNode) {
   const name = node.name.value;
   const of = node.interfaces?.[0]?.name.value;
   const implementers = nodes.filter(({ interfaces }) => interfaces?.[0]?.name.value === name);
@@ -97,11 +84,13 @@ function readType(node: EntityNode): EntityType {
   const stored = [...(above?.fields ?? []), ...(node.fields ?? [])].map(readField);
   return {
     name,
-    kind: implementers.length > 0 ? "interface" : "entity",
+    kind: implementers.length > 0 ? ("interface" as const) : ("entity" as const),
     description: node.description?.value,
+    /** The event tables hold all types of an interface; their column `type` holds the type's name. */
     table: snakeCase(of ?? name),
     interface: of,
     implementers: implementers.map((one) => one.name.value),
+    /** Column with the block of the row's last write. */
     changeColumn: of !== undefined || implementers.length > 0 ? "block_number" : "change_block",
     singular,
     plural: `${singular}s`,
