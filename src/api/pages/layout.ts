@@ -51,18 +51,6 @@ export function section(title: string, content: Html): Html {
 ${content}</section>`;
 }
 
-/** A table: the first cell of a row is its head, cells in the columns `numeric` are numbers. It scrolls where it is too wide. */
-function table(parts: { caption: string; head: string[]; numeric?: number[]; rows: Html[][] }): Html {
-  const { caption, head, numeric = [], rows } = parts;
-  const kind = (index: number) => (numeric.includes(index) ? html` class="number"` : "");
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption>
-<thead><tr>${head.map((title, index) => html`<th scope="col"${kind(index)}>${title}</th>`)}</tr></thead>
-<tbody>${rows.map(
-    ([first, ...cells]) => html`<tr><th scope="row">${first}</th>
-${cells.map((cell, index) => html`<td${kind(index + 1)}>${cell}</td>`)}</tr>`,
-  )}</tbody></table></div>`;
-}
-
 /** Pairs of a term and its value, without those that have none. */
 export function facts(pairs: readonly (readonly [string, Html | string | undefined])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined);
@@ -176,9 +164,20 @@ export function valuesOf(row: unknown, columns: string): [title: string, value: 
   });
 }
 
-/** Rows as a table, with `columns` as of `valuesOf`. */
+/**
+ * Rows as a table, with `columns` as of `valuesOf`: the first cell of a row is its head, columns of numbers are aligned. It scrolls where
+ * it is too wide.
+ */
 export function listOf(caption: string, rows: readonly unknown[], columns: string): Html {
+  const kinds = columns
+    .split(", ")
+    .map((column) => (column.endsWith(":number") ? html` class="number"` : ""));
+  const head = valuesOf({}, columns).map(([title]) => title);
   const body = rows.map((row) => valuesOf(row, columns).map(([, value]) => value ?? html`–`));
-  const numeric = columns.split(", ").flatMap((column, at) => (column.endsWith(":number") ? [at] : []));
-  return table({ caption, head: valuesOf({}, columns).map(([title]) => title), numeric, rows: body });
+  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption>
+<thead><tr>${head.map((title, index) => html`<th scope="col"${kinds[index]}>${title}</th>`)}</tr></thead>
+<tbody>${body.map(
+    ([first, ...cells]) => html`<tr><th scope="row">${first}</th>
+${cells.map((cell, index) => html`<td${kinds[index + 1]}>${cell}</td>`)}</tr>`,
+  )}</tbody></table></div>`;
 }
