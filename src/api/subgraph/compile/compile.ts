@@ -1,4 +1,3 @@
-import type { SelectionSetNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { yieldToEventLoop } from "../../rest/turns.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
@@ -7,6 +6,7 @@ import {
   argument,
   collectFields,
   type createDocumentReader,
+  hasSelection,
   idArgument,
   range,
   readVariables,
@@ -111,7 +111,7 @@ export async function compileRequest(
     statement: createStatement(),
     v2,
   };
-  const selections = collectFields(context, "Query", "Query", [operation.node.selectionSet]);
+  const selections = collectFields(context, "Query", [operation.node]);
   if (selections.length > mostRootFields) {
     throw new QueryError(
       `The document has more than ${mostRootFields} root fields. Split it into several requests.`,
@@ -261,25 +261,22 @@ function listSql(
 
 // subgraph: an object without a selection is left out of the response.
 function objectSql(context: CompileContext, scope: Scope, nodes: Selected["nodes"]): string | undefined {
-  const sets = nodes.flatMap((node) => node.selectionSet ?? []);
-  if (sets.length === 0) return undefined;
+  if (!hasSelection(nodes)) return undefined;
   if (scope.depth <= 0) {
     throw new QueryError(`query has a depth that exceeds the limit of \`${context.limits.depth}\``, {
       node: nodes[0],
     });
   }
-  const { type } = scope;
-  if (type.kind === "entity")
-    return entitySql(context, scope, collectFields(context, type.name, type.name, sets));
-  return interfaceSql(context, scope, sets);
+  if (scope.type.kind === "interface") return interfaceSql(context, scope, nodes);
+  return entitySql(context, scope, collectFields(context, scope.type.name, nodes));
 }
 
 // Types with the same selected fields share one branch.
-function interfaceSql(context: CompileContext, scope: Scope, sets: SelectionSetNode[]): string {
+function interfaceSql(context: CompileContext, scope: Scope, nodes: Selected["nodes"]): string {
   const { type, alias } = scope;
   const branches = new Map<string, { names: string[]; fields: Selected[] }>();
   for (const name of type.implementers) {
-    const fields = collectFields(context, name, type.name, sets);
+    const fields = collectFields(context, name, nodes, type.name);
     const shape = fields
       .map(({ key, nodes }) => `${key}:${nodes.map(({ loc }) => loc?.start).join(".")}`)
       .join();
@@ -351,7 +348,7 @@ function relationPieces(
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
   // Every address in a row has an account row: selecting no more than its id needs no look-up.
-  const fields = target.name === "Account" ? fieldsOf(context, target, nodes) : [];
+  const fields = target.name === "Account" ? collectFields(context, target.name, nodes) : [];
   if (fields.length > 0 && fields.every(({ name }) => name === "id" || name === "__typename")) {
     for (const { key, name } of fields)
       context.budget.spend("estimatedBytes", scope.rows * bytesOf(target.fields.get(name), key));
@@ -369,13 +366,8 @@ function relationPieces(
   // subgraph: a resolver set to zero is kept as the bare zero address, which no resolver row has. Clients
   // read the id of every NewResolver, so an object with that address stands in.
   const zero = `right(${id}, ${zeroAddress.length}) = ${statement.bind(zeroAddress)}`;
-  const stand = joinPieces(statement, objectOfId(target, id, fieldsOf(context, target, nodes)));
+  const stand = joinPieces(statement, objectOfId(target, id, collectFields(context, target.name, nodes)));
   return [{ sql: `coalesce(${found}, CASE WHEN ${zero} THEN ${stand} ELSE ${missing} END)` }];
-}
-
-function fieldsOf(context: CompileContext, { name }: EntityType, nodes: Selected["nodes"]): Selected[] {
-  const sets = nodes.flatMap((node) => node.selectionSet ?? []);
-  return collectFields(context, name, name, sets);
 }
 
 function derivedSql(

@@ -1,5 +1,5 @@
 import type { BothGenerations } from "../../database/v2-domains.ts";
-import type { Selected, SelectionContext } from "../request/document.ts";
+import { hasSelection, type Selected, type SelectionContext } from "../request/document.ts";
 import type { EntityType, Field, ScalarField } from "../schema/entities.ts";
 
 /** What the parts of one statement have in common: `v2` where names of ENSv2 are indexed. */
@@ -157,8 +157,7 @@ export function objectOfId(type: EntityType, id: string, fields: readonly Select
   const pieces: Piece[] = [];
   for (const { key, name, nodes } of fields) {
     const field = type.fields.get(name);
-    const isObject = field !== undefined && field.kind !== "scalar";
-    if (isObject && nodes.every((node) => node.selectionSet === undefined)) continue;
+    if (field !== undefined && field.kind !== "scalar" && !hasSelection(nodes)) continue;
     pieces.push(
       { text: `${pieces.length === 0 ? "{" : ","}"${key}":` },
       ...placeholderPieces(type, field, id),

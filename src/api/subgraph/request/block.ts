@@ -2,7 +2,7 @@ import type { Head } from "../../../ponder/checkpoints.ts";
 import type { BlockHashes } from "../../status/block-hashes.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
-import { argument, collectFields, type Selected, type SelectionContext } from "./document.ts";
+import { argument, collectFields, hasSelection, type Selected, type SelectionContext } from "./document.ts";
 
 /** The block that a root field must be read at. */
 export type BlockConstraint =
@@ -85,10 +85,9 @@ async function selectedJson(
   nodes: Selected["nodes"],
   readers: Readers,
 ): Promise<string | undefined> {
-  const sets = nodes.flatMap((node) => node.selectionSet ?? []);
-  if (sets.length === 0) return undefined;
+  if (!hasSelection(nodes)) return undefined;
   const parts: string[] = [];
-  for (const { key, name, nodes: same } of collectFields(context, type, type, sets)) {
+  for (const { key, name, nodes: same } of collectFields(context, type, nodes)) {
     const reader = name === "__typename" ? () => `"${type}"` : readers[name];
     if (reader === undefined)
       throw new QueryError(`Type \`${type}\` has no field \`${name}\``, { node: same[0] });

@@ -149,18 +149,26 @@ export type SelectionContext = {
   budget: Budget;
 };
 
+/** Where a document selects an object's fields. */
+type Selecting = readonly { selectionSet?: SelectionSetNode | undefined }[];
+
+/** Whether an object's fields are selected at all. */
+export const hasSelection = (nodes: Selecting) =>
+  nodes.some(({ selectionSet }) => selectionSet !== undefined);
+
 /**
- * Fields that the selection sets select of an object of the concrete type `type`, in the order of the document.
- * `scope` is the type that the sets are written for: the type itself or its interface.
+ * Fields that the nodes select of an object of the concrete type `type`, in the order of the document.
+ * `scope` is the type that their selections are written for: the type itself or its interface.
  */
 export function collectFields(
   context: SelectionContext,
   type: string,
-  scope: string,
-  sets: readonly SelectionSetNode[],
+  nodes: Selecting,
+  scope = type,
 ): Selected[] {
   const found = new Map<string, Selected>();
-  for (const set of sets) collect(context, { type, scope }, set, found);
+  for (const { selectionSet } of nodes)
+    if (selectionSet !== undefined) collect(context, { type, scope }, selectionSet, found);
   return [...found.values()];
 }
 

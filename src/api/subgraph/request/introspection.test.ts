@@ -13,7 +13,14 @@ import { createEndpoint } from "../../../../test/support/subgraph/endpoint.ts";
 import { createSchema } from "../schema/schema.ts";
 
 const { ask } = createEndpoint({ row: async () => [null] });
-const { data } = await ask<IntrospectionQuery>(getIntrospectionQuery({ schemaDescription: true }));
+const { data } = await ask<IntrospectionQuery>(
+  getIntrospectionQuery({
+    inputValueDeprecation: true,
+    schemaDescription: true,
+    directiveIsRepeatable: true,
+    specifiedByUrl: true,
+  }),
+);
 const schema = buildClientSchema(data!);
 const signature = ({ args, type }: GraphQLField<unknown, unknown>) =>
   `(${args.map((arg) => `${arg.name}: ${arg.type}${arg.defaultValue === undefined ? "" : ` = ${arg.defaultValue}`}`).join(", ")}): ${type}`;

@@ -92,8 +92,7 @@ function* valueText(
   }
   reading.count += 1;
   if (reading.count % objectsAtOnce === 0) yield;
-  const sets = () => nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-  const fields = selected.get(nodes) ?? collectFields(context, inner.name, inner.name, sets());
+  const fields = selected.get(nodes) ?? collectFields(context, inner.name, nodes);
   selected.set(nodes, fields);
   const parts: string[] = [];
   for (const { key, name, nodes: same } of fields) {
