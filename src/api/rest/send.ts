@@ -83,10 +83,19 @@ type Slices = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 function* sliced(parts: Parts): Generator<Uint8Array> {
   const left = parts.toReversed();
   for (let part = left.pop(); part !== undefined; part = left.pop()) {
-    if (typeof part === "string") part = Buffer.from(part);
-    for (let start = 0; start < part.length; start += sliceSize)
-      yield part.subarray(start, start + sliceSize);
+    for (let start = 0; start < part.length; ) {
+      const end = typeof part === "string" ? endOfSlice(part, start) : start + sliceSize;
+      yield typeof part === "string" ? Buffer.from(part.slice(start, end)) : part.subarray(start, end);
+      start = end;
+    }
   }
+}
+
+// No slice of a text ends between the two halves of a character.
+function endOfSlice(text: string, start: number): number {
+  const end = start + sliceSize;
+  const last = text.charCodeAt(end - 1);
+  return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }
 
 async function* packed(parts: Parts): AsyncGenerator<Uint8Array> {
