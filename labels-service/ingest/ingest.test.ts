@@ -72,6 +72,13 @@ describe("ingest", () => {
     expect(heal(["eth", "xyz"])).toEqual(["eth", "xyz"]);
   });
 
+  test("loses no label, those around the size of a buffer and far above it among them", async () => {
+    const long = [16_372, 16_373, 16_374, 120_000].map((length) => "x".repeat(length));
+    const labels = [...Array.from({ length: 5_000 }, (_, i) => `label${i}`), ...long];
+    await ingestBytes(labels.join("\n"), { databasePath });
+    expect(heal(labels)).toEqual(labels);
+  });
+
   test("creates an empty database from an empty input", async () => {
     const { facts } = await ingestBytes("", { databasePath, labelSetId: "discovery-a" });
     expect(facts).toEqual({ labelSetId: "discovery-a", highestLabelSetVersion: 0, recordsCount: 0 });

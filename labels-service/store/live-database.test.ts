@@ -40,18 +40,4 @@ describe("live database", () => {
     ]);
     database.close();
   });
-
-  test("keeps a replaced database open, for requests that read it", async () => {
-    await ingest("eth\n");
-    const database = open();
-    database.reload({ isForced: false });
-    const first = database.current();
-    database.reload({ isForced: false });
-    expect(database.current()).toBe(first);
-    database.reload({ isForced: true });
-    expect(database.current()).not.toBe(first);
-    expect(first?.heal(labelhash("eth"), 0)).toBe("eth");
-    first?.close();
-    database.close();
-  });
 });

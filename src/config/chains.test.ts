@@ -1,14 +1,8 @@
 import { expect, test } from "vitest";
 import { entriesForRate, parseRpcUrls, providerUrls } from "./chains.ts";
 
-const keys = {
-  ...{
-    ALCHEMY_API_KEY: "A",
-    QUICKNODE_API_KEY: "Q",
-    QUICKNODE_ENDPOINT_NAME: "fast-node",
-    DRPC_API_KEY: "D",
-  },
-};
+const quicknode = { QUICKNODE_API_KEY: "Q", QUICKNODE_ENDPOINT_NAME: "fast-node" };
+const keys = { ALCHEMY_API_KEY: "A", DRPC_API_KEY: "D", ...quicknode };
 
 test.each([
   [
@@ -44,12 +38,9 @@ test.each([
   expect(providerUrls(chainId, keys)).toEqual(urls);
 });
 
-test("has no URL for a chain that no provider serves, or without keys", () => {
+test("has no URL without a provider or keys, and no websocket without Alchemy", () => {
   expect(providerUrls(15658733, keys)).toBeUndefined();
   expect(providerUrls(1, {})).toBeUndefined();
-});
-
-test("without Alchemy there is no websocket", () => {
   expect(providerUrls(10, { DRPC_API_KEY: "D" })).toEqual({ http: ["https://lb.drpc.live/optimism/D"] });
 });
 
@@ -67,18 +58,13 @@ test("keeps the framework's cautious initial rate for a public URL", () => {
   ]);
 });
 
-test.each(["http://localhost:8545", "http://127.0.0.1:1", "http://[::1]:1"])(
-  "runs at full speed on %s",
-  (url) => {
-    expect(entriesForRate([url], undefined)).toEqual(Array(25).fill(url));
-  },
-);
-
-test.each([
-  [5, 1],
-  [20, 1],
-  [100, 5],
-  [1000, 50],
-])("starts at about %i requests a second with %i entries", (rate, entries) => {
-  expect(entriesForRate(["https://a.example"], rate)).toHaveLength(entries);
+test.each<[string, number | undefined, number]>([
+  ["http://localhost:8545", undefined, 25],
+  ["http://127.0.0.1:1", undefined, 25],
+  ["http://[::1]:1", undefined, 25],
+  ["https://a.example", 5, 1],
+  ["https://a.example", 100, 5],
+  ["https://a.example", 1000, 50],
+])("of %s at %s requests a second there are %i entries", (url, rate, entries) => {
+  expect(entriesForRate([url], rate)).toEqual(Array(entries).fill(url));
 });

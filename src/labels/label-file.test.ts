@@ -34,20 +34,6 @@ function extend(labels: string[]) {
   path = `${path}.next`;
 }
 
-const unusual = [
-  "",
-  "\0",
-  "a.b",
-  '"quoted"',
-  "\\ud800",
-  "a\nb\r\n",
-  "\u2028",
-  "[x]",
-  "é",
-  "👍",
-  "x".repeat(120_000),
-];
-
 // Two pairs of labels whose labelhashes begin with the same 52 bits.
 const collidingPairs = [
   ["label20137914", "label65389467", 0x18a9aa1d538ac],
@@ -55,24 +41,6 @@ const collidingPairs = [
 ] as const;
 
 describe("label file", () => {
-  test("heals every label byte for byte, one by one and in a list", () => {
-    const facts = create(unusual);
-    expect(facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 0, recordsCount: 11 });
-    const file = openLabelFile(path);
-    expect(unusual.map((label) => file.heal(labelhash(label), 0))).toEqual(unusual);
-    expect(file.healAll(digestsOf(unusual), 0)).toEqual(unusual);
-    file.close();
-  });
-
-  test("knows nothing of other labelhashes", () => {
-    create(["eth", "xyz"]);
-    const file = openLabelFile(path);
-    expect(file.heal(labelhash("unknown"), 0)).toBeUndefined();
-    expect(file.healAll(digestsOf(["eth", "unknown", "xyz"]), 0)).toEqual(["eth", undefined, "xyz"]);
-    expect(file.healAll(digestsOf([]), 0)).toEqual([]);
-    file.close();
-  });
-
   test("knows nothing of a labelhash that only shares the key", () => {
     create(["eth"]);
     const file = openLabelFile(path);
@@ -100,17 +68,6 @@ describe("label file", () => {
     expect(file.facts.recordsCount).toBe(2);
     expect(file.healAll(digestsOf([one, other]), 0)).toEqual([one, undefined]);
     expect(file.healAll(digestsOf([one, other]), 1)).toEqual([one, other]);
-    file.close();
-  });
-
-  test("a label keeps the first version that contained it", () => {
-    create(["eth", "xyz"]);
-    extend(["eth", "new"]);
-    const file = openLabelFile(path);
-    expect(file.facts).toEqual({ labelSetId: "ens-test-env", highestLabelSetVersion: 1, recordsCount: 3 });
-    const hashes = digestsOf(["eth", "xyz", "new"]);
-    expect(file.healAll(hashes, 0)).toEqual(["eth", "xyz", undefined]);
-    expect(file.healAll(hashes, 1)).toEqual(["eth", "xyz", "new"]);
     file.close();
   });
 

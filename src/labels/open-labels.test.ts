@@ -42,12 +42,6 @@ describe("label source of a file", () => {
     await source.close();
   });
 
-  test("accepts the URL with one slash too", async () => {
-    const source = await open({ url: `file:${join(folder, "1.sqlite")}` });
-    expect(source.heal(labelhash("test"))).toBe("test");
-    await source.close();
-  });
-
   test("accepts canonical labelhashes only", async () => {
     const source = await open({});
     const upperCase = `0x${labelhash("eth").slice(2).toUpperCase()}` as const;
