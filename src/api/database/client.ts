@@ -184,7 +184,9 @@ async function cancelUntil(
 ): Promise<void> {
   while (!ended.aborted) {
     // Where the cancellation fails, the statement ends by the session's timeout.
-    await canceller.query({ text: "SELECT pg_cancel_backend($1)", values: [processID] }).catch(() => undefined);
+    await canceller
+      .query({ text: "SELECT pg_cancel_backend($1)", values: [processID] })
+      .catch(() => undefined);
     await pause(cancelAgainMs, undefined, { signal: ended }).catch(() => undefined);
   }
 }

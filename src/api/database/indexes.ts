@@ -60,22 +60,19 @@ type Options = {
 export function buildIndexes(options: Options) {
   const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
   const stopped = new AbortController();
-  let progress: IndexProgress | undefined;
-  let isComplete = false;
-  const wait = (ms: number) => pause(ms, undefined, { signal: stopped.signal, ref: false });
+  const { signal } = stopped;
+  const state: State = { isComplete: false };
+  const wait = (ms: number) => pause(ms, undefined, { signal, ref: false });
 
   const work = async () => {
     while (!(await isBackfilled().catch(() => false))) await wait(everyMs);
-    for (;;) {
+    while (!state.isComplete && !signal.aborted) {
       try {
         if (!options.isEmbedded) await buildSearchIndexes(options);
-        await buildMissing(options, stopped.signal, (now) => {
-          progress = now;
-        });
-        isComplete = !stopped.signal.aborted;
-        break;
+        await buildMissing(options, state, signal);
+        state.isComplete = !signal.aborted;
       } catch (error) {
-        if (stopped.signal.aborted) return;
+        if (signal.aborted) return;
         log("warn", `An index for queries could not be built, trying again: ${messageOf(error)}.`, {
           section: seeOperations("While indexes are built"),
         });
@@ -85,8 +82,10 @@ export function buildIndexes(options: Options) {
   };
   // Waiting ends with an error when it is stopped.
   work().catch(() => undefined);
-  return { progress: () => progress, isComplete: () => isComplete, stop: () => stopped.abort() };
+  return { progress: () => state.progress, isComplete: () => state.isComplete, stop: () => stopped.abort() };
 }
+
+type State = { progress?: IndexProgress; isComplete: boolean };
 
 // Before the others, for which /ready waits: once it is 200, no build is under way.
 async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
@@ -106,8 +105,8 @@ const crowded: Readonly<Record<string, readonly string[]>> = {
 
 async function buildMissing(
   { run, schema, isEmbedded, log }: Options,
+  state: State,
   signal: AbortSignal,
-  onProgress: (progress: IndexProgress) => void,
 ): Promise<void> {
   const { rows } = await run(
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND i.indisvalid",
@@ -115,8 +114,8 @@ async function buildMissing(
   );
   const there = new Set(rows.map((row) => row["relname"]));
   const missing = indexes.filter(({ name }) => !there.has(name));
-  let built = total - missing.length;
-  onProgress({ built, total });
+  const progress = { built: total - missing.length, total };
+  state.progress = progress;
   if (missing.length === 0) return;
   log("info", `Building ${missing.length} indexes for queries; /ready waits for them.`);
   const begun = Date.now();
@@ -124,14 +123,13 @@ async function buildMissing(
   // Building two indexes of one table at a time would wait for each other.
   const tables = [...Map.groupBy(missing, ({ table }) => table)];
   const worker = async () => {
-    for (let next = tables.shift(); next !== undefined && !signal.aborted; next = tables.shift()) {
+    for (let next = tables.shift(); next !== undefined; next = tables.shift()) {
       const [table, ofTable] = next;
       for (const index of ofTable) {
         if (signal.aborted) return;
         await run(dropIfInvalid(schema, index.name));
         await run(indexStatement(index, { schema, isOnline: !isEmbedded }));
-        built += 1;
-        onProgress({ built, total });
+        progress.built += 1;
       }
       for (const column of crowded[table] ?? [])
         await run(`ALTER TABLE ${quoted(schema)}.${table} ALTER COLUMN ${column} SET (n_distinct = 100)`);
@@ -142,11 +140,8 @@ async function buildMissing(
   const workers = Array.from({ length: isEmbedded ? 1 : tablesAtOnce }, worker);
   const failure = (await Promise.allSettled(workers)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
-  if (!signal.aborted)
-    log(
-      "info",
-      `Built ${missing.length} indexes for queries in ${Math.round((Date.now() - begun) / 1000)} s.`,
-    );
+  const seconds = Math.round((Date.now() - begun) / 1000);
+  if (!signal.aborted) log("info", `Built ${missing.length} indexes for queries in ${seconds} s.`);
 }
 
 // Not in the index's own schema: an extension would go with it, and other indexes' search indexes with the extension.
