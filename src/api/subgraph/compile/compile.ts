@@ -1,4 +1,5 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
+import { zeroAddress } from "../../../ens/ids.ts";
 import { yieldToEventLoop } from "../../rest/turns.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
 import { createBudget, workAtOnce } from "../request/budget.ts";
@@ -32,13 +33,13 @@ import {
   createStatement,
   joinPieces,
   objectOfId,
+  objectPieces,
   type Piece,
   type Scope,
   scalarPieces,
   typenamePieces,
   walkJoin,
   walkPrice,
-  zeroAddress,
 } from "./statement.ts";
 import { whereSql } from "./where.ts";
 
@@ -308,16 +309,11 @@ function interfaceSql(context: CompileContext, scope: Scope, nodes: Selected["no
 }
 
 function entitySql(context: CompileContext, scope: Scope, fields: Selected[]): string {
-  const pieces: Piece[] = [];
-  for (const selected of fields) {
-    const { key, name } = selected;
-    context.budget.spend("estimatedBytes", scope.rows * bytesOf(scope.type.fields.get(name), key));
-    const value = fieldPieces(context, scope, selected);
-    if (value === undefined) continue;
-    pieces.push({ text: `${pieces.length === 0 ? "{" : ","}"${key}":` }, ...value);
-  }
-  if (pieces.length === 0) return "'{}'";
-  pieces.push({ text: "}" });
+  const pieces = objectPieces(fields, (selected) => {
+    const bytes = bytesOf(scope.type.fields.get(selected.name), selected.key);
+    context.budget.spend("estimatedBytes", scope.rows * bytes);
+    return fieldPieces(context, scope, selected);
+  });
   return joinPieces(context.statement, pieces);
 }
 

@@ -1,3 +1,4 @@
+import { zeroAddress } from "../../../ens/ids.ts";
 import type { BothGenerations } from "../../database/v2-domains.ts";
 import { hasSelection, type Selected, type SelectionContext } from "../request/document.ts";
 import type { EntityType, Field, ScalarField } from "../schema/entities.ts";
@@ -149,21 +150,27 @@ function valueSql(field: ScalarField, column: string): string {
   return field.nullable ? `${column}::text` : column;
 }
 
-/** Stands for "no address" in many rows. */
-export const zeroAddress = "0x0000000000000000000000000000000000000000";
-
 /** Pieces of an object of which nothing but its id, an SQL expression, is known. */
 export function objectOfId(type: EntityType, id: string, fields: readonly Selected[]): Piece[] {
-  const pieces: Piece[] = [];
-  for (const { key, name, nodes } of fields) {
+  return objectPieces(fields, ({ name, nodes }) => {
     const field = type.fields.get(name);
-    if (field !== undefined && field.kind !== "scalar" && !hasSelection(nodes)) continue;
-    pieces.push(
-      { text: `${pieces.length === 0 ? "{" : ","}"${key}":` },
-      ...placeholderPieces(type, field, id),
-    );
+    const isLeftOut = field !== undefined && field.kind !== "scalar" && !hasSelection(nodes);
+    return isLeftOut ? undefined : placeholderPieces(type, field, id);
+  });
+}
+
+/** Pieces of an object with the fields that have a value. */
+export function objectPieces(
+  fields: readonly Selected[],
+  piecesOf: (field: Selected) => Piece[] | undefined,
+): Piece[] {
+  const pieces: Piece[] = [];
+  for (const field of fields) {
+    const value = piecesOf(field);
+    if (value !== undefined)
+      pieces.push({ text: `${pieces.length === 0 ? "{" : ","}"${field.key}":` }, ...value);
   }
-  return [...(pieces.length === 0 ? [{ text: "{" }] : pieces), { text: "}" }];
+  return [...pieces, { text: pieces.length === 0 ? "{}" : "}" }];
 }
 
 function placeholderPieces(type: EntityType, field: Field | undefined, id: string): Piece[] {
