@@ -83,22 +83,6 @@ describe("small documents whose response would be huge", () => {
       expect(parts.map((_part, i) => row[`b${i}`])).toEqual(expected);
     }
   });
-
-  test("shows equal root fields under several keys, beside others", async () => {
-    const { ask } = createEndpoint(client);
-    const list = "domains(first: 2, orderBy: name) { id }";
-    const { data } = await ask(
-      `query($n: Int) { a: ${list} b: ${list} c: domains(first: $n, orderBy: name) { id } domains(first: 2, orderBy: name) { id } }`,
-      { n: 1 },
-    );
-    expect(data?.["domains"]).toHaveLength(2);
-    expect(data).toEqual({
-      a: data?.["domains"],
-      b: data?.["domains"],
-      c: data?.["domains"]?.slice(0, 1),
-      domains: data?.["domains"],
-    });
-  });
 });
 
 describe("filters whose keys and values come from variables that are used again and again", () => {
