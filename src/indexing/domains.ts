@@ -1,7 +1,6 @@
 import type { Hex } from "viem";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { isLabelOf } from "../ens/labels.ts";
-import { unlessMissing } from "../ponder/store.ts";
 import { v2Label } from "../schema/ensv2.ts";
 import { domain } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
@@ -56,54 +55,20 @@ export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean)
 }
 
 /** Stores `changes` of a domain, or the whole domain if it was not stored yet. */
-export function saveDomain(scope: Scope, row: DomainRow, changes: Partial<DomainRow>) {
-  return row.changeBlock === notStored
-    ? insertDomain(scope, { ...row, ...changes })
-    : updateDomain(scope, row.id, changes);
-}
-
-/** Stores a new domain. */
-function insertDomain({ db, blockNumber }: Scope, row: DomainRow) {
-  row.changeBlock = blockNumber;
-  return db.insert(domain).values(row);
-}
-
-/** Changes a stored domain. */
-export function updateDomain({ db, blockNumber }: Scope, node: Hex, changes: Partial<DomainRow>) {
-  return db.update(domain, { id: node }).set({ ...changes, changeBlock: blockNumber });
-}
-
-/** What an event changes of a domain, or a function of the previous row; undefined for no change. */
-type Changes = Partial<DomainRow> | ((before: DomainRow) => Partial<DomainRow> | undefined);
-
-/** Changes a domain and returns the result; undefined if it is not stored. */
-export function updateDomainIfStored(scope: Scope, node: Hex, changes: Changes) {
-  if (typeof changes === "object") return unlessMissing(updateDomain(scope, node, changes));
-  const { db, blockNumber } = scope;
-  return unlessMissing(
-    db.update(domain, { id: node }).set((before) => {
-      const set = changes(before);
-      return set ? { ...set, changeBlock: blockNumber } : {};
-    }),
-  );
-}
-
-/** Like `updateDomainIfStored`, but a domain that is not stored comes from `expectDomain`. */
-export async function updateExpectedDomain(
-  scope: Scope,
-  node: Hex,
-  { isMigrated, changes }: { isMigrated: boolean; changes: Changes },
+export async function saveDomain(
+  { db, blockNumber: changeBlock }: Scope,
+  row: DomainRow,
+  changes: Partial<DomainRow>,
 ): Promise<DomainRow> {
-  const stored = await updateDomainIfStored(scope, node, changes);
-  if (stored) return stored;
-  const row = await expectDomain(scope, node, isMigrated);
-  return insertDomain(scope, { ...row, ...(typeof changes === "function" ? changes(row) : changes) });
+  return row.changeBlock === notStored
+    ? db.insert(domain).values({ ...row, ...changes, changeBlock })
+    : db.update(domain, { id: row.id }).set({ ...changes, changeBlock });
 }
 
 /** Counts a new domain below another, which is created if no event named it before. */
-export function countSubdomain(scope: Scope, parentNode: Hex, isMigrated: boolean): Promise<DomainRow> {
-  const changes = ({ subdomainCount }: DomainRow) => ({ subdomainCount: subdomainCount + 1 });
-  return updateExpectedDomain(scope, parentNode, { isMigrated, changes });
+export async function countSubdomain(scope: Scope, parentNode: Hex, isMigrated: boolean): Promise<DomainRow> {
+  const parent = await expectDomain(scope, parentNode, isMigrated);
+  return saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
 }
 
 /**
@@ -116,7 +81,7 @@ export async function discountIfEmpty(scope: Scope, savedNode: Hex): Promise<voi
     if (!row || !isEmpty(row) || row.parentId === null) return;
     const parent: DomainRow | null = await scope.db.find(domain, { id: row.parentId });
     if (!parent) return;
-    await updateDomain(scope, parent.id, { subdomainCount: parent.subdomainCount - 1 });
+    await saveDomain(scope, parent, { subdomainCount: parent.subdomainCount - 1 });
     node = parent.id;
   }
 }

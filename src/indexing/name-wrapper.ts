@@ -8,10 +8,9 @@ import {
   isParentCannotControlBurned,
   toSignedFuses,
 } from "../ens/registrations.ts";
-import { unlessMissing } from "../ponder/store.ts";
 import { v2KeptFuses } from "../schema/ensv2.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
-import { type DomainRow, findDomain, updateDomain, updateExpectedDomain } from "./domains.ts";
+import { type DomainRow, expectDomain, findDomain, saveDomain } from "./domains.ts";
 import { addDomainEvent, ensureAccount } from "./events.ts";
 import { type Scope, upsert } from "./scope.ts";
 
@@ -31,12 +30,12 @@ export async function applyNameWrapped(
   const fuses = toSignedFuses(rawFuses);
   const wrapped = wrappedName(scope, wire);
   await ensureAccount(scope, owner);
-  const changes = (before: DomainRow) => ({
+  const before = await expectDomain(scope, node, true);
+  await saveDomain(scope, before, {
     wrappedOwnerId: owner,
-    ...(wrapped && isUnnamed(before) ? { labelName: wrapped.labelName, name: wrapped.name } : {}),
+    ...(wrapped && isUnnamed(before) ? wrapped : {}),
     ...raisedExpiry(before, fuses, expiry),
   });
-  await updateExpectedDomain(scope, node, { isMigrated: true, changes });
   const values = {
     domainId: node,
     expiryDate: expiry,
@@ -63,11 +62,9 @@ export async function applyNameUnwrapped(
   { node, owner, managedNode }: { node: Hex; owner: Hex; managedNode: Hex },
 ): Promise<void> {
   await ensureAccount(scope, owner);
-  const changes = ({ parentId, expiryDate }: DomainRow) => ({
-    wrappedOwnerId: null,
-    expiryDate: parentId === managedNode ? expiryDate : null,
-  });
-  await updateExpectedDomain(scope, node, { isMigrated: true, changes });
+  const before = await expectDomain(scope, node, true);
+  const expiryDate = before.parentId === managedNode ? before.expiryDate : null;
+  await saveDomain(scope, before, { wrappedOwnerId: null, expiryDate });
   await addDomainEvent(scope, { type: "NameUnwrapped", domainId: node, ownerId: owner });
   await keepFuses(scope, node);
   await scope.db.delete(wrappedDomain, { id: node });
@@ -117,8 +114,8 @@ async function changeWrapped(
   await scope.db.update(wrappedDomain, { id: node }).set({ ...set, changeBlock: scope.blockNumber });
   const { fuses, expiryDate } = { ...wrapped, ...set };
   const before = await findDomain(scope, node);
-  const raised = before ? raisedExpiry(before, fuses, expiryDate) : {};
-  if (raised.expiryDate !== undefined) await updateDomain(scope, node, raised);
+  const raised = before && raisedExpiry(before, fuses, expiryDate);
+  if (raised) await saveDomain(scope, before, raised);
 }
 
 /**
@@ -132,8 +129,8 @@ export async function applyWrapperRenewal(
   const holder = wrapper.toLowerCase();
   const domain = await findDomain(scope, node);
   if (domain?.ownerId !== holder || domain.registrantId !== holder) return;
-  const set = { renewedExpiryDate: expires + gracePeriod };
-  await unlessMissing(scope.db.update(wrappedDomain, { id: node }).set(set));
+  if ((await scope.db.find(wrappedDomain, { id: node })) === null) return;
+  await scope.db.update(wrappedDomain, { id: node }).set({ renewedExpiryDate: expires + gracePeriod });
 }
 
 /** TransferSingle, or one item of TransferBatch (`index` in the batch): a mint comes before NameWrapped. */
@@ -142,7 +139,7 @@ export async function applyWrappedTransfer(
   { node, operator, from, to, index }: { node: Hex; operator: Hex; from: Hex; to: Hex; index: number },
 ): Promise<void> {
   await ensureAccount(scope, to);
-  await updateExpectedDomain(scope, node, { isMigrated: true, changes: { wrappedOwnerId: to } });
+  await saveDomain(scope, await expectDomain(scope, node, true), { wrappedOwnerId: to });
   const placeholder = { id: node, domainId: node, expiryDate: 0n, fuses: 0 };
   await upsert(scope, wrappedDomain, placeholder, { ownerId: to, changeBlock: scope.blockNumber });
   const event = { type: "WrappedTransfer", domainId: node, fromId: from, ownerId: to, operatorId: operator };
@@ -169,7 +166,7 @@ function isUnnamed({ labelName, labelhash }: DomainRow): boolean {
   return labelName === null || (labelhash !== null && labelName === encodedLabel(labelhash));
 }
 
-function raisedExpiry(before: DomainRow, fuses: number, expiry: bigint): { expiryDate?: bigint } {
-  if (!isParentCannotControlBurned(fuses)) return {};
-  return before.expiryDate === null || expiry > before.expiryDate ? { expiryDate: expiry } : {};
+function raisedExpiry({ expiryDate: before }: DomainRow, fuses: number, expiryDate: bigint) {
+  const isRaised = before === null || expiryDate > before;
+  return isParentCannotControlBurned(fuses) && isRaised ? { expiryDate } : undefined;
 }

@@ -4,7 +4,7 @@ import { createScopes } from "../../test/support/scope.ts";
 import { rootNode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import { domain, domainEvent, wrappedDomain } from "../schema/subgraph.ts";
-import { updateDomain } from "./domains.ts";
+import { expectDomain, saveDomain } from "./domains.ts";
 import { applyNameWrapped, applyWrappedTransfer, applyWrapperRenewal } from "./name-wrapper.ts";
 import { multichainNaming, subgraphNaming } from "./naming.ts";
 import { applyNameRegistered, applyProvenLabel } from "./registrar.ts";
@@ -94,7 +94,8 @@ test("a renewal through the wrapper moves the entry of a name that the wrapper h
   const renew = () => applyWrapperRenewal(scope(), { node: alice, wrapper: other, expires: 100n });
   await renew();
   expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, renewedExpiryDate: null }]);
-  await updateDomain(scope(), alice, { ownerId: other, registrantId: other });
+  const held = { ownerId: other, registrantId: other };
+  await saveDomain(scope(), await expectDomain(scope(), alice, true), held);
   await renew();
   // The grace period of 90 days is part of it.
   expect(rows(wrappedDomain)).toMatchObject([{ expiryDate: 50n, renewedExpiryDate: 7_776_100n }]);

@@ -2,17 +2,9 @@ import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
 import { accountId, subnode } from "../ens/ids.ts";
 import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
-import { unlessMissing } from "../ponder/store.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
-import {
-  type DomainRow,
-  findDomain,
-  healedLabel,
-  homeOf,
-  updateDomain,
-  updateDomainIfStored,
-} from "./domains.ts";
+import { type DomainRow, expectDomain, findDomain, healedLabel, homeOf, saveDomain } from "./domains.ts";
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
@@ -28,28 +20,24 @@ export async function applyNameRegistered(
   const { db, naming } = scope;
   const node = subnode(managed.node, labelhash);
   const known = naming.proven(labelhash, await healedLabel(scope, labelhash));
-  // subgraph: a name that lapsed while it was wrapped and is registered anew is no longer wrapped (since June 2026).
-  let leavesWrapper = false;
-  const changes = (before: DomainRow | undefined) => {
-    leavesWrapper = naming.isSubgraphCompatible && before !== undefined && before.wrappedOwnerId !== null;
-    return {
-      registrantId: owner,
-      expiryDate: expires + gracePeriod,
-      ...homeOf(scope),
-      ...(leavesWrapper ? { wrappedOwnerId: null } : {}),
-      ...nameUnder(scope, { managed, labelhash }, known, before),
-    };
-  };
-  const stored = await updateDomainIfStored(scope, node, changes);
-  if (leavesWrapper) await db.delete(wrappedDomain, { id: node });
-  if (!isOwnedBy(stored, owner)) await ensureAccount(scope, owner);
-  if (!stored) {
+  if ((await findDomain(scope, node)) === undefined) {
     // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is an
     // anomaly.
     if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
     await applyNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
-    await updateDomain(scope, node, changes(undefined));
   }
+  const before = await expectDomain(scope, node, true);
+  if (!isOwnedBy(before, owner)) await ensureAccount(scope, owner);
+  // subgraph: a name that lapsed while it was wrapped and is registered anew is no longer wrapped (since June 2026).
+  const leavesWrapper = naming.isSubgraphCompatible && before.wrappedOwnerId !== null;
+  if (leavesWrapper) await db.delete(wrappedDomain, { id: node });
+  await saveDomain(scope, before, {
+    registrantId: owner,
+    expiryDate: expires + gracePeriod,
+    ...homeOf(scope),
+    ...(leavesWrapper ? { wrappedOwnerId: null } : {}),
+    ...nameUnder(scope, { managed, labelhash }, known, before),
+  });
   await startRegistration(scope, { node, labelhash, known, registrantId: owner, expires });
 }
 
@@ -83,11 +71,11 @@ function nameUnder(
   { naming }: Scope,
   { managed, labelhash }: Registered,
   known: StoredLabel | undefined,
-  before: DomainRow | undefined,
+  before: DomainRow,
 ): Partial<DomainRow> {
   if (known) return { labelName: known.labelName, name: childName(known.part, managed.name) };
   if (naming.isSubgraphCompatible) return {};
-  const { labelName } = before?.labelName ? before : naming.unknown(labelhash);
+  const { labelName } = before.labelName ? before : naming.unknown(labelhash);
   return { labelName, name: labelName && childName(labelName, managed.name) };
 }
 
@@ -105,10 +93,11 @@ export async function extendRegistration(
   { node, id }: { node: Hex; id: Hex },
   { expires, grace }: { expires: bigint; grace: bigint },
 ): Promise<void> {
-  const set = { expiryDate: expires, changeBlock: scope.blockNumber };
-  if (!(await unlessMissing(scope.db.update(registration, { id }).set(set))))
-    return scope.report("unknown-registration", scope);
-  await updateDomainIfStored(scope, node, { expiryDate: expires + grace });
+  const { db, blockNumber: changeBlock } = scope;
+  if ((await db.find(registration, { id })) === null) return scope.report("unknown-registration", scope);
+  await db.update(registration, { id }).set({ expiryDate: expires, changeBlock });
+  const named = await findDomain(scope, node);
+  if (named) await saveDomain(scope, named, { expiryDate: expires + grace });
   await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: id, expiryDate: expires });
 }
 
@@ -122,7 +111,8 @@ export async function applyNameTransferred(
   const { db, blockNumber } = scope;
   if (!(await db.find(registration, { id }))) return;
   await db.update(registration, { id }).set({ registrantId: to, changeBlock: blockNumber });
-  await updateDomainIfStored(scope, node, { registrantId: to });
+  const named = await findDomain(scope, node);
+  if (named) await saveDomain(scope, named, { registrantId: to });
   const event = { type: "NameTransferred", registrationId: id, fromId: from, newOwnerId: to };
   await addRegistrationEvent(scope, event);
 }
@@ -159,18 +149,14 @@ async function setLabel(
 ): Promise<void> {
   const { db, blockNumber } = scope;
   const { node, id } = idsOf(scope, { managed, labelhash });
+  const stored = await db.find(registration, { id });
+  const label = known && { labelName: known.labelName };
+  if (stored) await db.update(registration, { id }).set({ ...changes, ...label, changeBlock: blockNumber });
   // An event that names a registration also names its domain.
-  let isNamed = false;
-  const update = db.update(registration, { id }).set((before) => {
-    isNamed = known !== undefined && isNamedSo(before, known);
-    return { ...changes, changeBlock: blockNumber, ...(known ? { labelName: known.labelName } : {}) };
-  });
-  await unlessMissing(update);
-  if (known === undefined || isNamed) return;
+  if (known === undefined || (stored && isNamedSo(stored, known))) return;
   const before = await findDomain(scope, node);
   if (before === undefined || isNamedSo(before, known)) return;
-  const name = childName(known.part, managed.name);
-  await updateDomain(scope, node, { labelName: known.labelName, name });
+  await saveDomain(scope, before, { ...label, name: childName(known.part, managed.name) });
 }
 
 function isNamedSo({ labelName }: { labelName: string | null }, known: StoredLabel): boolean {

@@ -10,7 +10,6 @@ import {
   findDomain,
   healedLabel,
   saveDomain,
-  updateExpectedDomain,
 } from "./domains.ts";
 import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
 import { childName } from "./naming.ts";
@@ -84,9 +83,10 @@ export async function applyRegistryTransfer(
   scope: Scope,
   { node, owner, isOldRegistry }: { node: Hex; owner: Hex } & Origin,
 ): Promise<void> {
-  if (isOldRegistry && (await findDomain(scope, node))?.isMigrated) return;
+  const before = await expectDomain(scope, node, !isOldRegistry);
+  if (isOldRegistry && before.isMigrated) return;
   await ensureAccount(scope, owner);
-  await updateExpectedDomain(scope, node, { isMigrated: !isOldRegistry, changes: { ownerId: owner } });
+  await saveDomain(scope, before, { ownerId: owner });
   if (owner === zeroAddress) await discountIfEmpty(scope, node);
   await addDomainEvent(scope, {
     type: "Transfer",
@@ -104,16 +104,15 @@ export async function applyNewResolver(
   scope: Scope,
   { node, resolver: address, isOldRegistry }: { node: Hex; resolver: Hex } & Origin,
 ): Promise<void> {
+  const before = await expectDomain(scope, node, !isOldRegistry);
   // subgraph: the root's resolver is taken from the old registry too, though the root counts as migrated.
-  if (isOldRegistry && node !== rootNode && (await findDomain(scope, node))?.isMigrated) return;
+  if (isOldRegistry && node !== rootNode && before.isMigrated) return;
 
-  const isMigrated = !isOldRegistry;
   const link = await linkOf(scope, node, address);
   const links = scope.chainId === scope.rootChainId;
-  const { ownerId } = links
-    ? await updateExpectedDomain(scope, node, { isMigrated, changes: link })
-    : await expectDomain(scope, node, isMigrated);
-  if (ownerId === zeroAddress && (links || link.resolverId === null)) await discountIfEmpty(scope, node);
+  if (links) await saveDomain(scope, before, link);
+  if (before.ownerId === zeroAddress && (links || link.resolverId === null))
+    await discountIfEmpty(scope, node);
   await addDomainEvent(scope, {
     type: "NewResolver",
     domainId: node,

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { addrReverseNode } from "../ens/ids.ts";
 import { resolver } from "../schema/subgraph.ts";
-import { type DomainRow, findDomain, updateDomainIfStored } from "./domains.ts";
+import { type DomainRow, findDomain, saveDomain } from "./domains.ts";
 import { addResolverEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
@@ -124,7 +124,7 @@ async function updateResolvedAddress(
 ): Promise<DomainRow | undefined> {
   // Only the root chain's registry links domains to resolvers.
   if (scope.chainId !== scope.rootChainId) return undefined;
-  return updateDomainIfStored(scope, node, (before) =>
-    before.resolverId === resolverId ? { resolvedAddressId: address } : undefined,
-  );
+  const before = await findDomain(scope, node);
+  if (before?.resolverId !== resolverId) return before;
+  return saveDomain(scope, before, { resolvedAddressId: address });
 }

@@ -31,17 +31,3 @@ export function expectReplaced(stores: "own" | "stock"): void {
   const missing = expected.filter((one) => !(found instanceof Set && found.has(one)));
   if (missing.length > 0) throw new PonderDiffersError(`not replaced in runtime: ${missing.join(", ")}`);
 }
-
-/**
- * The updated row, or undefined if there is no such row. One operation instead of two: finding
- * the row first would cost as much as the update.
- */
-export async function unlessMissing<Row>(update: PromiseLike<Row>): Promise<Row | undefined> {
-  try {
-    return await update;
-  } catch (error) {
-    // ponder: the class of the error is not exported.
-    if (error instanceof Error && error.name === "RecordNotFoundError") return undefined;
-    throw error;
-  }
-}

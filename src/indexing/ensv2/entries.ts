@@ -1,7 +1,6 @@
 import { type Hex, hexToBytes } from "viem";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Entry } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
 import { addEntryEvent, type EntryEvent } from "./events.ts";
@@ -176,20 +175,16 @@ function changing<Args extends object>(
   changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: Row) => Change | undefined,
 ) {
   return async (scope: Scope, args: Args & { tokenId: bigint }): Promise<Row | undefined> => {
-    const made: { before?: Row; change?: Change | undefined } = {};
-    const updated = await unlessMissing(
-      scope.db.update(v2Entry, keyOf(scope, storageIdOf(args.tokenId))).set((entry) => {
-        made.before = entry;
-        made.change = changes(args, scope, entry);
-        return made.change?.set ?? {};
-      }),
-    );
-    if (updated === undefined || made.change === undefined) {
-      scope.report(updated === undefined ? "unknown-entry" : "contradictory-entry", scope);
+    const key = keyOf(scope, storageIdOf(args.tokenId));
+    const before = await scope.db.find(v2Entry, key);
+    const change = before && changes(args, scope, before);
+    if (!change) {
+      scope.report(before === null ? "unknown-entry" : "contradictory-entry", scope);
       return undefined;
     }
-    const { set, event } = made.change;
-    const isBack = updated.subregistry !== made.before?.subregistry || made.before.expiry <= scope.timestamp;
+    const { set, event } = change;
+    const updated = await scope.db.update(v2Entry, key).set(set);
+    const isBack = updated.subregistry !== before.subregistry || before.expiry <= scope.timestamp;
     // No row of a name has tokens and resources.
     if (Object.keys(set).some((key) => key !== "tokenId" && key !== "resource"))
       await nameEntry(scope, { entry: updated, isBack });

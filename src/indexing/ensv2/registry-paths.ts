@@ -2,7 +2,6 @@ import { type Hex, hexToBytes } from "viem";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { mostLevels } from "../../ens/registrations.ts";
-import { unlessMissing } from "../../ponder/store.ts";
 import { v2Contract, v2Domain, v2Entry, v2RegistryPath } from "../../schema/ensv2.ts";
 import { ensureAccount, ensureResolver } from "../events.ts";
 import { childName } from "../naming.ts";
@@ -328,13 +327,16 @@ async function nameAt(
     subregistry,
     changeBlock,
   };
+  const key = { chainId, id, registry, path };
   if (isListed) {
     const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
     const name = childName(part, parentName) ?? part;
     const names = { name, labelName: labelName ?? part, labelhash, parentId };
-    await upsert(scope, v2Domain, { chainId, id, registry, path, ...names, createdAt }, state);
-  } else if (!(await unlessMissing(db.update(v2Domain, { chainId, id, registry, path }).set(state))))
-    return false;
+    await upsert(scope, v2Domain, { ...key, ...names, createdAt }, state);
+  } else {
+    if ((await db.find(v2Domain, key)) === null) return false;
+    await db.update(v2Domain, key).set(state);
+  }
   await ensureAccount(scope, ownerId);
   return true;
 }
