@@ -1,18 +1,18 @@
 import { parseAbi } from "viem";
 
-/** Events of the .eth base registrar (token id: the labelhash). */
-export const baseRegistrarAbi = parseAbi([
+const baseRegistrarEvents = [
   "event NameRegistered(uint256 indexed id, address indexed owner, uint256 expires)",
   "event NameRenewed(uint256 indexed id, uint256 expires)",
   "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
-]);
+] as const;
+
+/** Events of the .eth base registrar (token id: the labelhash). */
+export const baseRegistrarAbi = parseAbi(baseRegistrarEvents);
 
 /** Events of the base.eth registrar (token id: the labelhash): those of the .eth one, and a registration with records. */
 export const basenamesBaseRegistrarAbi = parseAbi([
-  "event NameRegistered(uint256 indexed id, address indexed owner, uint256 expires)",
+  ...baseRegistrarEvents,
   "event NameRegisteredWithRecord(uint256 indexed id, address indexed owner, uint256 expires, address resolver, uint64 ttl)",
-  "event NameRenewed(uint256 indexed id, uint256 expires)",
-  "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
 ]);
 
 /** Events of the early access controller: registrations only, without a price. */

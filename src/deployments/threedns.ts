@@ -1,4 +1,4 @@
-import { threednsDnsResolverAbi } from "../../abis/names.ts";
+import { threednsDnsResolverAbi } from "../../abis/resolver.ts";
 import { at, type Deployment } from "./deployment.ts";
 
 /** The names of 3DNS (.box and others), on Optimism and on Base: one token contract and one resolver on each. */

@@ -1,5 +1,5 @@
-import { threednsDnsResolverAbi, threednsTokenAbi } from "../../abis/names.ts";
-import { resolverAbi } from "../../abis/resolver.ts";
+import { threednsTokenAbi } from "../../abis/names.ts";
+import { resolverAbi, threednsDnsResolverAbi } from "../../abis/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { threedns } from "../deployments/threedns.ts";
