@@ -1,6 +1,15 @@
+import type { Hex } from "viem";
 import { at, type ContractGroup } from "./deployment.ts";
 
 const plain = { role: "staticResolver", isExtended: false, hasDefaultAddress: false } as const;
+
+// Each L2 has the registrar of its accounts' names at the same address.
+const mainnetL2 = "0x0000000000d8e504002cc26e3ec46d81971c1664";
+const sepoliaL2 = "0x00000beef055f7934784d6d81b6bc86665630dba";
+const l2 = (chainId: number, address: Hex, startBlock: number) => ({
+  chainId,
+  contracts: { L2ReverseRegistrar: at(address, startBlock) },
+});
 
 /** Names of accounts (ENSIP-19): the registrars of each chain, and on the root chain the resolvers that come with them. */
 export const reverseRegistrars: ContractGroup = {
@@ -43,36 +52,11 @@ export const reverseRegistrars: ContractGroup = {
           ScrollReverseResolver: at("0xc4842814ca523e481ca5aa85f719fed1e9cac614", 22_921_284),
         },
       },
-      rrBase: {
-        chainId: 8453,
-        contracts: {
-          L2ReverseRegistrar: at("0x0000000000d8e504002cc26e3ec46d81971c1664", 31_808_582),
-        },
-      },
-      rrLinea: {
-        chainId: 59144,
-        contracts: {
-          L2ReverseRegistrar: at("0x0000000000d8e504002cc26e3ec46d81971c1664", 20_173_340),
-        },
-      },
-      rrOptimism: {
-        chainId: 10,
-        contracts: {
-          L2ReverseRegistrar: at("0x0000000000d8e504002cc26e3ec46d81971c1664", 137_403_854),
-        },
-      },
-      rrArbitrum: {
-        chainId: 42161,
-        contracts: {
-          L2ReverseRegistrar: at("0x0000000000d8e504002cc26e3ec46d81971c1664", 349_263_357),
-        },
-      },
-      rrScroll: {
-        chainId: 534352,
-        contracts: {
-          L2ReverseRegistrar: at("0x0000000000d8e504002cc26e3ec46d81971c1664", 16_604_272),
-        },
-      },
+      rrBase: l2(8453, mainnetL2, 31_808_582),
+      rrLinea: l2(59144, mainnetL2, 20_173_340),
+      rrOptimism: l2(10, mainnetL2, 137_403_854),
+      rrArbitrum: l2(42161, mainnetL2, 349_263_357),
+      rrScroll: l2(534352, mainnetL2, 16_604_272),
     },
     sepolia: {
       rrRoot: {
@@ -92,36 +76,11 @@ export const reverseRegistrars: ContractGroup = {
           ScrollReverseResolver: at("0x9fa59673e43f15bdb8722fdaf5c2107574b99062", 8_580_040),
         },
       },
-      rrBase: {
-        chainId: 84532,
-        contracts: {
-          L2ReverseRegistrar: at("0x00000beef055f7934784d6d81b6bc86665630dba", 21_788_010),
-        },
-      },
-      rrLinea: {
-        chainId: 59141,
-        contracts: {
-          L2ReverseRegistrar: at("0x00000beef055f7934784d6d81b6bc86665630dba", 9_267_966),
-        },
-      },
-      rrOptimism: {
-        chainId: 11155420,
-        contracts: {
-          L2ReverseRegistrar: at("0x00000beef055f7934784d6d81b6bc86665630dba", 23_770_766),
-        },
-      },
-      rrArbitrum: {
-        chainId: 421614,
-        contracts: {
-          L2ReverseRegistrar: at("0x00000beef055f7934784d6d81b6bc86665630dba", 123_142_726),
-        },
-      },
-      rrScroll: {
-        chainId: 534351,
-        contracts: {
-          L2ReverseRegistrar: at("0x00000beef055f7934784d6d81b6bc86665630dba", 8_175_276),
-        },
-      },
+      rrBase: l2(84532, sepoliaL2, 21_788_010),
+      rrLinea: l2(59141, sepoliaL2, 9_267_966),
+      rrOptimism: l2(11155420, sepoliaL2, 23_770_766),
+      rrArbitrum: l2(421614, sepoliaL2, 123_142_726),
+      rrScroll: l2(534351, sepoliaL2, 8_175_276),
     },
     "ens-test-env": {
       rrRoot: {
