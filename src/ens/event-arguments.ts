@@ -1,5 +1,27 @@
 import type { AbiEvent, Hex } from "viem";
 
+/** Decoded arguments of an event by name. */
+export type Args = Readonly<Record<string, unknown>>;
+
+const byteOrderMark = "efbbbf";
+
+/**
+ * The arguments with their strings (names, and indexes among the arguments that are not indexed) as emitted. Decoders drop a leading byte
+ * order mark, and the string then no longer hashes to its labelhash: where the log data may contain one, strings are read from the data.
+ */
+export function withEmittedStrings(data: Hex, args: Args, strings: readonly [string, number][]): Args {
+  if (strings.length === 0 || !data.includes(byteOrderMark)) return args;
+  const emitted = strings.map(([name, index]): [string, unknown] => {
+    const bytes = dynamicValue("string", data.slice(2 + index * 64, 66 + index * 64), data);
+    // Buffer keeps the mark and turns bad UTF-8 into U+FFFD.
+    return [
+      name,
+      typeof bytes === "string" ? Buffer.from(bytes.slice(2), "hex").toString("utf8") : args[name],
+    ];
+  });
+  return { ...args, ...Object.fromEntries(emitted) };
+}
+
 /** A value of an event as it was emitted: strings and bytes are their bytes in hex, those in a topic their hash. */
 type Emitted = Hex | bigint | readonly bigint[];
 

@@ -2,8 +2,7 @@ import { ponder } from "ponder:registry";
 import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } from "viem";
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
 import { namespaceOfPlugin } from "../deployments/namespaces.ts";
-import { argumentReader } from "../ens/event-arguments.ts";
-import { type Args, type StringParameter, withEmittedStrings } from "../ens/event-strings.ts";
+import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
 import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
 
 /** An event of an ABI: its name, or where several have that name its full signature with `indexed` and argument names. */
@@ -13,7 +12,7 @@ type ArgsOf<A extends Abi, Key extends string> = Key extends `${string}(${string
   ? EventArgs<Extract<ParseAbiItem<`event ${Key}`>, AbiEvent>>
   : EventArgs<EventOf<A, Key>>;
 
-/** Registers the handler of one event of a contract entry. Strings come as emitted; see `emittedString`. */
+/** Registers the handler of one event of a contract entry. Strings come as emitted; see `withEmittedStrings`. */
 export type On<A extends Abi> = <const Key extends EventKey<A>>(
   event: Key,
   handler: (scope: Scope, args: ArgsOf<A, Key>) => unknown,
@@ -83,47 +82,52 @@ type Topics = readonly (Hex | null | undefined)[];
 const register = (name: string, handler: (input: Input) => unknown): void =>
   (ponder.on as unknown as (name: string, handler: (input: Input) => unknown) => void)(name, handler);
 
+/** Reads an event's arguments; undefined for a log that does not count, or the anomaly that it is. */
+type Read = (event: Input["event"]) => Args | undefined | "malformed-log";
+type IsSource = (source: string) => boolean;
+
 /** `ponder.on` for handlers: gives them their scope, ignoring unconfigured sources and logs that are not the declared event. */
-export function registerHandlers(settings: Settings, isSource: (source: string) => boolean): EventsOf {
-  return (source, abi, emitter) => (event, handler) => {
-    if (!isSource(source)) return;
-    const { topics, strings } = shapeOf(abi, event);
-    const apply = handler as (scope: Scope, args: Args) => unknown;
-    const namespace = namespaceOfEntry(source);
-    register(`${source}:${event}`, ({ context, event }) => {
-      const { log } = event;
+export function registerHandlers(settings: Settings, isSource: IsSource): EventsOf {
+  return registration(settings, isSource, ({ inputs }, emitter) => {
+    const plain = inputs.filter(({ indexed }) => !indexed);
+    const topics = 1 + inputs.length - plain.length;
+    const strings = plain.flatMap(({ type, name }, index): [string, number][] =>
+      type === "string" && name ? [[name, index]] : [],
+    );
+    return ({ args, log }) => {
       // Any contract may emit these. A log with other topics than declared is another event of the same signature.
-      if (topicCount(log.topics) !== topics) return;
-      if (emitter !== undefined && log.address.toLowerCase() !== emitter) return;
-      const args = strings.length === 0 ? event.args : withEmittedStrings(log.data, event.args, strings);
-      return apply(scopeOf(settings, namespace, context, event), args);
-    });
-  };
+      if (topicCount(log.topics) !== topics) return undefined;
+      if (emitter !== undefined && log.address.toLowerCase() !== emitter) return undefined;
+      return withEmittedStrings(log.data, args, strings);
+    };
+  });
 }
 
 /** Registers handlers that read their logs strictly; see LogsOf. */
-export function registerStrictHandlers(settings: Settings, isSource: (source: string) => boolean): LogsOf {
-  return (source, abi) => (event, handler) => {
-    if (!isSource(source)) return;
-    const read = argumentReader(eventIn(abi, event));
-    const apply = handler as (scope: Scope, args: Args) => unknown;
-    const namespace = namespaceOfEntry(source);
-    register(`${source}:${event}`, ({ context, event }) => {
-      const scope = scopeOf(settings, namespace, context, event);
-      const args = read(event.log.topics, event.log.data);
-      return args === undefined ? scope.report("malformed-log", scope) : apply(scope, args);
-    });
-  };
+export function registerStrictHandlers(settings: Settings, isSource: IsSource): LogsOf {
+  return registration(settings, isSource, (item) => {
+    const read = argumentReader(item);
+    return ({ log }) => read(log.topics, log.data) ?? "malformed-log";
+  });
 }
 
-// How many topics the event has, and which of its arguments outside of topics are strings.
-function shapeOf(abi: Abi, key: string): { topics: number; strings: StringParameter[] } {
-  const item = eventIn(abi, key);
-  const inputs = item.inputs.filter(({ indexed }) => !indexed);
-  return {
-    topics: 1 + item.inputs.length - inputs.length,
-    strings: inputs.flatMap(({ type, name }, index) => (type === "string" && name ? [{ name, index }] : [])),
-  };
+function registration(
+  settings: Settings,
+  isSource: IsSource,
+  readerOf: (item: AbiEvent, emitter: Hex | undefined) => Read,
+) {
+  return (source: string, abi: Abi, emitter?: Hex) =>
+    (event: string, handler: (scope: Scope, args: never) => unknown) => {
+      if (!isSource(source)) return;
+      const read = readerOf(eventIn(abi, event), emitter);
+      const namespace = namespaceOfEntry(source);
+      register(`${source}:${event}`, ({ context, event }) => {
+        const args = read(event);
+        if (args === undefined) return;
+        const scope = scopeOf(settings, namespace, context, event);
+        return args === "malformed-log" ? scope.report(args, scope) : handler(scope, args as never);
+      });
+    };
 }
 
 function eventIn(abi: Abi, key: string): AbiEvent {

@@ -1,29 +1,22 @@
-import { encodeAbiParameters, type Hex, parseAbi, stringToHex } from "viem";
+import { encodeAbiParameters, type Hex, parseAbi } from "viem";
 import { describe, expect, test } from "vitest";
-import { argumentReader } from "./event-arguments.ts";
-import { emittedString } from "./event-strings.ts";
+import { argumentReader, withEmittedStrings } from "./event-arguments.ts";
 
 const bytesOf = (...values: Hex[]) =>
   encodeAbiParameters([...values.map(() => ({ type: "bytes" }) as const)], values as never);
 
-test("keeps a leading byte order mark, which decoders drop", () => {
-  const data = bytesOf(stringToHex("\ufeffbom"));
-  expect(emittedString(data, 0, "bom")).toBe("\ufeffbom");
-});
+const strings: [string, number][] = [
+  ["key", 0],
+  ["value", 1],
+];
 
-test("reads the argument at its position", () => {
-  const data = bytesOf(stringToHex("key"), stringToHex("\ufeffvalue"));
-  expect(emittedString(data, 0, "key")).toBe("key");
-  expect(emittedString(data, 1, "value")).toBe("\ufeffvalue");
-});
-
-test("turns bad UTF-8 into the replacement character", () => {
-  expect(emittedString(bytesOf("0xefbbbfff"), 0, "?")).toBe("\ufeff\ufffd");
-});
-
-test("trusts the decoder if there can be no mark, and if the data is too short", () => {
-  expect(emittedString(bytesOf(stringToHex("plain")), 0, "plain")).toBe("plain");
-  expect(emittedString("0xefbbbf", 0, "short")).toBe("short");
+// Bad UTF-8 becomes the replacement character.
+test.each<[string, Hex, string[]]>([
+  ["keep a leading byte order mark", bytesOf("0xefbbbf6b", "0xefbbbfff"), ["\ufeffk", "\ufeff\ufffd"]],
+  ["are the decoder's if there can be no mark", bytesOf("0x6b", "0x76"), ["?", "?"]],
+  ["are the decoder's if the data is too short", "0xefbbbf", ["?", "?"]],
+])("strings %s", (_, data, [key, value]) => {
+  expect(withEmittedStrings(data, { key: "?", value: "?" }, strings)).toEqual({ key, value });
 });
 
 describe("strict reading", () => {
