@@ -122,26 +122,33 @@ export type TokenIssuer = {
   isNameWrapper: boolean;
   /** Whether the contract mints over a living token without burning it first. */
   mintsOverLivingTokens: boolean;
+  /** The plugin that indexes these names. */
+  namesPlugin: string;
 };
 
 const tokenRoles = ["baseRegistrar", "nameWrapper", "threednsToken"] as const satisfies Role[];
 
 /** Every token issuer of a namespace: base registrars, name wrappers, 3DNS tokens. */
 export function tokenIssuers(namespace: Namespace): TokenIssuer[] {
-  return deployedContracts(namespace, tokenRoles).flatMap(({ datasourceId, contract, chainId, address }) => {
-    if (address === undefined) return [];
-    const isRegistrar = contract.role === "baseRegistrar";
-    return [
-      {
-        chainId,
-        address,
-        assetNamespace: isRegistrar ? "erc721" : "erc1155",
-        managedNode: isRegistrar ? managedNameOf(namespace, datasourceId).node : undefined,
-        isNameWrapper: contract.role === "nameWrapper",
-        mintsOverLivingTokens: contract.role === "threednsToken",
-      },
-    ];
-  });
+  return deployments.flatMap((deployment: Deployment) =>
+    deployedContracts(namespace, tokenRoles, [deployment]).flatMap(
+      ({ datasourceId, contract: { role }, chainId, address }): TokenIssuer[] =>
+        address === undefined
+          ? []
+          : [
+              {
+                chainId,
+                address,
+                assetNamespace: role === "baseRegistrar" ? "erc721" : "erc1155",
+                managedNode:
+                  role === "baseRegistrar" ? managedNameOf(namespace, datasourceId).node : undefined,
+                isNameWrapper: role === "nameWrapper",
+                mintsOverLivingTokens: role === "threednsToken",
+                namesPlugin: deployment.plugin,
+              },
+            ],
+    ),
+  );
 }
 
 /** A contract that issues names: its CAIP-10 id, the node whose subnames it issues, and the plugin that indexes these names. */
@@ -152,20 +159,8 @@ export type Subregistry = { subregistryId: string; chainId: number; node: Hex; n
  * registries of the second generation.
  */
 export function indexedSubregistries(namespace: Namespace, plugins: readonly string[] = []): Subregistry[] {
-  const ofV1 = deployments.flatMap((deployment: Deployment) =>
-    deployedContracts(namespace, ["baseRegistrar"], [deployment]).flatMap(
-      ({ datasourceId, chainId, address }) =>
-        address === undefined
-          ? []
-          : [
-              {
-                subregistryId: accountId(chainId, address),
-                chainId,
-                node: managedNameOf(namespace, datasourceId).node,
-                namesPlugin: deployment.plugin,
-              },
-            ],
-    ),
+  const ofV1 = tokenIssuers(namespace).flatMap(({ chainId, address, managedNode: node, namesPlugin }) =>
+    node === undefined ? [] : [{ subregistryId: accountId(chainId, address), chainId, node, namesPlugin }],
   );
   return plugins.includes(ensv2.plugin) ? [...ofV1, ...v2Subregistries(namespace).values()] : ofV1;
 }
@@ -188,29 +183,11 @@ export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex 
   return managedNode === undefined ? id : subnode(managedNode, id);
 }
 
-/** What the sets of ENSv2 of a namespace know of contracts: addresses in lower case. */
-export type V2KnownContracts = {
-  /** Contracts that register names which were migrated. */
-  migrators: ReadonlySet<Hex>;
-  /** Those of them that deploy registries of locked names. */
-  lockedMigrators: ReadonlySet<Hex>;
-  /** Implementations of registries of locked names. */
-  wrapperImplementations: ReadonlySet<Hex>;
-  /** Where tokens of names lie that were migrated, or had expired. */
-  graveyards: ReadonlySet<string>;
-  /** Nodes of the names in registries, for the .eth ones. */
-  nodes: ReadonlyMap<Hex, Hex>;
-  /** The root registries and the .eth ones, and the names that they are under. */
-  fixedRegistries: ReadonlyMap<Hex, ManagedName>;
-  /** Implementations of other registries that users deploy. Where there are none, any that the factory deployed counts. */
-  userImplementations: ReadonlySet<Hex>;
-};
-
 /** Whether a name in a set of contracts is that of the code of registries that users deploy. */
 export const isUserRegistryCode = (name: string) => /^UserRegistryImpl\d*$/.test(name);
 
-/** What all sets of ENSv2 of a namespace know; a chain's registries are read together. */
-export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
+/** What all sets of ENSv2 of a namespace know of contracts, by addresses in lower case; a chain's registries are read together. */
+export function v2KnownContracts(namespace: Namespace) {
   const named = (...names: string[]) =>
     ensv2Datasources.flatMap((id) =>
       names.flatMap(
@@ -221,15 +198,24 @@ export function v2KnownContracts(namespace: Namespace): V2KnownContracts {
   const under = (name: string, above: ManagedName) =>
     named(name).map((registry) => [registry, above] as const);
   return {
+    /** Contracts that register names which were migrated. */
     migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
+    /** Those of them that deploy registries of locked names. */
     lockedMigrators: new Set(named("LockedMigrationController")),
+    /** Implementations of registries of locked names. */
     wrapperImplementations: new Set(named("WrapperRegistryImpl")),
-    graveyards: new Set(named("Graveyard")),
+    /** Where tokens of names lie that were migrated, or had expired. */
+    graveyards: new Set<string>(named("Graveyard")),
+    /** Nodes of the names in registries, for the .eth ones. */
     nodes: new Map(named("ETHRegistry").map((registry) => [registry, ethName.node])),
+    /** The root registries and the .eth ones, and the names that they are under. */
     fixedRegistries: new Map([
       ...under("RootRegistry", { name: "", node: rootNode }),
       ...under("ETHRegistry", ethName),
     ]),
+    /** Implementations of other registries that users deploy. Where there are none, any that the factory deployed counts. */
     userImplementations: new Set(named(...new Set(all.filter(isUserRegistryCode)))),
   };
 }
+
+export type V2KnownContracts = ReturnType<typeof v2KnownContracts>;
