@@ -1,6 +1,7 @@
 import { onchainTable, primaryKey } from "ponder";
 import { hex, list, text } from "./columns.ts";
-import { indexed, lengthOf, prefixOf } from "./indexes.ts";
+import { indexed, prefixOf } from "./indexes.ts";
+import { nameIndexes } from "./subgraph.ts";
 
 // The second generation of the name service: registries in registries. Rows are kept by emitting contract, whether the tree
 // holds it or not: names are read by walking from the root, so that rows of strangers are under no name. Label and name
@@ -158,24 +159,10 @@ export const v2Domain = indexed(
     (table) => ({ pk: primaryKey({ columns: [table.id, table.chainId, table.registry, table.path] }) }),
   ),
   (table) => ({
-    byName: [prefixOf(table.name), table.id],
-    byLabelName: [prefixOf(table.labelName), table.id],
-    byLength: [lengthOf(table.name), prefixOf(table.labelName)],
-    byLabelhash: [table.labelhash],
+    ...nameIndexes(table),
     byEntry: [table.registry, table.labelhash],
-    byCreatedAt: [table.createdAt, table.id],
     byRegistrationDate: [table.registrationDate, table.id],
-    byExpiryDate: [table.expiryDate, table.id],
     byExpiryDateAndName: [table.expiryDate, prefixOf(table.name), table.id],
-    byOwner: [table.ownerId, table.id],
-    byOwnerAndName: [table.ownerId, prefixOf(table.name), table.id],
-    byResolver: [table.resolverId],
-    byParent: [table.parentId, table.id],
-    byParentAndName: [table.parentId, prefixOf(table.name), table.id],
-    byParentAndLabelName: [table.parentId, prefixOf(table.labelName), table.id],
-    byParentAndCreatedAt: [table.parentId, table.createdAt, table.id],
-    byParentAndExpiryDate: [table.parentId, table.expiryDate, table.id],
-    byChangeBlock: [table.changeBlock],
   }),
 );
 

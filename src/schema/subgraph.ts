@@ -9,6 +9,29 @@ import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 // breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain), so their
 // indexes hold the first 256 characters: src/api/subgraph/compile/rows.ts compares and sorts by these first.
 
+type NameColumn =
+  | ("id" | "name" | "labelName" | "labelhash" | "createdAt" | "expiryDate")
+  | ("ownerId" | "resolverId" | "parentId" | "changeBlock");
+
+/** The indexes of tables of names, of both generations. */
+export const nameIndexes = (table: Record<NameColumn, { name: string }>) => ({
+  byName: [prefixOf(table.name), table.id],
+  byLabelName: [prefixOf(table.labelName), table.id],
+  byLength: [lengthOf(table.name), prefixOf(table.labelName)],
+  byLabelhash: [table.labelhash],
+  byCreatedAt: [table.createdAt, table.id],
+  byExpiryDate: [table.expiryDate, table.id],
+  byOwner: [table.ownerId, table.id],
+  byOwnerAndName: [table.ownerId, prefixOf(table.name), table.id],
+  byResolver: [table.resolverId],
+  byParent: [table.parentId, table.id],
+  byParentAndName: [table.parentId, prefixOf(table.name), table.id],
+  byParentAndLabelName: [table.parentId, prefixOf(table.labelName), table.id],
+  byParentAndCreatedAt: [table.parentId, table.createdAt, table.id],
+  byParentAndExpiryDate: [table.parentId, table.expiryDate, table.id],
+  byChangeBlock: [table.changeBlock],
+});
+
 /**
  * One row per node that a registry ever named, and the root; rows never disappear.
  * Id: namehash. Timestamps in Unix seconds.
@@ -44,26 +67,12 @@ export const domain = indexed(
     changeBlock: t.integer().notNull(),
   })),
   (table) => ({
-    byName: [prefixOf(table.name), table.id],
-    byLabelName: [prefixOf(table.labelName), table.id],
-    byLength: [lengthOf(table.name), prefixOf(table.labelName)],
-    byLabelhash: [table.labelhash],
-    byCreatedAt: [table.createdAt, table.id],
-    byExpiryDate: [table.expiryDate, table.id],
-    byOwner: [table.ownerId, table.id],
+    ...nameIndexes(table),
     byRegistrant: [table.registrantId, table.id],
     byWrappedOwner: [table.wrappedOwnerId, table.id],
-    byOwnerAndName: [table.ownerId, prefixOf(table.name), table.id],
     byRegistrantAndName: [table.registrantId, prefixOf(table.name), table.id],
     byWrappedOwnerAndName: [table.wrappedOwnerId, prefixOf(table.name), table.id],
     byResolvedAddress: [table.resolvedAddressId, table.id],
-    byResolver: [table.resolverId],
-    byParent: [table.parentId, table.id],
-    byParentAndName: [table.parentId, prefixOf(table.name), table.id],
-    byParentAndLabelName: [table.parentId, prefixOf(table.labelName), table.id],
-    byParentAndCreatedAt: [table.parentId, table.createdAt, table.id],
-    byParentAndExpiryDate: [table.parentId, table.expiryDate, table.id],
-    byChangeBlock: [table.changeBlock],
   }),
 );
 
