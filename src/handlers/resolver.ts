@@ -46,10 +46,8 @@ export function registerResolvers(events: EventsOf, namespace: Namespace, deploy
 
 /** Registers the record events of one contract entry. */
 export function registerRecords(on: On<typeof resolverAbi>): void {
-  on("AddrChanged", (scope, { node, a: address }) => applyAddrChanged(scope, { node, address }));
-  on("AddressChanged", (scope, { node, coinType, newAddress: address }) =>
-    applyAddressChanged(scope, { node, coinType, address }),
-  );
+  on("AddrChanged", applyAddrChanged);
+  on("AddressChanged", applyAddressChanged);
   on("NameChanged", applyNameChanged);
   on("ABIChanged", (scope, { node, contentType }) =>
     applyRecordEvent(scope, node, { type: "AbiChanged", contentType }),
@@ -57,7 +55,7 @@ export function registerRecords(on: On<typeof resolverAbi>): void {
   on("PubkeyChanged", (scope, { node, x, y }) =>
     applyRecordEvent(scope, node, { type: "PubkeyChanged", x, y }),
   );
-  on(textChanged, (scope, { node, key }) => applyTextChanged(scope, { node, key, value: undefined }));
+  on(textChanged, applyTextChanged);
   on(textChangedWithValue, applyTextChanged);
   on("ContenthashChanged", applyContenthashChanged);
   on("InterfaceChanged", (scope, { node, interfaceID, implementer }) =>
@@ -66,7 +64,5 @@ export function registerRecords(on: On<typeof resolverAbi>): void {
   on("AuthorisationChanged", (scope, { node, owner, target, isAuthorised: isAuthorized }) =>
     applyRecordEvent(scope, node, { type: "AuthorisationChanged", owner, target, isAuthorized }),
   );
-  on("VersionChanged", (scope, { node, newVersion: version }) =>
-    applyVersionChanged(scope, { node, version }),
-  );
+  on("VersionChanged", applyVersionChanged);
 }

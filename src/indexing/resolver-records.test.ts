@@ -46,11 +46,11 @@ function harness() {
 
 test("keeps the last value of each coin type, and none for a cleared one", async () => {
   const { next, addresses } = harness();
-  await setAddressRecord(next(), { node, coinType: 0n, address: "0x76A9" });
-  await setAddressRecord(next(), { node, coinType: 60n, address: alice });
-  await setAddressRecord(next(), { node, coinType: 0n, address: "0x00" });
-  await setAddressRecord(next(), { node, coinType: 2n ** 256n - 1n, address: "0x01" });
-  await setAddressRecord(next(), { node, coinType: 2n ** 256n - 1n, address: "0x" });
+  await setAddressRecord(next(), { node, coinType: 0n, newAddress: "0x76A9" });
+  await setAddressRecord(next(), { node, coinType: 60n, newAddress: alice });
+  await setAddressRecord(next(), { node, coinType: 0n, newAddress: "0x00" });
+  await setAddressRecord(next(), { node, coinType: 2n ** 256n - 1n, newAddress: "0x01" });
+  await setAddressRecord(next(), { node, coinType: 2n ** 256n - 1n, newAddress: "0x" });
   expect(addresses()).toEqual([
     [0n, "0x00"],
     [60n, alice],
@@ -59,13 +59,13 @@ test("keeps the last value of each coin type, and none for a cleared one", async
 
 test("treats zero in AddrChanged as a cleared record, unless an event with twenty zero bytes preceded it", async () => {
   const cleared = harness();
-  await setAddrRecord(cleared.next(), { node, address: alice });
-  await setAddrRecord(cleared.next(), { node, address: zero });
+  await setAddrRecord(cleared.next(), { node, a: alice });
+  await setAddrRecord(cleared.next(), { node, a: zero });
   expect(cleared.addresses()).toEqual([]);
 
   const explicit = harness();
-  await setAddressRecord(explicit.next(), { node, coinType: 60n, address: zero });
-  await setAddrRecord(explicit.next(), { node, address: zero });
+  await setAddressRecord(explicit.next(), { node, coinType: 60n, newAddress: zero });
+  await setAddrRecord(explicit.next(), { node, a: zero });
   expect(explicit.addresses()).toEqual([[60n, zero]]);
 });
 
@@ -90,12 +90,12 @@ test("keeps texts under keys of any length, and none under unusable keys", async
 
 test("a new version clears all of the node's records, and no other node's", async () => {
   const { next, addresses, texts, records } = harness();
-  await setAddressRecord(next(), { node, coinType: 60n, address: alice });
-  await setAddressRecord(next(), { node, coinType: 0n, address: "0x01" });
+  await setAddressRecord(next(), { node, coinType: 60n, newAddress: alice });
+  await setAddressRecord(next(), { node, coinType: 0n, newAddress: "0x01" });
   await setTextRecord(next(), { node, key: "avatar", value: "a" });
   await saveRecords(next(), node, () => ({ name: "vitalik.eth" }));
-  await setAddressRecord(next(), { node: other, coinType: 60n, address: alice });
-  await clearRecords(next(), { node, version: 1n });
+  await setAddressRecord(next(), { node: other, coinType: 60n, newAddress: alice });
+  await clearRecords(next(), { node, newVersion: 1n });
   expect(addresses()).toEqual([[60n, alice]]);
   expect(texts()).toEqual([]);
   expect(records()).toMatchObject([

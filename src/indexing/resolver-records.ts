@@ -20,10 +20,10 @@ import { type Scope, upsert } from "./scope.ts";
 type Row = typeof resolverRecord.$inferSelect;
 type Changes = Partial<Omit<Row, "id" | "chainId" | "address" | "node">>;
 
-/** AddressChanged: `address` is raw bytes. Twenty zero bytes stay: unlike none they hide a default address (ENSIP-19). */
+/** AddressChanged: raw bytes. Twenty zero bytes stay: unlike none they hide a default address (ENSIP-19). */
 export async function setAddressRecord(
   scope: Scope,
-  { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
+  { node, coinType, newAddress: address }: { node: Hex; coinType: bigint; newAddress: Hex },
 ): Promise<void> {
   await saveRecords(scope, node, (before) => ({
     coinTypes: withItem(before?.coinTypes ?? [], coinType),
@@ -40,12 +40,12 @@ export async function setAddressRecord(
  */
 export async function setAddrRecord(
   scope: Scope,
-  { node, address }: { node: Hex; address: Hex },
+  { node, a: newAddress }: { node: Hex; a: Hex },
 ): Promise<void> {
   const coinType = 60n;
-  if (address !== zeroAddress) return setAddressRecord(scope, { node, coinType, address });
+  if (newAddress !== zeroAddress) return setAddressRecord(scope, { node, coinType, newAddress });
   const stored = await scope.db.find(resolverAddressRecord, { ...keyOf(scope, node), coinType });
-  if (stored?.value !== zeroAddress) await setAddressRecord(scope, { node, coinType, address: "0x" });
+  if (stored?.value !== zeroAddress) await setAddressRecord(scope, { node, coinType, newAddress: "0x" });
 }
 
 /** TextChanged: sets the record, or clears it if `value` is undefined or meaningless. Unusable keys are ignored. */
@@ -80,7 +80,7 @@ export function addAbiContentType(
 /** VersionChanged: all records of the node were cleared at once. */
 export async function clearRecords(
   scope: Scope,
-  { node, version }: { node: Hex; version: bigint },
+  { node, newVersion: version }: { node: Hex; newVersion: bigint },
 ): Promise<void> {
   const key = keyOf(scope, node);
   const before = await scope.db.find(resolverRecord, { id: recordsId(scope, node) });

@@ -13,7 +13,7 @@ type ResolverRow = typeof resolver.$inferSelect;
 /** AddrChanged: the address record of coin type 60. */
 export async function applyAddrChanged(
   scope: Scope,
-  { node, address }: { node: Hex; address: Hex },
+  { node, a: address }: { node: Hex; a: Hex },
 ): Promise<void> {
   const resolverId = await applyRecordEvent(
     scope,
@@ -28,18 +28,18 @@ export async function applyAddrChanged(
 /** AddressChanged: the address record of any coin type, as raw bytes. */
 export async function applyAddressChanged(
   scope: Scope,
-  { node, coinType, address }: { node: Hex; coinType: bigint; address: Hex },
+  { node, coinType, newAddress: addr }: { node: Hex; coinType: bigint; newAddress: Hex },
 ): Promise<void> {
-  await applyRecordEvent(scope, node, { type: "MulticoinAddrChanged", coinType, addr: address }, (before) => {
+  await applyRecordEvent(scope, node, { type: "MulticoinAddrChanged", coinType, addr }, (before) => {
     const coinTypes = before?.coinTypes ?? [];
     return coinTypes.includes(coinType) ? {} : { coinTypes: [...coinTypes, coinType] };
   });
 }
 
-/** TextChanged: `value` is undefined in the older form of the event, which does not carry it. */
+/** TextChanged: `value` lacks in the older form of the event, which does not carry it. */
 export async function applyTextChanged(
   scope: Scope,
-  { node, key, value }: { node: Hex; key: string; value: string | undefined },
+  { node, key, value }: { node: Hex; key: string; value?: string | undefined },
 ): Promise<void> {
   // subgraph: the empty value is null, but one of NULs only is empty, since NULs go later.
   const stored = scope.naming.isSubgraphCompatible ? value : value?.replaceAll("\0", "");
@@ -109,7 +109,7 @@ export async function applyRecordEvent(
 /** VersionChanged: all records of the node were cleared at once. */
 export async function applyVersionChanged(
   scope: Scope,
-  { node, version }: { node: Hex; version: bigint },
+  { node, newVersion: version }: { node: Hex; newVersion: bigint },
 ): Promise<void> {
   const cleared = { addrId: null, contentHash: null, texts: null, coinTypes: null };
   const resolverId = await applyRecordEvent(scope, node, { type: "VersionChanged", version }, cleared);

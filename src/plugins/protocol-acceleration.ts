@@ -80,16 +80,14 @@ function registerReverseRegistrars(events: EventsOf, namespace: Namespace): void
 }
 
 function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
-  on("AddrChanged", (scope, { node, a: address }) => setAddrRecord(scope, { node, address }));
-  on("AddressChanged", (scope, { node, coinType, newAddress: address }) =>
-    setAddressRecord(scope, { node, coinType, address }),
-  );
+  on("AddrChanged", setAddrRecord);
+  on("AddressChanged", setAddressRecord);
   on("NameChanged", (scope, { node, name }) => saveRecords(scope, node, () => ({ name: nameValue(name) })));
   on(textChanged, async (scope, record) =>
     setTextRecord(scope, { ...record, value: await readText(scope, record) }),
   );
   on(textChangedWithValue, setTextRecord);
-  on("VersionChanged", (scope, { node, newVersion: version }) => clearRecords(scope, { node, version }));
+  on("VersionChanged", clearRecords);
   on("ContenthashChanged", (scope, { node, hash }) =>
     saveRecords(scope, node, () => ({ contenthash: bytesValue(hash) })),
   );
