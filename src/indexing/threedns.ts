@@ -120,17 +120,13 @@ const prefixes = ["data:application/json;base64,", "data:application/json;_base6
 function labelInMetadata(uri: string): string | undefined {
   const prefix = prefixes.find((text) => uri.startsWith(text));
   if (prefix === undefined) return undefined;
-  const name = nameIn(Buffer.from(uri.slice(prefix.length), "base64").toString("utf8"));
-  return name?.split(".")[0];
-}
-
-function nameIn(json: string): string | undefined {
   try {
-    const document: unknown = JSON.parse(json);
-    if (typeof document !== "object" || document === null || !("name" in document)) return undefined;
-    return typeof document.name === "string" ? document.name : undefined;
+    const { name }: { name?: unknown } = JSON.parse(
+      Buffer.from(uri.slice(prefix.length), "base64").toString(),
+    );
+    return typeof name === "string" ? name.split(".")[0] : undefined;
   } catch {
-    // Not JSON: the document carries no name.
+    // Not JSON, or null: the document carries no name.
     return undefined;
   }
 }

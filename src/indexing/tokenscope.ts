@@ -5,7 +5,7 @@ import { assetId, zeroAddress } from "../ens/ids.ts";
 import { nameSale, nameToken } from "../schema/tokenscope.ts";
 import { nodeOfV2Token } from "./ensv2/registry-paths.ts";
 import { ensureAccount } from "./events.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, upsert } from "./scope.ts";
 
 export type Transfer = { tokenId: bigint; from: Hex; to: Hex };
 
@@ -26,21 +26,9 @@ export async function applyTokenTransfer(
   if (before?.owner === to) return;
 
   await ensureAccount(scope, to);
-  if (before) {
-    await scope.db.update(nameToken, { id }).set({ owner: to, mintStatus });
-    return;
-  }
-  await scope.db.insert(nameToken).values({
-    id,
-    domainId: nodeOfToken(issuer, tokenId),
-    chainId,
-    contractAddress: contract,
-    tokenId,
-    assetNamespace,
-    owner: to,
-    mintStatus,
-    firstSeen: scope.eventId,
-  });
+  const domainId = nodeOfToken(issuer, tokenId);
+  const token = { id, domainId, chainId, contractAddress: contract, tokenId, assetNamespace };
+  await upsert(scope, nameToken, { ...token, firstSeen: scope.eventId }, { owner: to, mintStatus });
 }
 
 /** One or several ERC-1155 tokens changed hands. Tokens of names come one by one: other amounts are reported and skipped. */
