@@ -20,13 +20,14 @@ export async function applyNameRegistered(
   const { db, naming } = scope;
   const node = subnode(managed.node, labelhash);
   const known = naming.proven(labelhash, await healedLabel(scope, labelhash));
-  if ((await findDomain(scope, node)) === undefined) {
+  let before = await findDomain(scope, node);
+  if (before === undefined) {
     // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is an
     // anomaly.
     if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
     await applyNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
+    before = await expectDomain(scope, node, true);
   }
-  const before = await expectDomain(scope, node, true);
   if (!isOwnedBy(before, owner)) await ensureAccount(scope, owner);
   // subgraph: a name that lapsed while it was wrapped and is registered anew is no longer wrapped (since June 2026).
   const leavesWrapper = naming.isSubgraphCompatible && before.wrappedOwnerId !== null;
