@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { decodedReferrer, isParentCannotControlBurned, toSignedFuses } from "./registrations.ts";
+import { decodedReferrer, isParentCannotControlBurned } from "./registrations.ts";
 
 const zero = "0x0000000000000000000000000000000000000000";
 
@@ -28,10 +28,4 @@ test.each([
   [0xfffeffff, false],
 ])("fuses %i: parent cannot control is %s", (fuses, isBurned) => {
   expect(isParentCannotControlBurned(fuses)).toBe(isBurned);
-});
-
-test("a uint32 with its highest bit set is a negative Int, and keeps its bits", () => {
-  expect(toSignedFuses(0x80010000)).toBe(-2147418112);
-  expect(isParentCannotControlBurned(toSignedFuses(0x80010000))).toBe(true);
-  expect(toSignedFuses(196641)).toBe(196641);
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createChainsHarness } from "../../test/support/handlers.ts";
 import { rootNode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import { registration, wrappedDomain } from "../schema/subgraph.ts";
+import { wrappedDomain } from "../schema/subgraph.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
 const linea = namehash("linea.eth");
@@ -24,18 +24,6 @@ async function withAlice() {
   await harness.play("lineanames/BaseRegistrar:NameRegistered", { id, owner, expires: 1_800_000_000n });
   return { ...harness, newOwner };
 }
-
-test.each([
-  ["NameRegistered", { baseCost: 5n, premium: 7n }, 12n],
-  ["NameRenewed", { cost: 5n }, 5n],
-  ["OwnerNameRegistered", {}, 0n],
-  ["PohNameRegistered", {}, 0n],
-])("the controller's %s carries the price", async (event, more, cost) => {
-  const { play, rows } = await withAlice();
-  const args = { name: "alice", label: labelhash("alice"), owner, expires: 1n, ...more };
-  await play(`lineanames/EthRegistrarController:${event}`, args);
-  expect(rows(registration)).toMatchObject([{ id: alice, cost, labelName: "alice" }]);
-});
 
 test("unwrapping keeps the expiry of names under linea.eth, and clears that of deeper ones", async () => {
   const { play, rows, newOwner, domainOf } = await withAlice();

@@ -1,9 +1,8 @@
-import { ContractFunctionZeroDataError, encodeAbiParameters, type Hex, namehash } from "viem";
+import { ContractFunctionZeroDataError, type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
 import { createChainsHarness, threednsResolver } from "../../test/support/handlers.ts";
 import { rootNode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import type { AskNodes, NodeRequest } from "../indexing/scope.ts";
 import { domain, registration, registrationEvent, resolver, resolverEvent } from "../schema/subgraph.ts";
 
 const optimism = "threedns/threednsOptimism";
@@ -37,15 +36,6 @@ async function withBox(options: Options = {}) {
   await newOwner(rootNode, "box");
   return { ...harness, newOwner, register };
 }
-
-test("a name lives on the chain that registered it last", async () => {
-  const { register, domainOf } = await withBox();
-  expect(domainOf(box)).toMatchObject({ namespace: "threedns", chainId: 10 });
-  await register();
-  expect(domainOf(delv)).toMatchObject({ namespace: "threedns", chainId: 10 });
-  await register({}, {}, "threedns/threednsBase");
-  expect(domainOf(delv)).toMatchObject({ namespace: "threedns", chainId: 8453 });
-});
 
 test("a registration creates the domain before NewOwner does, and has no grace period", async () => {
   const { rows, newOwner, register, domainOf, anomalies } = await withBox();
@@ -90,11 +80,13 @@ test("a re-registered name has the new holder, time and expiry, and is counted o
   expect(rows(registration)).toMatchObject([{ registrantId: other, registrationDate: 1_810_000_000n }]);
 });
 
-test("a name of both chains is one domain with a resolver entity for each chain", async () => {
+test("a name of both chains is one domain, at home where it was registered last, with a resolver entity for each chain", async () => {
   const { rows, newOwner, register, domainOf } = await withBox();
   await register();
+  expect(domainOf(delv)).toMatchObject({ namespace: "threedns", chainId: 10 });
   await newOwner(box, "delv");
   await register({ registrant: other }, {}, "threedns/threednsBase");
+  expect(domainOf(delv)).toMatchObject({ namespace: "threedns", chainId: 8453 });
   await newOwner(box, "delv", other, "threedns/threednsBase");
   expect(rows(domain)).toHaveLength(3);
   expect(domainOf(delv)?.["ownerId"]).toBe(other);
@@ -110,14 +102,6 @@ test("RegistrationExtended moves both expiries", async () => {
   expect(rows(registration)).toMatchObject([{ expiryDate: 1_900_000_000n }]);
   expect(domainOf(delv)?.["expiryDate"]).toBe(1_900_000_000n);
   expect(rows(registrationEvent).at(-1)).toMatchObject({ type: "NameRenewed", registrationId: delv });
-});
-
-test("an extension of an unknown registration is skipped", async () => {
-  const { play, rows, anomalies } = await withBox();
-  const args = { node: delv, duration: 5n, newExpiry: 1_900_000_000n };
-  await play(`${optimism}/ThreeDNSToken:RegistrationExtended`, args);
-  expect(anomalies).toEqual(["unknown-registration"]);
-  expect(rows(registrationEvent)).toEqual([]);
 });
 
 test.each<[string, Hex]>([
@@ -184,45 +168,6 @@ test.each<[string, () => Promise<string>]>([
   expect(domainOf(jr)?.["name"]).toBe("jr.delv.box");
 });
 
-test("what the client fails on is read from the nodes, and no longer from the client", async () => {
-  let clientReads = 0;
-  const readContract = async () => {
-    clientReads += 1;
-    throw new Error("fetch failed");
-  };
-  const requests: NodeRequest[] = [];
-  const nodes: AskNodes = async (_, request) => {
-    requests.push(request);
-    return encodeAbiParameters([{ type: "string" }], [metadata("jr.delv.box.")]);
-  };
-  const { newOwner, register, domainOf } = await withBox({ readContract, nodes });
-  await register();
-  await newOwner(delv, "jr");
-  expect(domainOf(jr)?.["name"]).toBe("jr.delv.box");
-  expect(clientReads).toBe(1);
-  expect(requests.map(({ method, blockNumber }) => [method, blockNumber])).toEqual([
-    ["eth_call", 7],
-    ["eth_call", 7],
-  ]);
-});
-
-test.each([
-  ["a call that no node completes", undefined],
-  ["data of another shape", "0x01"],
-])("%s costs the name, and is an anomaly", async (_, result) => {
-  const readContract = async () => {
-    throw new Error("fetch failed");
-  };
-  const { newOwner, register, domainOf, anomalies } = await withBox({
-    readContract,
-    nodes: async () => result,
-  });
-  await register();
-  await newOwner(delv, "jr");
-  expect(domainOf(jr)?.["name"]).toBe(`[${labelhash("jr").slice(2)}].delv.box`);
-  expect(new Set(anomalies)).toEqual(new Set(["unreadable-contract"]));
-});
-
 test("a deleted TXT record is a text record without a value", async () => {
   const { play, rows } = await withBox();
   const args = { node: delv, name: avatarKey, resource: 16 };
@@ -237,13 +182,4 @@ test("events of other resolvers of the chain leave no trace", async () => {
   await play(`${optimism}/DNSResolver:DNSRecordDeleted`, { node: delv, name: avatarKey, resource: 16 });
   expect(rows(resolverEvent)).toEqual([]);
   expect(rows(resolver)).toEqual(resolvers);
-});
-
-test("3DNS's own resolver is recognised by its address in mixed case", async () => {
-  const { play, rows } = await withBox();
-  const emitter = threednsResolver.toUpperCase().replace("0X", "0x") as Hex;
-  await play(`${optimism}/Resolver:AddrChanged`, { node: delv, a: owner }, { emitter });
-  expect(rows(resolverEvent)).toMatchObject([
-    { type: "AddrChanged", resolverId: `10-${threednsResolver}-${delv}`, addrId: owner },
-  ]);
 });
