@@ -5,7 +5,7 @@ import {
   earlyAccessControllerAbi,
 } from "../../abis/registrars.ts";
 import { dnsResolverAbi } from "../../abis/resolver.ts";
-import { at, type Controller, controller, type Deployment } from "./deployment.ts";
+import { at, type Controller, controller, type Deployment, datasource } from "./deployment.ts";
 
 // The argument `name` is the label and `label` its hash. No event carries a price: it is in a payment event of the same
 // transaction that names no name.
@@ -34,10 +34,9 @@ export const basenames: Deployment<"basenames"> = {
   },
   namespaces: {
     mainnet: {
-      basenames: {
-        chainId: 8453,
-        managedName: "base.eth",
-        contracts: {
+      basenames: datasource(
+        8453,
+        {
           Registry: at("0xb94704422c2a1e396835a571837aa5ae53285a95", 17_571_480),
           Resolver: { startBlock: 17_571_480 },
           BaseRegistrar: at("0x03c4738ee98ae44591e1a4a4f3cab6641d95dd9a", 17_571_486),
@@ -47,13 +46,13 @@ export const basenames: Deployment<"basenames"> = {
           L2Resolver1: at("0xc6d566a56a1aff6508b41f6c90ff131615583bcd", 17_575_714),
           L2Resolver2: at("0x426fa03fb86e510d0dd9f70335cf102a98b10875", 35_286_620),
         },
-      },
+        "base.eth",
+      ),
     },
     sepolia: {
-      basenames: {
-        chainId: 84532,
-        managedName: "basetest.eth",
-        contracts: {
+      basenames: datasource(
+        84532,
+        {
           Registry: at("0x1493b2567056c2181630115660963e13a8e32735", 13_012_458),
           Resolver: { startBlock: 13_012_458 },
           BaseRegistrar: at("0xa0c70ec36c010b55e3c434d6c6ebeec50c705794", 13_012_465),
@@ -61,7 +60,8 @@ export const basenames: Deployment<"basenames"> = {
           RegistrarController: at("0x49ae3cc2e3aa768b1e5654f5d3c6002144a59581", 13_298_580),
           UpgradeableRegistrarController: at("0x82c858cdf64b3d893fe54962680edfddc37e94c8", 29_896_051),
         },
-      },
+        "basetest.eth",
+      ),
     },
   },
   bridges: {

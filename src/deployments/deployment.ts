@@ -33,6 +33,15 @@ export type Datasource = {
   contracts: Record<string, ContractSource>;
 };
 
+/** The contracts of a deployment on a chain, and the name whose subnames it issues. */
+export function datasource(
+  chainId: number,
+  contracts: Datasource["contracts"],
+  managedName?: string,
+): Datasource {
+  return { chainId, ...(managedName === undefined ? {} : { managedName }), contracts };
+}
+
 /** All datasources of one name service, by id. */
 export type Namespace = Record<string, Datasource>;
 

@@ -1,6 +1,6 @@
 import { baseRegistrarAbi, lineaControllerAbi } from "../../abis/registrars.ts";
 import { dnsResolverAbi } from "../../abis/resolver.ts";
-import { at, controller, type Deployment, named } from "./deployment.ts";
+import { at, controller, type Deployment, datasource, named } from "./deployment.ts";
 
 // Registrations by the owner and for a proof of humanity are free.
 
@@ -24,10 +24,9 @@ export const lineanames: Deployment<"lineanames"> = {
   },
   namespaces: {
     mainnet: {
-      lineanames: {
-        chainId: 59144,
-        managedName: "linea.eth",
-        contracts: {
+      lineanames: datasource(
+        59144,
+        {
           Registry: at("0x50130b669b28c339991d8676fa73cf122a121267", 6_682_888),
           Resolver: { startBlock: 6_682_888 },
           BaseRegistrar: at("0x6e84390dcc5195414ec91a8c56a5c91021b95704", 6_682_892),
@@ -35,20 +34,21 @@ export const lineanames: Deployment<"lineanames"> = {
           NameWrapper: at("0xa53cca02f98d590819141aa85c891e2af713c223", 6_682_956),
           DefaultPublicResolver: at("0x86c5aed9f27837074612288610fb98ccc1733126", 6_682_994),
         },
-      },
+        "linea.eth",
+      ),
     },
     sepolia: {
-      lineanames: {
-        chainId: 59141,
-        managedName: "linea-sepolia.eth",
-        contracts: {
+      lineanames: datasource(
+        59141,
+        {
           Registry: at("0x5b2636f0f2137b4ae722c01dd5122d7d3e9541f7", 2_395_094),
           Resolver: { startBlock: 2_395_094 },
           BaseRegistrar: at("0x83475a84c0ea834f06c8e636a62631e7d2e07a44", 2_395_099),
           EthRegistrarController: at("0x0f81e3b3a32dfe1b8a08d3c0061d852337a09338", 2_395_231),
           NameWrapper: at("0xf127de9e039a789806fed4c6b1c0f3affea9425e", 2_395_202),
         },
-      },
+        "linea-sepolia.eth",
+      ),
     },
   },
   // The first was replaced in 2026; names may still be set to it.

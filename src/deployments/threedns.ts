@@ -1,5 +1,5 @@
 import { threednsDnsResolverAbi } from "../../abis/resolver.ts";
-import { at, type Deployment } from "./deployment.ts";
+import { at, type Deployment, datasource } from "./deployment.ts";
 
 /** The names of 3DNS (.box and others), on Optimism and on Base: one token contract and one resolver on each. */
 export const threedns: Deployment<"threedns"> = {
@@ -15,20 +15,14 @@ export const threedns: Deployment<"threedns"> = {
   },
   namespaces: {
     mainnet: {
-      threednsOptimism: {
-        chainId: 10,
-        contracts: {
-          ThreeDNSToken: at("0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", 110_393_959),
-          Resolver: at("0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", 110_393_959),
-        },
-      },
-      threednsBase: {
-        chainId: 8453,
-        contracts: {
-          ThreeDNSToken: at("0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", 17_522_624),
-          Resolver: at("0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", 17_522_624),
-        },
-      },
+      threednsOptimism: datasource(10, {
+        ThreeDNSToken: at("0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", 110_393_959),
+        Resolver: at("0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", 110_393_959),
+      }),
+      threednsBase: datasource(8453, {
+        ThreeDNSToken: at("0xbb7b805b257d7c76ca9435b3ffe780355e4c4b17", 17_522_624),
+        Resolver: at("0xf97aac6c8dbaebcb54ff166d79706e3af7a813c8", 17_522_624),
+      }),
     },
   },
 };
