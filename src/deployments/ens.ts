@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import {
   baseRegistrarAbi,
   legacyControllerAbi,
@@ -5,13 +6,20 @@ import {
   wrappedControllerAbi,
 } from "../../abis/registrars.ts";
 import { dnsResolverAbi } from "../../abis/resolver.ts";
-import { at, controller, type Deployment, named } from "./deployment.ts";
+import { at, controller, type Deployment, datasource, named } from "./deployment.ts";
 
 /** Datasource of the root chain's deployment. */
 export const rootDatasource = "ensroot";
 
 /** Name of the root chain's current registry among the contracts of the root datasource. */
 export const rootRegistry = "ENSv1Registry";
+
+type Referred = { label: string; labelhash: Hex; referrer: Hex };
+
+const referred = ({ label, labelhash, referrer }: Referred, baseCost: bigint, premium = 0n) => ({
+  ...named({ name: label, label: labelhash }, baseCost, premium),
+  encodedReferrer: referrer,
+});
 
 /** ENS on the root chain: .eth and everything else in its registry. */
 export const ens: Deployment<"subgraph"> = {
@@ -32,18 +40,8 @@ export const ens: Deployment<"subgraph"> = {
       NameRenewed: (args) => ({ ...named(args, args.cost), renewedInWrapper: args.expires }),
     }),
     UnwrappedEthRegistrarController: controller(unwrappedControllerAbi, {
-      NameRegistered: ({ label, labelhash, baseCost, premium, referrer }) => ({
-        label,
-        labelhash,
-        price: { baseCost, premium },
-        encodedReferrer: referrer,
-      }),
-      NameRenewed: ({ label, labelhash, cost, referrer }) => ({
-        label,
-        labelhash,
-        price: { baseCost: cost, premium: 0n },
-        encodedReferrer: referrer,
-      }),
+      NameRegistered: (args) => referred(args, args.baseCost, args.premium),
+      NameRenewed: (args) => referred(args, args.cost),
     }),
     UniversalRegistrarRenewalWithReferrer: { role: "referrals" },
     NameWrapper: { role: "nameWrapper" },
@@ -52,10 +50,9 @@ export const ens: Deployment<"subgraph"> = {
   },
   namespaces: {
     mainnet: {
-      ensroot: {
-        chainId: 1,
-        managedName: "eth",
-        contracts: {
+      ensroot: datasource(
+        1,
+        {
           ENSv1RegistryOld: at("0x314159265dd8dbb310642f98f50c066173c1259b", 3_327_417),
           ENSv1Registry: at("0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e", 9_380_380),
           Resolver: { startBlock: 3_327_417 },
@@ -69,13 +66,13 @@ export const ens: Deployment<"subgraph"> = {
           ArgentResolver: at("0xda1756bb923af5d1a05e277cb1e54f1d0a127890", 7_173_574),
           LoopringResolver: at("0xf58d55f06bb92f083e78bb5063a2dd3544f9b6a3", 10_170_681),
         },
-      },
+        "eth",
+      ),
     },
     sepolia: {
-      ensroot: {
-        chainId: 11155111,
-        managedName: "eth",
-        contracts: {
+      ensroot: datasource(
+        11155111,
+        {
           ENSv1RegistryOld: at("0x94f523b8261b815b87effcf4d18e6abef18d6e4b", 3_702_721),
           ENSv1Registry: at("0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e", 3_702_728),
           Resolver: { startBlock: 3_702_721 },
@@ -87,13 +84,13 @@ export const ens: Deployment<"subgraph"> = {
           NameWrapper: at("0x0635513f179d50a207757e05759cbd106d7dfce8", 3_790_153),
           UniversalResolver: at("0xeeeeeeee14d718c2b47d9923deab1335e144eeee", 8_928_790),
         },
-      },
+        "eth",
+      ),
     },
     holesky: {
-      ensroot: {
-        chainId: 17000,
-        managedName: "eth",
-        contracts: {
+      ensroot: datasource(
+        17000,
+        {
           ENSv1RegistryOld: at("0x94f523b8261b815b87effcf4d18e6abef18d6e4b", 801_536),
           ENSv1Registry: at("0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e", 801_613),
           Resolver: { startBlock: 801_536 },
@@ -104,13 +101,13 @@ export const ens: Deployment<"subgraph"> = {
           NameWrapper: at("0xab50971078225d365994dc1edcb9b7fd72bb4862", 815_127),
           UniversalResolver: at("0xe3f3174fc2f2b17644cd2dbac3e47bc82ae0cf81", 8_515_717),
         },
-      },
+        "eth",
+      ),
     },
     "ens-test-env": {
-      ensroot: {
-        chainId: 15658733,
-        managedName: "eth",
-        contracts: {
+      ensroot: datasource(
+        15658733,
+        {
           ENSv1RegistryOld: at("0x0dcd1bf9a1b36ce34237eeafef220932846bcd82", 0),
           ENSv1Registry: at("0x9a676e781a523b5d0c0e43731313a708cb607508", 0),
           Resolver: { startBlock: 0 },
@@ -121,7 +118,8 @@ export const ens: Deployment<"subgraph"> = {
           NameWrapper: at("0xfd471836031dc5108809d173a067e8486b9047a3", 0),
           UniversalResolver: at("0xdc11f7e700a4c898ae5caddb1082cffa76512add", 0),
         },
-      },
+        "eth",
+      ),
     },
   },
 };

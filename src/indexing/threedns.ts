@@ -20,11 +20,11 @@ export async function applyRegistrationCreated(
   scope: Scope,
   {
     node,
-    parentNode,
+    tld: parentNode,
     fqdn,
     registrant: registrantId,
-    expires,
-  }: { node: Hex; parentNode: Hex; fqdn: Hex; registrant: Hex; expires: bigint },
+    expiry: expires,
+  }: { node: Hex; tld: Hex; fqdn: Hex; registrant: Hex; expiry: bigint },
 ): Promise<void> {
   const labels = labelsOfNode({ node, parentNode, fqdn });
   const first = labels?.[0] && keccak256(labels[0]);
@@ -57,7 +57,7 @@ export async function applyRegistrationCreated(
 /** RegistrationExtended: a registration was extended. */
 export async function applyRegistrationExtended(
   scope: Scope,
-  { node, expires }: { node: Hex; expires: bigint },
+  { node, newExpiry: expires }: { node: Hex; newExpiry: bigint },
 ): Promise<void> {
   // Outside subgraph mode, the only one with this plugin, registrations are known by their node.
   await extendRegistration(scope, { node, id: node }, { expires, grace: 0n });

@@ -19,12 +19,8 @@ export function registerThreedns(events: EventsOf, namespace: Namespace): void {
   for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"], [threedns])) {
     const on = events(namesKey(threedns, datasourceId, name), threednsTokenAbi);
     const resolver = resolvers.find((one) => one.datasourceId === datasourceId)?.address;
-    on("RegistrationCreated", (scope, { node, tld: parentNode, fqdn, registrant, expiry: expires }) =>
-      applyRegistrationCreated(scope, { node, parentNode, fqdn, registrant, expires }),
-    );
-    on("RegistrationExtended", (scope, { node, newExpiry: expires }) =>
-      applyRegistrationExtended(scope, { node, expires }),
-    );
+    on("RegistrationCreated", applyRegistrationCreated);
+    on("RegistrationExtended", applyRegistrationExtended);
     on("NewOwner", (scope, { node: parentNode, label: labelhash, owner }) =>
       applyDomainCreated(scope, { parentNode, labelhash, owner, resolver }),
     );
