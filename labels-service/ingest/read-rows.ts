@@ -153,7 +153,7 @@ function createRowVerifier({ sorter, counts, position, rejects, stderr }: Verifi
         invalid("the label is not valid UTF-8");
         return;
       }
-      const digest = digestOf(bytes, start, end);
+      const digest = digestOf(bytes.subarray(start, end));
       if (given !== undefined && !isSame(given, digest)) {
         const label = escapeControls(
           JSON.stringify(bytes.toString("utf8", start, Math.min(end, start + 200))),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { keccak256 as viemKeccak256 } from "viem";
 import { describe, expect, test } from "vitest";
-import { digestOf, digestOfText, keccak256 } from "./keccak.ts";
+import { digestOfText, keccak256 } from "./keccak.ts";
 
 describe("keccak-256", () => {
   test.each([
@@ -21,12 +21,9 @@ describe("keccak-256", () => {
     expect(keccak256("a".repeat(n))).toBe(viemKeccak256(bytes));
   });
 
-  test("agrees with viem on any bytes, also in the middle of a buffer", () => {
+  test("agrees with viem on any bytes", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 600 }), fc.nat(50), fc.nat(50), (bytes, before, after) => {
-        const buffer = Buffer.concat([Buffer.alloc(before, 1), bytes, Buffer.alloc(after, 2)]);
-        const digest = digestOf(buffer, before, before + bytes.length);
-        expect(`0x${digest.toString("hex")}`).toBe(viemKeccak256(bytes));
+      fc.property(fc.uint8Array({ maxLength: 600 }), (bytes) => {
         expect(keccak256(bytes)).toBe(viemKeccak256(bytes));
       }),
     );

@@ -13,18 +13,12 @@ export function keccak256(data: Uint8Array | string): Hex {
 }
 
 /**
- * The keccak-256 of `bytes` from `start` to `end`: 32 bytes in a buffer that the next call overwrites.
+ * The keccak-256 of bytes: 32 bytes in a buffer that the next call overwrites.
  * @example digestOf(Buffer.from("eth")).toString("hex") // "4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
  */
-export function digestOf(bytes: Uint8Array, start = 0, end = bytes.length): Buffer {
-  const length = end - start;
-  const input = room(length);
-  if (length < shortText) {
-    for (let i = 0; i < length; i++) input[inputOffset + i] = bytes[start + i] ?? 0;
-  } else {
-    input.set(bytes.subarray(start, end), inputOffset);
-  }
-  return digestOfInput(length);
+export function digestOf(bytes: Uint8Array): Buffer {
+  room(bytes.length).set(bytes, inputOffset);
+  return digestOfInput(bytes.length);
 }
 
 /**
@@ -32,26 +26,9 @@ export function digestOf(bytes: Uint8Array, start = 0, end = bytes.length): Buff
  * @example digestOfText("eth").toString("hex") // "4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
  */
 export function digestOfText(text: string): Buffer {
-  const input = room(text.length * 3);
-  if (text.length < shortText && writeAscii(text, input)) return digestOfInput(text.length);
-  const { written } = encoder.encodeInto(text, input.subarray(inputOffset));
-  return digestOfInput(written);
+  return digestOfInput(room(text.length * 3).write(text, inputOffset));
 }
 
-/** Shorter input is copied by a loop: cheaper than making the view that `set` and the encoder need. */
-const shortText = 48;
-
-function writeAscii(text: string, input: Uint8Array): boolean {
-  let codes = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    codes |= code;
-    input[inputOffset + i] = code;
-  }
-  return codes < 128;
-}
-
-const encoder = new TextEncoder();
 const rate = 136;
 /** Bytes of a keccak-256. */
 export const digestLength = 32;
@@ -65,7 +42,7 @@ const [and, xor, rotl] = [0x83, 0x85, 0x89];
 const five = [0, 1, 2, 3, 4];
 
 const { memory, digest: absorb } = instantiate(moduleBytes());
-let view = new Uint8Array(memory.buffer);
+let view = Buffer.from(memory.buffer);
 let output = Buffer.from(memory.buffer, 0, digestLength);
 new BigUint64Array(memory.buffer, roundConstantsOffset, 24).set(roundConstants());
 
@@ -85,11 +62,11 @@ type WebAssembly = {
   Instance: new (module: object) => { exports: Exports };
 };
 
-function room(length: number): Uint8Array {
+function room(length: number): Buffer {
   const missing = inputOffset + length + rate - view.length;
   if (missing > 0) {
     memory.grow(Math.ceil(missing / 65_536));
-    view = new Uint8Array(memory.buffer);
+    view = Buffer.from(memory.buffer);
     output = Buffer.from(memory.buffer, 0, digestLength);
   }
   return view;
