@@ -12,9 +12,8 @@ const recordEvents = [
   "event VersionChanged(bytes32 indexed node, uint64 newVersion)",
 ] as const;
 
-const dnsRecordChanged =
-  "event DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)";
 const dnsRecordEvents = [
+  "event DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, bytes record)",
   "event DNSRecordChanged(bytes32 indexed node, bytes name, uint16 resource, uint32 ttl, bytes record)",
   "event DNSRecordDeleted(bytes32 indexed node, bytes name, uint16 resource)",
 ] as const;
@@ -27,15 +26,11 @@ export const resolverAbi = parseAbi([
 ]);
 
 /** DNS record events of resolvers: read as text records outside subgraph mode. */
-export const dnsResolverAbi = parseAbi([dnsRecordChanged, ...dnsRecordEvents]);
-
-/** DNS record events of the 3DNS resolver: the form with a time to live, and deletion. */
-export const threednsDnsResolverAbi = parseAbi(dnsRecordEvents);
+export const dnsResolverAbi = parseAbi(dnsRecordEvents);
 
 /** Resolver events that carry a record's value, in all forms that were ever deployed. */
 export const resolverRecordsAbi = parseAbi([
   ...recordEvents,
-  dnsRecordChanged,
   ...dnsRecordEvents,
   "event DNSZonehashChanged(bytes32 indexed node, bytes lastzonehash, bytes zonehash)",
 ]);

@@ -1,7 +1,7 @@
 import { type Abi, type Hex, toEventSelector } from "viem";
 import { proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../abis/names.ts";
-import { resolverRecordsAbi } from "../../abis/resolver.ts";
+import { dnsResolverAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import type { Deployment } from "../deployments/deployment.ts";
 import { type Deployed, deployedContracts, namesKey } from "../deployments/namespaces.ts";
@@ -122,7 +122,7 @@ function namesEntries(config: Config, deployment: Deployment, plugin: PluginId):
     const records = planned(config, deployed, { ...own, resolver: "records" });
     // Text records of DNS resolvers are an addition that the original subgraph does not have.
     if (config.isSubgraphCompatible) return records;
-    const dns = { key: keyOf(`DNS${name}`), abi: contract.dnsAbi, resolver: "dns" } as const;
+    const dns = { key: keyOf(`DNS${name}`), abi: dnsResolverAbi, resolver: "dns" } as const;
     return [...records, ...planned(config, deployed, dns)];
   });
 }

@@ -4,7 +4,6 @@ import {
   basenamesControllerAbi,
   earlyAccessControllerAbi,
 } from "../../abis/registrars.ts";
-import { dnsResolverAbi } from "../../abis/resolver.ts";
 import { at, type Controller, controller, type Deployment, datasource } from "./deployment.ts";
 
 // The argument `name` is the label and `label` its hash. No event carries a price: it is in a payment event of the same
@@ -20,7 +19,7 @@ export const basenames: Deployment<"basenames"> = {
   managedName: "base.eth",
   contracts: {
     Registry: { role: "registry", generation: "only" },
-    Resolver: { role: "resolver", dnsAbi: dnsResolverAbi },
+    Resolver: { role: "resolver" },
     BaseRegistrar: {
       role: "baseRegistrar",
       abi: basenamesBaseRegistrarAbi,

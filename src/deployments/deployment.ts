@@ -87,8 +87,8 @@ export type ControllerFacts = {
 export type Contract =
   /** Owners, resolvers and TTLs of nodes. The root chain's was deployed twice: `old` counts until `new` names a node. */
   | { role: "registry"; generation: "only" | "old" | "new" }
-  /** Records of names, by `dnsAbi` those in DNS form. With `static` it is one contract, else any contract of the chain. */
-  | { role: "resolver"; dnsAbi: Abi; static?: StaticResolver }
+  /** Records of names. With `static` it is one contract, else any contract of the chain. */
+  | { role: "resolver"; static?: StaticResolver }
   /** Issues subnames of the managed name as ERC-721 tokens; `registrations` are its events of a new registration. */
   | {
       role: "baseRegistrar";

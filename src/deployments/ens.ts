@@ -5,7 +5,6 @@ import {
   unwrappedControllerAbi,
   wrappedControllerAbi,
 } from "../../abis/registrars.ts";
-import { dnsResolverAbi } from "../../abis/resolver.ts";
 import { at, controller, type Deployment, datasource, named } from "./deployment.ts";
 
 /** Datasource of the root chain's deployment. */
@@ -29,7 +28,7 @@ export const ens: Deployment<"subgraph"> = {
   contracts: {
     ENSv1RegistryOld: { role: "registry", generation: "old" },
     [rootRegistry]: { role: "registry", generation: "new" },
-    Resolver: { role: "resolver", dnsAbi: dnsResolverAbi },
+    Resolver: { role: "resolver" },
     BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
     LegacyEthRegistrarController: controller(legacyControllerAbi, {
       NameRegistered: (args) => named(args, args.cost),

@@ -1,5 +1,4 @@
 import { baseRegistrarAbi, lineaControllerAbi } from "../../abis/registrars.ts";
-import { dnsResolverAbi } from "../../abis/resolver.ts";
 import { at, controller, type Deployment, datasource, named } from "./deployment.ts";
 
 // Registrations by the owner and for a proof of humanity are free.
@@ -11,7 +10,7 @@ export const lineanames: Deployment<"lineanames"> = {
   managedName: "linea.eth",
   contracts: {
     Registry: { role: "registry", generation: "only" },
-    Resolver: { role: "resolver", dnsAbi: dnsResolverAbi },
+    Resolver: { role: "resolver" },
     BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
     EthRegistrarController: controller(lineaControllerAbi, {
       NameRegistered: (args) => named(args, args.baseCost, args.premium),

@@ -1,4 +1,3 @@
-import { threednsDnsResolverAbi } from "../../abis/resolver.ts";
 import { at, type Deployment, datasource } from "./deployment.ts";
 
 /** The names of 3DNS (.box and others), on Optimism and on Base: one token contract and one resolver on each. */
@@ -7,11 +6,7 @@ export const threedns: Deployment<"threedns"> = {
   datasources: ["threednsOptimism", "threednsBase"],
   contracts: {
     ThreeDNSToken: { role: "threednsToken" },
-    Resolver: {
-      role: "resolver",
-      dnsAbi: threednsDnsResolverAbi,
-      static: { isExtended: false, hasDefaultAddress: false },
-    },
+    Resolver: { role: "resolver", static: { isExtended: false, hasDefaultAddress: false } },
   },
   namespaces: {
     mainnet: {

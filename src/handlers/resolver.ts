@@ -37,15 +37,15 @@ export const ofDnsRecords =
 
 /** Registers the record events of every resolver on the chains of a deployment, DNS records among them. */
 export function registerResolvers(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
-  for (const { datasourceId, name } of deployedContracts(namespace, ["resolver"], [deployment])) {
-    registerRecords(events(namesKey(deployment, datasourceId, name), resolverAbi));
-    const on = events(namesKey(deployment, datasourceId, `DNS${name}`), dnsResolverAbi);
+  for (const { datasourceId, name, address } of deployedContracts(namespace, ["resolver"], [deployment])) {
+    // A deployment with one resolver has no others, whose events `protocol-acceleration` brings too.
+    registerRecords(events(namesKey(deployment, datasourceId, name), resolverAbi, address));
+    const on = events(namesKey(deployment, datasourceId, `DNS${name}`), dnsResolverAbi, address);
     for (const event of dnsRecordEvents) on(event, ofDnsRecords(applyTextChanged));
   }
 }
 
-/** Registers the record events of one contract entry. */
-export function registerRecords(on: On<typeof resolverAbi>): void {
+function registerRecords(on: On<typeof resolverAbi>): void {
   on("AddrChanged", applyAddrChanged);
   on("AddressChanged", applyAddressChanged);
   on("NameChanged", applyNameChanged);

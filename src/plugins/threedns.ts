@@ -1,12 +1,10 @@
 import { threednsTokenAbi } from "../../abis/names.ts";
-import { resolverAbi, threednsDnsResolverAbi } from "../../abis/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { threedns } from "../deployments/threedns.ts";
 import type { EventsOf } from "../handlers/on.ts";
-import { ofDnsRecords, registerRecords } from "../handlers/resolver.ts";
+import { registerResolvers } from "../handlers/resolver.ts";
 import { applyRegistryTransfer } from "../indexing/registry.ts";
-import { applyTextChanged } from "../indexing/resolver.ts";
 import {
   applyDomainCreated,
   applyRegistrationCreated,
@@ -28,11 +26,5 @@ export function registerThreedns(events: EventsOf, namespace: Namespace): void {
       applyRegistryTransfer(scope, { node, owner, isOldRegistry: false }),
     );
   }
-  for (const { datasourceId, name, address } of resolvers) {
-    // With `protocol-acceleration` the sources bring the events of every resolver of the chain.
-    registerRecords(events(namesKey(threedns, datasourceId, name), resolverAbi, address));
-    const on = events(namesKey(threedns, datasourceId, `DNS${name}`), threednsDnsResolverAbi, address);
-    for (const event of ["DNSRecordChanged", "DNSRecordDeleted"] as const)
-      on(event, ofDnsRecords(applyTextChanged));
-  }
+  registerResolvers(events, namespace, threedns);
 }

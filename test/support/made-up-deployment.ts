@@ -1,6 +1,5 @@
 import { type Hex, parseAbi } from "viem";
 import { baseRegistrarAbi } from "../../abis/registrars.ts";
-import { dnsResolverAbi } from "../../abis/resolver.ts";
 import { controller, type Deployment } from "../../src/deployments/deployment.ts";
 
 const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
@@ -26,7 +25,7 @@ export const madeUp: Deployment<"madeup"> = {
   managedName: "madeup.eth",
   contracts: {
     Registry: { role: "registry", generation: "only" },
-    Resolver: { role: "resolver", dnsAbi: dnsResolverAbi },
+    Resolver: { role: "resolver" },
     BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
     Shop: controller(shopAbi, {
       Sold: ({ hash: labelhash, title: label, fee, surcharge, referrer }) => ({
