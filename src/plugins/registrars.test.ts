@@ -37,8 +37,14 @@ function createHarness() {
     );
   const renew = (place: EventOrigin, args: Record<string, unknown> = {}, deployment = "ensroot") =>
     harness.play(`registrars/${deployment}/BaseRegistrar:NameRenewed`, { id, expires, ...args }, place);
+  const sell = (event: "NameRegistered" | "NameRenewed", cost: bigint, place: EventOrigin, hash = label) =>
+    harness.play(
+      `registrars/ensroot/LegacyEthRegistrarController:${event}`,
+      { name: "alice", label: hash, owner, expires, cost },
+      place,
+    );
   const actions = () => harness.rows(registrarAction);
-  return { ...harness, register, renew, actions };
+  return { ...harness, register, renew, sell, actions };
 }
 
 test("a registration opens an action and a lifecycle, and names its registrar", async () => {
@@ -160,13 +166,12 @@ test("NameRegisteredWithRecord registers as NameRegistered does", async () => {
 });
 
 test("several names in one transaction keep their events separate, in any order", async () => {
-  const { play, register, actions } = createHarness();
+  const { sell, register, actions } = createHarness();
   const bob = labelhash("bob");
   await register(at(1));
   await register(at(2), { id: BigInt(bob) });
-  const controller = "registrars/ensroot/LegacyEthRegistrarController:NameRegistered";
-  await play(controller, { ...hashed, cost: 1n }, at(3));
-  await play(controller, { ...hashed, label: bob, cost: 2n }, at(4));
+  await sell("NameRegistered", 1n, at(3));
+  await sell("NameRegistered", 2n, at(4), bob);
   expect(actions()).toMatchObject([
     { node: namehash("alice.eth"), total: 1n, eventIds: [idAt(1), idAt(3)] },
     { node: namehash("bob.eth"), total: 2n, eventIds: [idAt(2), idAt(4)] },
@@ -174,15 +179,11 @@ test("several names in one transaction keep their events separate, in any order"
 });
 
 test("of several actions on one name in a transaction the newest is completed", async () => {
-  const { play, register, renew, actions } = createHarness();
+  const { sell, register, renew, actions } = createHarness();
   await register(at(1));
-  await play(
-    "registrars/ensroot/LegacyEthRegistrarController:NameRegistered",
-    { ...hashed, cost: 1n },
-    at(2),
-  );
+  await sell("NameRegistered", 1n, at(2));
   await renew(at(3), { expires: expires + 5n });
-  await play("registrars/ensroot/LegacyEthRegistrarController:NameRenewed", { ...hashed, cost: 2n }, at(4));
+  await sell("NameRenewed", 2n, at(4));
   expect(actions()).toMatchObject([
     { type: "registration", total: 1n, eventIds: [idAt(1), idAt(2)] },
     { type: "renewal", total: 2n, incrementalDuration: 5n, eventIds: [idAt(3), idAt(4)] },
@@ -199,21 +200,17 @@ test("a new registration restarts the lifecycle; its length counts from the bloc
 });
 
 test("a controller's event without a registrar's is skipped", async () => {
-  const { play, actions, anomalies } = createHarness();
-  await play(
-    "registrars/ensroot/LegacyEthRegistrarController:NameRegistered",
-    { ...hashed, cost: 1n },
-    at(2),
-  );
+  const { sell, actions, anomalies } = createHarness();
+  await sell("NameRegistered", 1n, at(2));
   expect(actions()).toEqual([]);
   expect(anomalies).toEqual(["controller-without-registrar"]);
 });
 
 test("a controller's event of another transaction leaves the action alone", async () => {
-  const { play, register, actions, anomalies } = createHarness();
+  const { sell, register, actions, anomalies } = createHarness();
   await register(at(1));
   const other = { ...at(2), transactionHash: `0x${"0b".repeat(32)}` as Hex };
-  await play("registrars/ensroot/LegacyEthRegistrarController:NameRenewed", { ...hashed, cost: 2n }, other);
+  await sell("NameRenewed", 2n, other);
   expect(actions()).toMatchObject([{ total: null, eventIds: [idAt(1)] }]);
   expect(anomalies).toEqual(["controller-without-registrar"]);
 });
@@ -227,10 +224,10 @@ test("a renewal of a name that was never registered is skipped", async () => {
 });
 
 test("a renewal into the past is not an action, but moves the lifecycle; its controller's event matches nothing", async () => {
-  const { play, register, renew, actions, rows, anomalies } = createHarness();
+  const { sell, register, renew, actions, rows, anomalies } = createHarness();
   await register(at(1));
   await renew(at(2), { expires: expires - 1n });
-  await play("registrars/ensroot/LegacyEthRegistrarController:NameRenewed", { ...hashed, cost: 2n }, at(3));
+  await sell("NameRenewed", 2n, at(3));
   expect(actions()).toMatchObject([{ type: "registration", total: null, eventIds: [idAt(1)] }]);
   expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: expires - 1n }]);
   expect(anomalies).toEqual(["negative-duration", "controller-without-registrar"]);
@@ -254,18 +251,17 @@ const oddEvent = fc.record({
 test("no sequence of events stops the index, or leaves an action that contradicts itself", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(oddEvent, { maxLength: 25 }), async (events) => {
-      const { play, register, renew, rows, actions } = createHarness();
+      const { play, register, renew, sell, rows, actions } = createHarness();
       const ordered = events.toSorted((a, b) => a.transaction - b.transaction);
       for (const [index, event] of ordered.entries()) {
         const where = at(index, { transactionHash: `0x${String(event.transaction).repeat(64)}` });
         const hash = labelhash(event.name);
-        const facts = { label: hash, name: event.name, owner, expires: event.expires };
+        const facts = { owner, expires: event.expires };
         const root = "registrars/ensroot";
         const plays: Record<string, () => Promise<void>> = {
           register: () => register(where, { id: BigInt(hash), expires: event.expires }),
           renew: () => renew(where, { id: BigInt(hash), expires: event.expires }),
-          legacy: () =>
-            play(`${root}/LegacyEthRegistrarController:NameRenewed`, { ...facts, cost: 5n }, where),
+          legacy: () => sell("NameRenewed", 5n, where, hash),
           unwrapped: () =>
             play(
               `${root}/UnwrappedEthRegistrarController:NameRegistered`,
