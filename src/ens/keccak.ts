@@ -40,6 +40,18 @@ const inputOffset = 256;
 const [blocks, pointer, round, old, fresh, parity, added, row, end] = [0, 1, 2, 3, 28, 53, 58, 63, 68];
 const [and, xor, rotl] = [0x83, 0x85, 0x89];
 const five = [0, 1, 2, 3, 4];
+/** By how many bits step rho turns each lane (FIPS 202, table 2). */
+const rotations = [
+  0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14,
+];
+
+// Instructions of WebAssembly.
+const get = (local: number) => [0x20, local];
+const set = (local: number) => [0x21, local];
+const load = (address: number, offset: number) => [...get(address), 0x29, 3, ...leb(offset)];
+const add = (local: number, amount: number) => [...get(local), 0x41, ...sleb(amount), 0x6a, ...set(local)];
+const rotate = (bits: number) => [0x42, ...sleb(bits), rotl];
+const name = (text: string) => [text.length, ...Buffer.from(text)];
 
 const { memory, digest: absorb } = instantiate(moduleBytes());
 let view = Buffer.from(memory.buffer);
@@ -138,13 +150,12 @@ function absorbBlock(): number[] {
   ]).flat();
 }
 
-/** The steps of a round (FIPS 202, section 3.2); `place` is its place among the rounds of one loop. */
+/** The steps of a round (FIPS 202, section 3.2); `index` is its index among the rounds of one loop. */
 function roundAt(index: number): number[] {
-  const offsets = rotationOffsets();
   const iota = [...load(round, roundConstantsOffset + 8 * index), xor];
   return [
     ...theta(),
-    ...five.flatMap((y) => [...rhoPi(y, offsets), ...chi(y)]),
+    ...five.flatMap((y) => [...rhoPi(y), ...chi(y)]),
     ...[...get(fresh), ...iota, ...set(old)],
     ...Array.from({ length: 24 }, (_, i) => [...get(fresh + i + 1), ...set(old + i + 1)]).flat(),
   ];
@@ -168,10 +179,10 @@ function theta(): number[] {
 }
 
 // Pi brings lane (x, y) to (y, 2x + 3y), so that (x, y) comes from (x + 3y, x).
-function rhoPi(y: number, offsets: number[]): number[] {
+function rhoPi(y: number): number[] {
   return five.flatMap((x) => {
     const from = (x + 3 * y) % 5;
-    const bits = rotate(offsets[from + 5 * x] ?? 0);
+    const bits = rotate(rotations[from + 5 * x] ?? 0);
     return [...get(old + from + 5 * x), ...get(added + from), xor, ...bits, ...set(row + x)];
   });
 }
@@ -185,40 +196,6 @@ function chi(y: number): number[] {
     ...[and, xor],
     ...set(fresh + x + 5 * y),
   ]);
-}
-
-function get(local: number): number[] {
-  return [0x20, local];
-}
-
-function set(local: number): number[] {
-  return [0x21, local];
-}
-
-function load(address: number, offset: number): number[] {
-  return [...get(address), 0x29, 3, ...leb(offset)];
-}
-
-function add(local: number, amount: number): number[] {
-  return [...get(local), 0x41, ...sleb(amount), 0x6a, ...set(local)];
-}
-
-function rotate(bits: number): number[] {
-  return [0x42, ...sleb(bits), rotl];
-}
-
-/** By how many bits step rho turns each lane (FIPS 202, table 2). */
-function rotationOffsets(): number[] {
-  const offsets = new Array<number>(25).fill(0);
-  for (let t = 0, x = 1, y = 0; t < 24; t++) {
-    offsets[x + 5 * y] = (((t + 1) * (t + 2)) / 2) % 64;
-    [x, y] = [y, (2 * x + 3 * y) % 5];
-  }
-  return offsets;
-}
-
-function name(text: string): number[] {
-  return [text.length, ...new TextEncoder().encode(text)];
 }
 
 /** Unsigned LEB128, the integer encoding of WebAssembly. */
