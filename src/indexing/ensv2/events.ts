@@ -1,7 +1,6 @@
 import type { Hex } from "viem";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
-import { v2Entry, v2Role } from "../../schema/ensv2.ts";
-import { v2Event } from "../../schema/ensv2-events.ts";
+import { v2Entry, v2Event, v2Role } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
 import { isProvenRegistry, storageIdOf } from "./registry-paths.ts";
 
