@@ -26,18 +26,14 @@ export type Asset = {
  */
 export function createAssets(files: Readonly<Record<string, string>>) {
   const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
-  const read = (path: string, file: string) => {
-    const known = compressed.get(path);
-    if (known) return known;
-    const reading = readFile(file).then(async (bytes) => Uint8Array.from(await compress(bytes)));
-    compressed.set(path, reading);
-    reading.catch(() => compressed.delete(path));
-    return reading;
-  };
   return async (path: string, accepted = ""): Promise<Asset | undefined> => {
     const file = Object.hasOwn(files, path) ? files[path] : undefined;
     if (file === undefined) return undefined;
-    const body = await read(path, file);
+    const reading =
+      compressed.get(path) ?? readFile(file).then(async (bytes) => Uint8Array.from(await compress(bytes)));
+    compressed.set(path, reading);
+    reading.catch(() => compressed.delete(path));
+    const body = await reading;
     const headers = {
       "content-type": contentTypes[extname(file)] ?? "application/octet-stream",
       "cache-control": "public, max-age=31536000, immutable",

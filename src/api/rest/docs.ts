@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { createAssets, docsFiles, docsPage, docsPolicy } from "../../http/assets.ts";
-import { type Operation, openApiDocument } from "../../http/openapi.ts";
+import { type Operation, openApiDocument, type ResponseDocs } from "../../http/openapi.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** The OpenAPI 3.1 document of the endpoints. */
@@ -29,17 +29,14 @@ export const documentOf = ({
 function operationOf(endpoint: Endpoint<never>): Operation {
   const { method, path, answers, hasTags } = endpoint;
   const words = path.replaceAll(/[{}]/g, "").split(/[/-]/).filter(Boolean);
-  const documented = Object.entries(answers).map(([status, { description, schema, type }]) => [
-    status,
-    { description, content: { [type ?? "application/json"]: schema } },
-  ]);
+  const documented: Record<string, ResponseDocs> = {};
+  if (hasTags) documented[304] = { description: "It is what the `If-None-Match` of the request knows" };
+  for (const [status, { description, schema, type }] of Object.entries(answers))
+    documented[status] = { description, content: { [type ?? "application/json"]: schema } };
   return {
     ...endpoint,
     operationId: [method, ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join(""),
-    answers: {
-      ...Object.fromEntries(documented),
-      ...(hasTags ? { 304: { description: "It is what the `If-None-Match` of the request knows" } } : {}),
-    },
+    answers: documented,
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Context, Hono, HonoRequest } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
+import type { Operation } from "../../http/openapi.ts";
 import type { Log } from "../../log/json-log.ts";
 import { isBackfilled } from "../status/snapshot.ts";
 import type { CurrentStatus, StatusSource } from "../status/status-source.ts";
@@ -53,15 +54,8 @@ type ObjectSchema = z.ZodObject | undefined;
 type BodySchema = z.ZodType | undefined;
 type Index = "known" | "complete" | undefined;
 
-type Parts<P, Q, B, A, Handle> = {
-  method?: "get" | "post";
-  /** In the form of OpenAPI: `/api/x/{id}`. */
-  path: string;
-  tag: string;
-  /** A few words without a full stop. */
-  summary: string;
-  /** Sentences, in Markdown. */
-  description: string;
+type Parts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "description"> & {
+  method?: Operation["method"];
   /** The form of its refusals; plain unless given. */
   envelope?: Envelope;
   /** Whether its replies have an `ETag`, all or some. */
@@ -81,7 +75,7 @@ export type Endpoint<C> = Parts<
   BodySchema,
   Answers,
   (call: never, context: C) => AnyReply | Promise<AnyReply>
-> & { method: "get" | "post"; envelope: Envelope; hasTags: boolean; needs: Needs<C, Index> };
+> & { method: Operation["method"]; envelope: Envelope; hasTags: boolean; needs: Needs<C, Index> };
 
 /**
  * An endpoint from its parts. `handle` responds to a request from the context of the service. The 400 of input that its schemas
