@@ -36,16 +36,14 @@ type Parameters = z.output<z.ZodObject<typeof pagingParameters>>;
 
 /** Query parameters of a paged list: `page`, `recordsPerPage` with its other name `limit`, and those of the list. */
 export function pagedQuery<T extends z.core.$ZodLooseShape>(parameters: T) {
-  return z
-    .object({ ...pagingParameters, ...parameters })
-    .refine((given) => !isPageSizeContradictory(given as Parameters), {
-      path: ["limit"],
-      error: "limit is another name of recordsPerPage; both are given and differ",
-    });
-}
-
-function isPageSizeContradictory({ recordsPerPage, limit }: Parameters): boolean {
-  return recordsPerPage !== undefined && limit !== undefined && recordsPerPage !== limit;
+  const isSizeClear = (given: unknown) => {
+    const { recordsPerPage, limit } = given as Parameters;
+    return (recordsPerPage ?? limit) === (limit ?? recordsPerPage);
+  };
+  return z.object({ ...pagingParameters, ...parameters }).refine(isSizeClear, {
+    path: ["limit"],
+    error: "limit is another name of recordsPerPage; both are given and differ",
+  });
 }
 
 /** Which page was asked for; a page has 10 records unless the request says otherwise. */
@@ -78,12 +76,7 @@ export const pageContextSchema = z.strictObject({
  * What a response says of its page: the member `pageContext`, and a `Link` header (RFC 8288) to the first, previous,
  * next and last page, unless it would be too long. Throws an ApiError 400 for a page past the last one.
  */
-export function pageOf(
-  url: string,
-  paging: Paging,
-  totalRecords: number,
-): { pageContext: z.output<typeof pageContextSchema>; headers: { link?: string } } {
-  const { page, recordsPerPage } = paging;
+export function pageOf(url: string, { page, recordsPerPage }: Paging, totalRecords: number) {
   const totalPages = Math.max(1, Math.ceil(totalRecords / recordsPerPage));
   if (page > totalPages) {
     throw new ApiError(400, { message: `Page ${page} is past the last page, which is ${totalPages}.` });
@@ -100,7 +93,8 @@ export function pageOf(
     ...(totalRecords === 0 ? {} : { startIndex, endIndex }),
   };
   const link = pageLinks(url, page, totalPages);
-  return { pageContext, headers: link.length > mostOfLinks ? {} : { link } };
+  const headers: { link?: string } = link.length > mostOfLinks ? {} : { link };
+  return { pageContext, headers };
 }
 
 // Proxies and clients refuse responses whose headers are long, and each link repeats all parameters of the request.
@@ -108,19 +102,16 @@ const mostOfLinks = 4_000;
 
 function pageLinks(requestUrl: string, page: number, last: number): string {
   const url = new URL(requestUrl);
-  const linkTo = (relation: string, target: number) => {
+  const targets = Object.entries({ first: 1, prev: page - 1, next: page + 1, last });
+  const links = targets.map(([relation, target]) => {
     url.searchParams.set("page", String(target));
-    return `<${url.pathname}${url.search}>; rel="${relation}"`;
-  };
-  return [
-    linkTo("first", 1),
-    ...(page > 1 ? [linkTo("prev", page - 1)] : []),
-    ...(page < last ? [linkTo("next", page + 1)] : []),
-    linkTo("last", last),
-  ].join(", ");
+    return target < 1 || target > last ? [] : `<${url.pathname}${url.search}>; rel="${relation}"`;
+  });
+  return links.flat().join(", ");
 }
 
 const mostOfCursorPage = 200;
+const sizeError = `page_size must be an integer from 1 to ${mostOfCursorPage}`;
 
 /** Where a list goes on: opaque to clients. */
 export const cursorParameter = z
@@ -133,11 +124,9 @@ export const cursorParameters = {
   cursor: cursorParameter,
   page_size: z
     .string({ error: "page_size must be given once" })
-    .regex(/^\d{1,3}$/, { error: `page_size must be an integer from 1 to ${mostOfCursorPage}` })
+    .regex(/^\d{1,3}$/, { error: sizeError })
     .transform(Number)
-    .refine((size) => size >= 1 && size <= mostOfCursorPage, {
-      error: `page_size must be an integer from 1 to ${mostOfCursorPage}`,
-    })
+    .refine((size) => size >= 1 && size <= mostOfCursorPage, { error: sizeError })
     .default(50),
 };
 
