@@ -194,16 +194,6 @@ describe("invalid requests", () => {
     expect(Object.keys(body.details.properties)).toEqual([parameter]);
     expect(body.details.properties[parameter]?.errors).toHaveLength(1);
   });
-
-  test("every bad parameter is reported at once", async () => {
-    const { body } = await createRoutes().get("/?page=0&type=x&withReferral=maybe");
-    expect(Object.keys(body.details.properties).toSorted()).toEqual(["page", "type", "withReferral"]);
-  });
-
-  test("the path is reported before the query", async () => {
-    const { body } = await createRoutes().get("/0xab?page=0");
-    expect(Object.keys(body.details.properties)).toEqual(["parentNode"]);
-  });
 });
 
 describe("pages and counts of many", async () => {
