@@ -1,36 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { encodeErrorResult, parseAbi } from "viem";
 import { call } from "viem/actions";
-import { afterEach, expect, test } from "vitest";
-import { createAdmission, createTurns, resolutionLimits } from "./admission.ts";
+import { expect, test } from "vitest";
+import { startServer } from "../../../test/support/server.ts";
+import { createAdmission, resolutionLimits } from "./admission.ts";
 import { createChainClients } from "./chain-clients.ts";
-
-const forever = new AbortController().signal;
-
-test("turns are given to so many at a time, in order, also after a failure, and not to who left before", async () => {
-  const take = createTurns(2);
-  const started: number[] = [];
-  const leaving = new AbortController();
-  const tasks = [0, 1, 2, 3, 4].map((i) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const done = take(i === 2 ? leaving.signal : forever, () => {
-      started.push(i);
-      return promise;
-    });
-    return { resolve, reject, end: done.then(String, String) };
-  });
-  leaving.abort(new Error("gone"));
-  expect(await tasks[2]?.end).toBe("Error: gone");
-  expect(started).toEqual([0, 1]);
-  tasks[1]?.reject(new Error("x"));
-  expect(await tasks[1]?.end).toBe("Error: x");
-  await expect.poll(() => started).toEqual([0, 1, 3]);
-  tasks[3]?.resolve();
-  await expect.poll(() => started).toEqual([0, 1, 3, 4]);
-  await expect(take(leaving.signal, async () => "ran")).rejects.toThrow("gone");
-});
 
 test("requests of one address and of all are limited, and admitted again when others end", async () => {
   const admit = createAdmission({ ...resolutionLimits, requests: 3, requestsOfAddress: 2 });
@@ -47,25 +22,13 @@ test("requests of one address and of all are limited, and admitted again when ot
   expect(await Promise.all([admit("a", run), admit("a", run), admit("c", run)])).toHaveLength(3);
 });
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
-
 type Node = (request: { id: number }, response: ServerResponse, incoming: IncomingMessage) => void;
 
-async function startNode(node: Node): Promise<string> {
-  const server = createServer(async (incoming, response) => {
+const startNode = (node: Node) =>
+  startServer(async (incoming, response) => {
     response.setHeader("content-type", "application/json");
     node((await json(incoming)) as { id: number }, response, incoming);
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 const reply = (id: number, body: object) => JSON.stringify({ jsonrpc: "2.0", id, ...body });
 
@@ -73,10 +36,6 @@ function ask(urls: string[], signal = new AbortController().signal) {
   const client = createChainClients([{ id: 1, rpc: { http: urls } }])(1)!;
   return () => call(client, { to: `0x${"00".repeat(20)}`, data: "0x01", requestOptions: { signal } });
 }
-
-test("a chain without URLs of its own has no client", () => {
-  expect(createChainClients([])(1)).toBeUndefined();
-});
 
 test("the next URL is asked where one fails, but not after a contract's refusal", async () => {
   let asked = 0;
@@ -108,29 +67,22 @@ test("a response of more than 2 MiB is not read", async () => {
 });
 
 test("the reason of a refusal is cut, unless it is a look-up at a gateway", async () => {
-  const failure = async (error: object) => {
-    const url = await startNode(({ id }, response) => response.end(reply(id, { error })));
-    return ask([url])().then(
-      () => undefined,
-      (thrown: Error) => thrown,
-    );
-  };
+  const failing = (error: object) => startNode(({ id }, response) => response.end(reply(id, { error })));
   const reason = "x".repeat(1_000_000);
-  const refused = await failure({
-    code: 3,
-    message: `execution reverted: ${reason}`,
-    data: { data: reason },
-  });
-  expect(refused?.message).toContain("execution reverted: xxx");
+  const error = { code: 3, message: `execution reverted: ${reason}`, data: { data: reason } };
+  const refused: Error = await ask([await failing(error)])().then(
+    () => undefined as never,
+    (thrown) => thrown,
+  );
+  expect(refused.message).toContain("execution reverted: xxx");
   expect(JSON.stringify(refused).length).toBeLessThan(10_000);
   // OffchainLookup(address,string[],bytes,bytes4,bytes) of EIP-3668, with 100,000 bytes for the gateway.
   const data = encodeErrorResult({
     abi: parseAbi(["error OffchainLookup(address, string[], bytes, bytes4, bytes)"]),
     args: [`0x${"00".repeat(20)}`, [], `0x${"ab".repeat(100_000)}`, "0x00000000", "0x"],
   });
+  const client = createChainClients([{ id: 1, rpc: { http: [await failing({ code: 3, data })] } }])(1)!;
   const asked: unknown[] = [];
-  const url = await startNode(({ id }, response) => response.end(reply(id, { error: { code: 3, data } })));
-  const client = createChainClients([{ id: 1, rpc: { http: [url] } }])(1)!;
   const request = async (lookup: unknown) => {
     asked.push(lookup);
     throw new Error("not asked");

@@ -8,7 +8,7 @@ import {
   parseAbi,
 } from "viem";
 import { describe, expect, test } from "vitest";
-import { type ChainReader, createChainReader, readExtended, UnavailableError } from "./chain-reader.ts";
+import { type ChainReader, createChainReader, UnavailableError } from "./chain-reader.ts";
 
 const registry: Hex = "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e";
 const universalResolver: Hex = "0xeeeeeeee14d718c2b47d9923deab1335e144eeee";
@@ -154,22 +154,4 @@ describe("the resolver of a name (ENSIP-10)", () => {
     // The argument is the name in DNS wire format (RFC 1035).
     expect(calls[0]?.data).toContain("05616c6963650365746800");
   });
-});
-
-test("an extended resolver is called through `resolve`, with the name and its own call data (ENSIP-10)", async () => {
-  const bytes = (data: Hex) => encodeAbiParameters([{ type: "bytes" }], [data]);
-  const inner = { functionName: "text", args: [`0x${aliceNode}`, "url"] };
-  const read = (reply: () => Hex) => {
-    const { reader, calls } = readerOf(reply);
-    return { calls, value: readExtended(reader, { chainId: 1, resolver, name: "alice.eth" }, inner) };
-  };
-  const wild = read(() => bytes(textData("wild")));
-  expect(await wild.value).toBe("wild");
-  const resolveAbi = parseAbi(["function resolve(bytes name, bytes data) view returns (bytes)"]);
-  const args = ["0x05616c6963650365746800", encodeFunctionData(request)] as const;
-  expect(wild.calls).toEqual([{ to: resolver, data: encodeFunctionData({ abi: resolveAbi, args }) }]);
-  // It refuses, returns no data, or data that is not a string.
-  const refusal = fail({ code: 3, message: "execution reverted" });
-  for (const reply of [refusal, () => bytes("0x"), () => bytes(`0x${"ff".repeat(32)}`)])
-    expect(await read(reply).value).toBeUndefined();
 });

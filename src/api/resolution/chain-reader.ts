@@ -111,27 +111,6 @@ async function askRegistry(read: ChainReader["read"], { chainId, address }: Regi
   return { resolver: String(resolvers[index]).toLowerCase() as Hex, isWildcard: index > 0 };
 }
 
-/** What a resolver's function returns through its `resolve` (ENSIP-10); undefined if it refuses or returns nothing. */
-export async function readExtended(
-  reader: ChainReader,
-  { chainId, resolver, name }: { chainId: number; resolver: Hex; name: string },
-  request: { functionName: string; args: readonly unknown[] },
-): Promise<unknown> {
-  const inner = { abi: resolverReadAbi, ...request } as EncodeFunctionDataParameters;
-  const data = (await reader.read(chainId, resolver, {
-    abi: resolverReadAbi,
-    functionName: "resolve",
-    args: [toHex(packetToBytes(name)), encodeFunctionData(inner)],
-  })) as Hex | undefined;
-  if (data === undefined || data === "0x") return undefined;
-  try {
-    // ENSIP-10: `resolve` returns the function's return data. `addr` is overloaded: the arguments show which one it was.
-    return decodeFunctionResult({ ...inner, data } as never);
-  } catch {
-    return undefined; // Data that the function cannot return is not a record.
-  }
-}
-
 /** A chain that a response needs could not be asked. */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
@@ -159,15 +138,33 @@ export async function liveRecords(
 
   const node = namehash(name);
   const ask = (functionName: string, ...args: unknown[]) => {
-    const request = { functionName, args: [node, ...args] };
-    return isExtended
-      ? readExtended(reader, target, request)
-      : reader.read(chainId, resolver, { abi: resolverReadAbi, ...request } as never);
+    const request = { abi: resolverReadAbi, functionName, args: [node, ...args] } as never;
+    return isExtended ? readExtended(reader, target, request) : reader.read(chainId, resolver, request);
   };
   const asked: Promise<unknown>[] = [];
   recordsBy(selection, (family, key) => asked.push(askFor(ask, family, key)));
   const values = (await Promise.all(asked)).values();
   return recordsBy(selection, () => values.next().value);
+}
+
+// ENSIP-10: `resolve` returns the function's return data; undefined if it refuses or returns nothing.
+async function readExtended(
+  reader: ChainReader,
+  { chainId, resolver, name }: Resolver,
+  request: EncodeFunctionDataParameters,
+): Promise<unknown> {
+  const data = (await reader.read(chainId, resolver, {
+    abi: resolverReadAbi,
+    functionName: "resolve",
+    args: [toHex(packetToBytes(name)), encodeFunctionData(request)],
+  })) as Hex | undefined;
+  if (data === undefined || data === "0x") return undefined;
+  try {
+    // `addr` is overloaded: the arguments show which one it was.
+    return decodeFunctionResult({ ...request, data } as never);
+  } catch {
+    return undefined; // Data that the function cannot return is not a record.
+  }
 }
 
 type Ask = (functionName: string, ...args: unknown[]) => Promise<unknown>;

@@ -1,88 +1,66 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { startServer } from "../../../test/support/server.ts";
 import { createGatewayReader, defaultGatewayLimits, type GatewayLimits } from "./gateway.ts";
 
 const sender = "0xABCDEFabcdefABCDEFabcdefABCDEFabcdefABCD";
 const open = { ...defaultGatewayLimits, allowsPrivateHosts: true, timeoutMs: 60_000 };
-const servers: Server[] = [];
-
-afterEach(() => {
-  for (const server of servers.splice(0)) server.closeAllConnections();
-});
-
-async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  const server = createServer(handle);
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 const ask = (urls: string[], limits: GatewayLimits = open, signal = new AbortController().signal) =>
   createGatewayReader(limits, signal)({ data: "0x1234", sender, urls });
 
-test("asks by GET where the URL has a place for the data", async () => {
-  const url = await serve((request, response) =>
-    response.end(
-      JSON.stringify({
-        data: `0x${request.url === "/0xabcdefabcdefabcdefabcdefabcdefabcdefabcd/0x1234.json" && request.method === "GET" ? "01" : "00"}`,
-      }),
-    ),
-  );
-  expect(await ask([`${url}/{sender}/{data}.json`])).toBe("0x01");
-});
+const lower = sender.toLowerCase();
 
-test("asks by POST where it has none", async () => {
-  const url = await serve(async (request, response) => {
-    let body = "";
-    for await (const chunk of request) body += String(chunk);
-    response.end(JSON.stringify({ data: `0x${Buffer.from(`${request.method} ${body}`).toString("hex")}` }));
+test.each([
+  ["GET where the URL has a place for the data", "{sender}/{data}.json", `GET /${lower}/0x1234.json `],
+  ["POST where it has none", "{sender}", `POST /${lower} {"data":"0x1234","sender":"${lower}"}`],
+])("asks by %s", async (_, template, expected) => {
+  const url = await startServer(async (request, response) => {
+    const asked = `${request.method} ${request.url} ${await text(request)}`;
+    response.end(JSON.stringify({ data: `0x${Buffer.from(asked).toString("hex")}` }));
   });
-  const answer = await ask([`${url}/{sender}`]);
-  expect(Buffer.from(answer.slice(2), "hex").toString()).toBe(
-    'POST {"data":"0x1234","sender":"0xabcdefabcdefabcdefabcdefabcdefabcdefabcd"}',
-  );
+  const answer = await ask([`${url}/${template}`]);
+  expect(Buffer.from(answer.slice(2), "hex").toString()).toBe(expected);
 });
 
 test("asks the next gateway after a failure, and none after a refusal", async () => {
-  const failing = await serve((_, response) => response.writeHead(502).end());
-  const refusing = await serve((_, response) => response.writeHead(404).end());
-  const good = await serve((_, response) => response.end('{"data":"0x01"}'));
+  const failing = await startServer((_, response) => response.writeHead(502).end());
+  const refusing = await startServer((_, response) => response.writeHead(404).end());
+  const good = await startServer((_, response) => response.end('{"data":"0x01"}'));
   expect(await ask([failing, good])).toBe("0x01");
   await expect(ask([refusing, good])).rejects.toThrow("a gateway responded with 404");
 });
 
 test("does not follow a gateway elsewhere", async () => {
   let followed = false;
-  const target = await serve((_, response) => {
+  const target = await startServer((_, response) => {
     followed = true;
     response.end('{"data":"0x01"}');
   });
-  const moving = await serve((_, response) => response.writeHead(302, { location: target }).end());
+  const moving = await startServer((_, response) => response.writeHead(302, { location: target }).end());
   await expect(ask([moving])).rejects.toThrow("a gateway responded with 302");
   expect(followed).toBe(false);
 });
 
 test.each(["", "{}", '{"data":"x"}', '{"data":1}', "[]"])("takes %j for no answer", async (body) => {
-  const url = await serve((_, response) => response.end(body));
+  const url = await startServer((_, response) => response.end(body));
   await expect(ask([url])).rejects.toThrow("a gateway could not be asked");
 });
 
 test("gives up on answers that are too long or too late", async () => {
-  const endless = await serve((_, response) => {
+  const endless = await startServer((_, response) => {
     const more = () => response.write("x".repeat(1000), () => setImmediate(more));
     more();
   });
   await expect(ask([endless], { ...open, maxBytes: 10_000 })).rejects.toThrow("too long");
-  const silent = await serve(() => undefined);
+  const silent = await startServer(() => undefined);
   await expect(ask([silent], { ...open, timeoutMs: 300 })).rejects.toThrow("a gateway could not be asked");
 });
 
 test("gives up on a gateway that leaves HTTP or closes the connection", async () => {
-  const upgrading = await serve((_, response) =>
+  const upgrading = await startServer((_, response) =>
     response.socket?.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
   );
-  const closing = await serve((_, response) => response.socket?.end());
+  const closing = await startServer((_, response) => response.socket?.end());
   for (const url of [upgrading, closing]) {
     await expect(ask([url])).rejects.toThrow(/a gateway closed the connection|a gateway could not be asked/);
   }
@@ -97,7 +75,7 @@ test("measures a URL before it builds it", async () => {
 
 test("asks a limited number of gateways", async () => {
   let asked = 0;
-  const failing = await serve((_, response) => {
+  const failing = await startServer((_, response) => {
     asked += 1;
     response.writeHead(500).end();
   });
@@ -109,7 +87,7 @@ test("asks a limited number of gateways", async () => {
 });
 
 test("ends with the request", async () => {
-  const silent = await serve(() => undefined);
+  const silent = await startServer(() => undefined);
   await expect(ask([silent, silent], open, AbortSignal.timeout(50))).rejects.toThrow();
 });
 

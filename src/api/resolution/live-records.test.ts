@@ -1,4 +1,4 @@
-import { encodeFunctionData, type Hex } from "viem";
+import { encodeAbiParameters, encodeFunctionData, type Hex, namehash, parseAbi } from "viem";
 import { describe, expect, test } from "vitest";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import type { Selection } from "./selection.ts";
@@ -30,7 +30,7 @@ function readerOf(values: Values): ChainReader {
       expect(to).toBe(resolver);
       const { args = [] } = request as { args?: readonly unknown[] };
       const selector = encodeFunctionData(request as never).slice(0, 10);
-      return values[selector]?.(...args.slice(1));
+      return values[selector]?.(...(selector === selectors.resolve ? args : args.slice(1)));
     },
     findResolver: async () => undefined,
   };
@@ -124,17 +124,24 @@ describe("a resolver that is set for a parent name (ENSIP-10)", () => {
     expect(await records(values, { texts: ["url"] }, true)).toEqual({ texts: { url: null } });
   });
 
-  test("is called through `resolve` if it is", async () => {
-    const asked: unknown[] = [];
+  test.each<[string, Hex | undefined, string | null]>([
+    ["returns", encodeAbiParameters([{ type: "string" }], ["wild"]), "wild"],
+    ["refuses", undefined, null],
+    ["returns no data", "0x", null],
+    ["returns data that is not a string", `0x${"ff".repeat(32)}`, null],
+  ])("is called through `resolve` if it is, and %s", async (_, reply, url) => {
+    const asked: (readonly unknown[])[] = [];
     const values: Values = {
       [selectors.supportsInterface]: () => true,
-      [selectors.resolve]: (data) => {
-        asked.push(data);
-        // The string "wild", ABI encoded.
-        return `0x${"20".padStart(64, "0")}${"4".padStart(64, "0")}${"77696c64".padEnd(64, "0")}`;
+      [selectors.resolve]: (...given) => {
+        asked.push(given);
+        return reply;
       },
     };
-    expect(await records(values, { texts: ["url"] }, true)).toEqual({ texts: { url: "wild" } });
-    expect(asked.map((data) => String(data).slice(0, 10))).toEqual([selectors.text]);
+    expect(await records(values, { texts: ["url"] }, true)).toEqual({ texts: { url } });
+    // The name in DNS wire format (RFC 1035), and the call data of the function.
+    const args = [namehash("alice.eth"), "url"] as const;
+    const abi = parseAbi(["function text(bytes32 node, string key) view returns (string)"]);
+    expect(asked).toEqual([["0x05616c6963650365746800", encodeFunctionData({ abi, args })]]);
   });
 });
