@@ -36,26 +36,18 @@ export function createTurns(most: number): Turns {
 
 /** Runs the request of a client address at once, or throws a 503 while too many are running. */
 export function createAdmission({ requests, requestsOfAddress }: typeof resolutionLimits) {
-  const running = new Map<string, number>();
-  let all = 0;
+  const running: string[] = [];
   return async <T>(address: string, run: () => Promise<T>): Promise<T> => {
-    const own = running.get(address) ?? 0;
-    if (all >= requests || own >= requestsOfAddress) {
-      throw new ApiError(
-        503,
-        { message: "Too many names are being resolved at once." },
-        { "retry-after": "1" },
-      );
+    const own = running.filter((one) => one === address);
+    if (running.length >= requests || own.length >= requestsOfAddress) {
+      const message = "Too many names are being resolved at once.";
+      throw new ApiError(503, { message }, { "retry-after": "1" });
     }
-    all += 1;
-    running.set(address, own + 1);
+    running.push(address);
     try {
       return await run();
     } finally {
-      all -= 1;
-      const left = (running.get(address) ?? 1) - 1;
-      if (left === 0) running.delete(address);
-      else running.set(address, left);
+      running.splice(running.indexOf(address), 1);
     }
   };
 }
