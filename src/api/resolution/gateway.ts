@@ -1,8 +1,7 @@
 import { lookup } from "node:dns";
-import { once } from "node:events";
 import http from "node:http";
 import https from "node:https";
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
 import { isPublicAddress } from "../../rpc/public-address.ts";
@@ -79,15 +78,12 @@ async function ask(
     agent: false,
     ...(limits.allowsPrivateHosts ? {} : { lookup: lookupPublic }),
   });
+  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+  request.on("response", resolve).on("error", reject);
   // A gateway may close the connection, or leave HTTP (101), without a response: nothing else follows then.
-  const closed = once(request, "close").then(() => {
-    throw new GatewayError("a gateway closed the connection");
-  });
-  closed.catch(() => undefined);
-  // Also after its response.
-  request.on("error", () => undefined);
+  request.on("close", () => reject(new GatewayError("a gateway closed the connection")));
   request.end(body);
-  const [response] = (await Promise.race([once(request, "response"), closed])) as [http.IncomingMessage];
+  const response = await promise;
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -103,13 +99,13 @@ const mostUrlCharacters = 16_384;
 
 /** The URL of a template (EIP-3668). Its length is known before it is built: a contract may repeat megabytes in it. */
 function expand(template: string, values: { sender: Hex; data: Hex }): string {
-  const namespaces = Object.entries(values).map(([name, value]) => ({ mark: `{${name}}`, value }));
-  const added = namespaces.map(
-    ({ mark, value }) => (template.split(mark).length - 1) * (value.length - mark.length),
-  );
-  if (added.reduce((sum, more) => sum + more, template.length) > mostUrlCharacters)
+  // Names of values stand between the texts around them.
+  const parts = template
+    .split(/\{(sender|data)\}/)
+    .map((part, index) => (index % 2 === 0 ? part : values[part as keyof typeof values]));
+  if (parts.reduce((sum, { length }) => sum + length, 0) > mostUrlCharacters)
     throw new GatewayError("a gateway's URL is too long");
-  return namespaces.reduce((text, { mark, value }) => text.replaceAll(mark, value), template);
+  return parts.join("");
 }
 
 const privateHost = () => new GatewayError("gateways in private networks are not asked");
@@ -119,8 +115,7 @@ function checkHost(url: URL, { allowsPrivateHosts }: GatewayLimits): void {
   const schemes = allowsPrivateHosts ? ["https:", "http:"] : ["https:"];
   if (!schemes.includes(url.protocol)) throw new GatewayError(`gateways over ${url.protocol} are not asked`);
   const host = url.hostname.replace(/^\[|\]$/g, "");
-  const isLiteral = url.hostname.startsWith("[") || /^[\d.]+$/.test(host);
-  if (isLiteral && !allowsPrivateHosts && !isPublicAddress(host)) throw privateHost();
+  if (isIP(host) !== 0 && !allowsPrivateHosts && !isPublicAddress(host)) throw privateHost();
 }
 
 const lookupPublic: LookupFunction = (hostname, options, callback) =>
