@@ -84,14 +84,7 @@ function arrayOf(items: readonly (string | bigint)[]): string {
   return `{${items.join(",")}}`;
 }
 
-/** The part of a selection that only the chain knows: ABIs, interfaces, and the version before its first change. */
-export const liveSelection = ({ version, abi, interfaces }: Selection): Selection => ({
-  version,
-  abi,
-  interfaces,
-});
-
-/** The rest of the selection, from the index. `hasDefaultAddress`: see StaticResolver. */
+/** The selected records, all of kinds that are indexed. `hasDefaultAddress`: see StaticResolver. */
 export function indexedRecords(
   records: IndexedRecords | null,
   selection: Selection,
@@ -106,8 +99,7 @@ export function indexedRecords(
     const raw = isFallback ? addresses?.get(String(defaultEvmCoinType)) : own;
     return raw === undefined ? null : addressValue(raw);
   };
-  const indexed = { ...selection, version: undefined, abi: undefined, interfaces: undefined };
-  return recordsBy(indexed, (family, key) => {
+  return recordsBy(selection, (family, key) => {
     if (family === "addresses") return addressOf(key as bigint);
     if (family === "texts") return texts?.get(String(key)) ?? null;
     if (family === "name") return name === null ? null : nameValue(name);

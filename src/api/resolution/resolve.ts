@@ -9,7 +9,6 @@ import {
   indexedRecords,
   indexedResolver,
   indexedReverseName,
-  liveSelection,
 } from "./indexed-records.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
@@ -27,6 +26,7 @@ export type Resolution = {
   ensv2?: { contracts: V2Contracts; time: number } | undefined;
 };
 
+type Indexed = Resolution & { database: Database };
 type Request = { name: string; selection: Selection };
 
 const forward = (step: string) => ["forward-resolution", step] as const;
@@ -40,17 +40,17 @@ export function resolveRecords(resolution: Resolution, request: Request): Promis
     const { database, ensv2, known } = resolution;
     if (database === undefined) return resolveLive(resolution, request);
     if (ensv2 === undefined) return resolveFrom({ ...resolution, database }, known.root, request);
-    return resolveInV2({ ...resolution, database, ensv2 }, request);
+    return resolveInV2({ ...resolution, database }, ensv2, request);
   });
 }
 
 // From the registries in registries. What the first generation still holds is read there.
 async function resolveInV2(
-  resolution: Resolution & { database: Database; ensv2: { contracts: V2Contracts; time: number } },
+  resolution: Indexed,
+  { contracts, time }: NonNullable<Resolution["ensv2"]>,
   request: Request,
 ): Promise<Records> {
   const { database, known, reader, signal } = resolution;
-  const { contracts, time } = resolution.ensv2;
   const { name, selection } = request;
   const path = pathOfName(name);
   const [found] = await span(
@@ -86,11 +86,7 @@ async function resolveLive({ reader, known }: Resolution, { name, selection }: R
   return execute(reader, { chainId: known.root.chainId, name, ...found }, selection);
 }
 
-async function resolveFrom(
-  resolution: Resolution & { database: Database },
-  registry: Registry,
-  request: Request,
-): Promise<Records> {
+async function resolveFrom(resolution: Indexed, registry: Registry, request: Request): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
   const [node, ...above] = namesAbove(name).map(namehash);
@@ -157,15 +153,16 @@ async function findResolver<T extends { resolver: Hex }>(
   return found;
 }
 
-// What the index has of a resolver's records, and the rest from the resolver.
+// What the index has of a resolver's records. ABIs, interfaces, and the version before its first change, only the resolver knows.
 async function completed(
   records: IndexedRecords | null,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
   ...[reader, target, selection]: Parameters<typeof execute>
 ): Promise<Records> {
-  const rest = liveSelection(selection);
+  const { version, abi, interfaces, ...indexed } = selection;
+  const rest = { version, abi, interfaces };
   const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest);
-  return { ...indexedRecords(records, selection, { hasDefaultAddress }), ...live };
+  return { ...indexedRecords(records, indexed, { hasDefaultAddress }), ...live };
 }
 
 const execute = (...[reader, target, selection]: Parameters<typeof liveRecords>): Promise<Records> =>
