@@ -2,6 +2,7 @@ import { type Hex, hexToBytes } from "viem";
 import { rootNode, subnode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels } from "../../ens/names.ts";
+import { isEncodedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
 import { type Database, planOnce } from "../database/client.ts";
 import { type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
@@ -76,10 +77,10 @@ function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
   const parts = name === "" ? [] : name.split(".");
   return parts.map((part, index) => {
     const stored = labels[parts.length - 1 - index];
-    const bytes = stored ? Buffer.from(hexToBytes(stored)) : Buffer.from(part);
-    const encoded = /^\[([0-9a-f]{64})\]$/.exec(part);
-    if (encoded !== null && !stored) return { hash: `0x${encoded[1]}`, bytes: undefined };
-    return labelOf(bytes);
+    if (stored) return labelOf(Buffer.from(hexToBytes(stored)));
+    return isEncodedLabel(part)
+      ? { hash: `0x${part.slice(1, -1)}`, bytes: undefined }
+      : labelOf(Buffer.from(part));
   });
 }
 
