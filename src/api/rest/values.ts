@@ -97,18 +97,15 @@ export const chainIdSchema = z.int().min(1);
 /** An amount of money in the smallest unit of its currency. */
 export const amountSchema = z.string().regex(/^\d+$/);
 
-/** A field of a JSON response: the SQL of its JSON, its schema, and what makes its value of that JSON where they differ. */
+/** A field of a JSON response: the SQL of its JSON, its schema, and what makes its value of that JSON. */
 export type Field<S extends z.ZodType = z.ZodType> = {
   sql: string;
   schema: S;
-  read?: ((json: unknown) => z.output<S>) | undefined;
+  read: (json: unknown) => z.output<S>;
 };
 
-/** A field whose value is always made of its JSON; `rows` reads a list of it, as a text. */
-type Reading<S extends z.ZodType> = Field<S> & {
-  read: (json: unknown) => z.output<S>;
-  rows: (text: string | null | undefined) => z.output<S>[];
-};
+/** The field of an object; `rows` reads a list of them, as a text. */
+type Reading<S extends z.ZodType> = Field<S> & { rows: (text: string | null | undefined) => z.output<S>[] };
 
 /** Fields of an object, which may nest. */
 type Fields = { readonly [name: string]: Field | Fields };
@@ -127,7 +124,7 @@ export function field<S extends z.ZodType>(
   schema: S,
   convert?: (stored: string) => z.output<S>,
 ): Field<S> {
-  return { sql, schema, read: convert && ((json) => convert(String(json))) };
+  return { sql, schema, read: (json) => (convert ? convert(String(json)) : (json as z.output<S>)) };
 }
 
 /** The field of an object with these fields. */
@@ -142,7 +139,7 @@ export function readingOf<T extends Fields>(fields: T): Reading<Schema<T>> {
     const object = json as Record<string, unknown>;
     for (const { name, schema, read } of members) {
       if (object[name] === null && schema instanceof z.ZodOptional) delete object[name];
-      else if (object[name] !== null && read) object[name] = read(object[name]);
+      else if (object[name] !== null) object[name] = read(object[name]);
     }
     return object;
   };
