@@ -181,7 +181,9 @@ export const nameTokens = endpoint({
         // The node does not say what it is below.
         ...(name === undefined ? names.inactiveNames.map(notActive) : []),
       ];
-      return { status: 404, body: notIndexed(details.join(" ")) };
+      const error = { message: "No indexed tokens for this name", details: details.join(" ") };
+      const errorCode = "name-tokens-not-indexed" as const;
+      return { status: 404, body: { responseCode: "error" as const, errorCode, error } };
     }
     const { expiresAt, version, reserved } = found;
     const registeredNameTokens = {
@@ -204,7 +206,7 @@ function notActive({ managedName, plugin }: { managedName: string; plugin: strin
 
 function outsideScope(
   name: string,
-  { managedNames, inactiveNames }: Pick<NameTokensContext["names"], "managedNames" | "inactiveNames">,
+  { managedNames, inactiveNames }: NameTokensContext["names"],
 ): string | undefined {
   if (name === "") return "The root has no tokens.";
   const parent = parentName(name);
@@ -213,11 +215,6 @@ function outsideScope(
   if (inactive !== undefined) return notActive(inactive);
   const indexed = managedNames.map((managed) => `"${managed}"`).join(", ");
   return `Tokens of direct subnames of "${parent}" are not indexed by this instance; those of ${indexed} are.`;
-}
-
-function notIndexed(details: string): z.output<typeof errorSchema> {
-  const error = { message: "No indexed tokens for this name", details };
-  return { responseCode: "error", errorCode: "name-tokens-not-indexed", error };
 }
 
 function withOwnership(
