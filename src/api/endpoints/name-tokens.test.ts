@@ -55,24 +55,11 @@ async function store({ name, owner, wrapped }: { name: string; owner: string; wr
     "INSERT INTO registration_lifecycles (node, subregistry_id, expires_at) VALUES ($1, 'eip155:1:0x', 1796936159)",
     [node],
   );
-  const insert = (
-    id: string,
-    contract: string,
-    token: string,
-    namespace: string,
-    holder: string,
-    seen: string,
-  ) =>
-    client.query("INSERT INTO name_tokens VALUES ($1, $2, 1, $3, $4, $5, $6, $7, $8)", [
-      id,
-      node,
-      contract,
-      BigInt(token).toString(),
-      namespace,
-      holder,
-      holder === zero ? "burned" : "minted",
-      seen,
-    ]);
+  const insert = (...[id, contract, token, namespace, holder, seen]: string[]) => {
+    const status = holder === zero ? "burned" : "minted";
+    const values = [id, node, contract, String(BigInt(token!)), namespace, holder, status, seen];
+    return client.query("INSERT INTO name_tokens VALUES ($1, $2, 1, $3, $4, $5, $6, $7, $8)", values);
+  };
   // The wrapper's row is stored first, but was seen second.
   if (wrapped !== undefined) await insert("a", wrapper, node, "erc1155", wrapped, "2");
   await insert("b", registrar, labelhash, "erc721", owner, "1");
@@ -146,7 +133,6 @@ describe("responses without tokens", () => {
 
   test.each([
     ["?name=nobody.linea.eth", 'Names below "linea.eth" are not indexed: plugin lineanames is not active.'],
-    ["?name=nobody.eth", "No token of nobody.eth was seen on the indexed chains."],
     [
       `?domainId=0x${"12".repeat(32)}`,
       `No token of 0x${"12".repeat(32)} was seen on the indexed chains. Names below "linea.eth" are not indexed: plugin lineanames is not active.`,
@@ -207,22 +193,12 @@ describe("responses without tokens", () => {
 });
 
 describe("sales", () => {
-  const sale = (id: number) =>
-    client.query(
-      "INSERT INTO name_sales VALUES ($1, 1, $2, 3, '0x' || repeat('aa', 32), '0x' || repeat('bb', 32), $3, 5, 'erc721', 'x', $4, $5, $6, 'USDC', 1000, $7)",
-      [
-        `1-${id}-3`,
-        String(id),
-        registrar,
-        id % 2 === 0 ? node : `0x${"9".repeat(64)}`,
-        user,
-        wrapper,
-        String(1_700_000_000 + id),
-      ],
-    );
-
   beforeAll(async () => {
-    for (let id = 1; id <= 25; id += 1) await sale(id);
+    await client.query(
+      `INSERT INTO name_sales SELECT '1-' || i || '-3', 1, i, 3, '0x' || repeat('aa', 32), '0x' || repeat('bb', 32), $1, 5, 'erc721', 'x',
+        CASE i % 2 WHEN 0 THEN $2 ELSE '0x' || repeat('9', 64) END, $3, $4, 'USDC', 1000, 1700000000 + i FROM generate_series(1, 25) i`,
+      [registrar, node, user, wrapper],
+    );
     await store({ name: "moonlamp.eth", owner: user });
   });
 
