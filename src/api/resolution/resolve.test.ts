@@ -51,71 +51,66 @@ const resolution = (): Resolution => ({
 
 const resolve = (name: string, selection: Selection) => resolveRecords(resolution(), { name, selection });
 
+const insert = async (table: string, ...rows: unknown[][]) => {
+  for (const row of rows)
+    await client.query(`INSERT INTO ${table} VALUES (${row.map((_, at) => `$${at + 1}`).join(", ")})`, row);
+};
+
 beforeAll(async () => {
   client = await createTables();
-  const relation = (chainId: number, at: string, name: string, resolver: string) =>
-    client.query("INSERT INTO domain_resolver_relations VALUES ($1, $2, $3, $4)", [
-      chainId,
-      at,
-      namehash(name),
-      resolver,
-    ]);
-  const recordsOf = async (chainId: number, resolver: string, node: Hex) => {
-    const values = [`eip155:${chainId}:${resolver}/${node}`, chainId, resolver, node];
-    await client.query(
-      "INSERT INTO resolver_records (id, chain_id, address, node) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-      values,
-    );
-    return values.slice(1);
-  };
-  const address = async (chainId: number, resolver: string, name: string, coinType: bigint, value: string) =>
-    client.query("INSERT INTO resolver_address_records VALUES ($1, $2, $3, $4, $5)", [
-      ...(await recordsOf(chainId, resolver, namehash(name))),
-      String(coinType),
-      value,
-    ]);
-  const text = async (chainId: number, resolver: string, name: string, key: string, value: string) =>
-    client.query("INSERT INTO resolver_text_records VALUES ($1, $2, $3, $4, $5, $6)", [
-      ...(await recordsOf(chainId, resolver, namehash(name))),
-      keccak256(key),
-      key,
-      value,
-    ]);
-
-  await relation(1, registry, "alice.eth", resolver5);
-  await address(1, resolver5, "alice.eth", 0x80000000n, alice);
-  await address(1, resolver5, "alice.eth", 0x8000000an, zero);
-  await address(1, resolver5, "alice.eth", 0n, "0x76a9");
-  await text(1, resolver5, "alice.eth", "o'clock {},\"", "12");
-  await client.query(
-    "UPDATE resolver_records SET name = 'alice.eth', contenthash = '0xe301', pubkey_x = '0x01', pubkey_y = '0x02', dnszonehash = '0xe302' WHERE node = $1",
-    [namehash("alice.eth")],
+  await insert(
+    "domain_resolver_relations",
+    ...[
+      ["alice.eth", resolver5],
+      ["bob.eth", resolver4],
+      ["base.eth", basenamesResolver],
+      ["unknown.eth", zero.replace(/0$/, "1")],
+      ["default.reverse", reverseResolver],
+      ["80002105.reverse", baseReverseResolver],
+    ].map(([name, resolver]) => [1, registry, namehash(name!), resolver]),
+    [8453, baseRegistry, namehash("carol.base.eth"), l2Resolver1],
+    [8453, baseRegistry, namehash("dave.base.eth"), l2Resolver2],
   );
-  await text(1, resolver5, "sub.alice.eth", "avatar", "unreachable");
-
-  await relation(1, registry, "bob.eth", resolver4);
-  await address(1, resolver4, "bob.eth", 0x80000000n, bob);
-  await client.query("UPDATE resolver_records SET name = 'Bob.eth', pubkey_x = '0x01' WHERE node = $1", [
-    namehash("bob.eth"),
-  ]);
-
-  await relation(1, registry, "base.eth", basenamesResolver);
-  await relation(8453, baseRegistry, "carol.base.eth", l2Resolver1);
-  await relation(8453, baseRegistry, "dave.base.eth", l2Resolver2);
-  await address(8453, l2Resolver1, "carol.base.eth", 60n, alice);
-  await text(8453, l2Resolver1, "deep.carol.base.eth", "url", "deep");
-  await address(8453, l2Resolver2, "dave.base.eth", 0x80000000n, bob);
-
-  await relation(1, registry, "unknown.eth", zero.replace(/0$/, "1"));
-
-  await relation(1, registry, "default.reverse", reverseResolver);
-  await relation(1, registry, "80002105.reverse", baseReverseResolver);
-  const reverse = (account: string, coinType: bigint, name: string) =>
-    client.query("INSERT INTO reverse_name_records VALUES ($1, $2, $3)", [account, String(coinType), name]);
-  await reverse(alice, 0x80000000n, "alice.eth");
-  await reverse(bob, 0x80000000n, "bob.eth");
-  await reverse(bob, 0x80002105n, "Bob.eth");
-  await reverse(carol, 0x80000000n, "alice.eth");
+  const ofAlice = [1, resolver5, namehash("alice.eth")];
+  const ofSub = [1, resolver5, namehash("sub.alice.eth")];
+  const ofBob = [1, resolver4, namehash("bob.eth")];
+  const ofCarol = [8453, l2Resolver1, namehash("carol.base.eth")];
+  const ofDeep = [8453, l2Resolver1, namehash("deep.carol.base.eth")];
+  const ofDave = [8453, l2Resolver2, namehash("dave.base.eth")];
+  const records = ([chainId, resolver, node]: unknown[], ...values: string[]) => [
+    `eip155:${chainId}:${resolver}/${node}`,
+    ...[chainId, resolver, node],
+    ...Array.from({ length: 5 }, (_, at) => values[at] ?? null),
+  ];
+  await insert(
+    "resolver_records (id, chain_id, address, node, name, pubkey_x, pubkey_y, contenthash, dnszonehash)",
+    records(ofAlice, "alice.eth", "0x01", "0x02", "0xe301", "0xe302"),
+    records(ofBob, "Bob.eth", "0x01"),
+    ...[ofSub, ofCarol, ofDeep, ofDave].map((place) => records(place)),
+  );
+  await insert(
+    "resolver_address_records",
+    [...ofAlice, "2147483648", alice],
+    [...ofAlice, "2147483658", zero],
+    [...ofAlice, "0", "0x76a9"],
+    [...ofBob, "2147483648", bob],
+    [...ofCarol, "60", alice],
+    [...ofDave, "2147483648", bob],
+  );
+  const text = (place: unknown[], key: string, value: string) => [...place, keccak256(key), key, value];
+  await insert(
+    "resolver_text_records",
+    text(ofAlice, "o'clock {},\"", "12"),
+    text(ofSub, "avatar", "unreachable"),
+    text(ofDeep, "url", "deep"),
+  );
+  await insert(
+    "reverse_name_records",
+    [alice, "2147483648", "alice.eth"],
+    [bob, "2147483648", "bob.eth"],
+    [bob, "2147492101", "Bob.eth"],
+    [carol, "2147483648", "alice.eth"],
+  );
 });
 
 afterAll(() => client.close());
