@@ -57,24 +57,18 @@ export const chainIdParameter = (name: string) =>
     .transform(Number);
 
 /** A normalized name (ENSIP-15). The error for another one gives its normalized form, or the node if it has `[labelhash]`. */
-export function nameParameter(name: string) {
-  return text(name).superRefine((value, context) => {
-    const problem = problemOf(name, value);
-    if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+export const nameParameter = (field: string) =>
+  text(field).superRefine((name, { addIssue }) => {
+    const result = normalizedName(name);
+    if ("fault" in result)
+      addIssue(
+        name.split(".").some(isEncodedLabel)
+          ? `${field} must not hold labels in the form [labelhash]; the node of this name is ${namehash(name)}`
+          : `${field} cannot be normalized (ENSIP-15): ${result.fault}`,
+      );
+    else if (result.name !== name)
+      addIssue(`${field} must be normalized (ENSIP-15): write ${JSON.stringify(result.name)} instead`);
   });
-}
-
-function problemOf(field: string, name: string): string | undefined {
-  const result = normalizedName(name);
-  if ("name" in result) {
-    if (result.name === name) return undefined;
-    return `${field} must be normalized (ENSIP-15): write ${JSON.stringify(result.name)} instead`;
-  }
-  if (name.split(".").some(isEncodedLabel)) {
-    return `${field} must not hold labels in the form [labelhash]; the node of this name is ${namehash(name)}`;
-  }
-  return `${field} cannot be normalized (ENSIP-15): ${result.fault}`;
-}
 
 /** Hex of a fixed number of digits, lower case. */
 export const hexSchema = (digits: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${digits}}$`));
