@@ -35,8 +35,6 @@ const datasourcesFile = z.record(
   z.record(z.string(), z.record(z.string().regex(/^[1-9]\d*$/, "must be a chain id"), datasourcePatch)),
 );
 
-type ContractPatch = z.infer<typeof contractPatch>;
-
 /**
  * The namespace's table with the addresses and blocks of a datasources file merged over it. A datasource that the file
  * puts on another chain replaces the table's; a null or zero address of a contract means that it is not deployed, but
@@ -114,40 +112,27 @@ function patched(
 ): Datasource {
   const contracts: Record<string, ContractSource> =
     before?.chainId === chainId ? { ...before.contracts } : {};
-  for (const [name, contract] of Object.entries(patch.contracts)) {
-    const isAnyAddress = mayBeAnyAddress(id, name) && !contract.address;
-    if (!isAnyAddress && (contract.address === null || contract.address === zeroAddress)) {
+  const group = contractGroups.find(({ datasources }) => datasources.includes(id));
+  for (const [name, given] of Object.entries(patch.contracts)) {
+    const mayBeAny = group?.contracts[name]?.role === "resolver";
+    if (given.address === zeroAddress || (given.address === null && !mayBeAny)) {
       delete contracts[name];
       continue;
     }
-    const patched = patchedContract(contracts[name], contract);
-    if (patched.address === undefined && !mayBeAnyAddress(id, name))
-      throw new Error(`${id}.${chainId}.${name} has no address`);
-    contracts[name] = patched;
+    const former = contracts[name];
+    const address = (given.address?.toLowerCase() as Hex | undefined) ?? former?.address;
+    const endBlock = given.endBlock === null ? undefined : (given.endBlock ?? former?.endBlock);
+    if (address === undefined && !mayBeAny) throw new Error(`${id}.${chainId}.${name} has no address`);
+    contracts[name] = {
+      ...(address === undefined ? {} : { address }),
+      startBlock: given.startBlock ?? former?.startBlock ?? 0,
+      ...(endBlock === undefined ? {} : { endBlock }),
+    };
   }
-  const managedName = patch.managedName ?? before?.managedName ?? usualManagedName(id);
+  // The usual name is for a deployment that the namespace's own table lacks.
+  const usual = deployments.find(({ datasources }: Deployment) => datasources.includes(id))?.managedName;
+  const managedName = patch.managedName ?? before?.managedName ?? usual;
   return { chainId, ...(managedName === undefined ? {} : { managedName }), contracts };
-}
-
-function mayBeAnyAddress(datasourceId: string, contract: string): boolean {
-  const group = contractGroups.find(({ datasources }) => datasources.includes(datasourceId));
-  return group?.contracts[contract]?.role === "resolver";
-}
-
-// For a deployment that the namespace's own table lacks.
-function usualManagedName(datasourceId: string): string | undefined {
-  const deployment = deployments.find(({ datasources }: Deployment) => datasources.includes(datasourceId));
-  return deployment?.managedName;
-}
-
-function patchedContract(before: ContractSource | undefined, patch: ContractPatch): ContractSource {
-  const address = (patch.address?.toLowerCase() as Hex | undefined) ?? before?.address;
-  const endBlock = patch.endBlock === null ? undefined : (patch.endBlock ?? before?.endBlock);
-  return {
-    ...(address === undefined ? {} : { address }),
-    startBlock: patch.startBlock ?? before?.startBlock ?? 0,
-    ...(endBlock === undefined ? {} : { endBlock }),
-  };
 }
 
 function withoutComments(value: unknown): unknown {
