@@ -27,37 +27,19 @@ export function createMetrics(database: LiveDatabase) {
     registers,
   });
 
-  addDatabaseGauges(database, registers);
-
-  return {
-    /** Counts a request and, for heals, the seconds from its arrival to its answer. */
-    observe: (route: string, outcome: Outcome, seconds: number): void => {
-      requests.inc({ route, outcome });
-      if (route.startsWith("heal")) heals.observe({ route }, seconds);
-    },
-    contentType: register.contentType,
-    text: () => register.metrics(),
-  };
-}
-
-function addDatabaseGauges(database: LiveDatabase, registers: Registry[]): void {
-  const gauge = (name: string, help: string, read: () => number) =>
+  const gauges: [name: string, help: string, read: () => number][] = [
+    ["labels_ready", "1 when a label database is attached.", () => (database.current() ? 1 : 0)],
+    ["labels_records", "Healable labels in the database.", () => database.current()?.facts.recordsCount ?? 0],
+    ["labels_database_attachments", "Databases attached since the start.", () => database.counts.attached],
+    ["labels_database_refusals", "Databases refused since the start.", () => database.counts.failed],
+  ];
+  for (const [name, help, read] of gauges)
     new Gauge({
-      name,
-      help,
-      registers,
+      ...{ name, help, registers },
       collect() {
         this.set(read());
       },
     });
-  gauge("labels_ready", "1 when a label database is attached.", () => (database.current() ? 1 : 0));
-  gauge(
-    "labels_records",
-    "Healable labels in the database.",
-    () => database.current()?.facts.recordsCount ?? 0,
-  );
-  gauge("labels_database_attachments", "Databases attached since the start.", () => database.counts.attached);
-  gauge("labels_database_refusals", "Databases refused since the start.", () => database.counts.failed);
   new Gauge({
     name: "labels_highest_label_set_version",
     help: "Highest label set version in the database.",
@@ -69,4 +51,14 @@ function addDatabaseGauges(database: LiveDatabase, registers: Registry[]): void 
       if (facts !== undefined) this.set({ label_set_id: facts.labelSetId }, facts.highestLabelSetVersion);
     },
   });
+
+  return {
+    /** Counts a request and, for heals, the seconds from its arrival to its answer. */
+    observe: (route: string, outcome: Outcome, seconds: number): void => {
+      requests.inc({ route, outcome });
+      if (route.startsWith("heal")) heals.observe({ route }, seconds);
+    },
+    contentType: register.contentType,
+    text: () => register.metrics(),
+  };
 }

@@ -31,7 +31,11 @@ export function openLabelFile(path: string) {
     return {
       facts,
       /** How many labels each version added, as counted when it was ingested. */
-      versions: readVersions(database),
+      versions: database
+        .prepare<[], { version: number; recordsCount: number; ingestedAt: string }>(
+          "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
+        )
+        .all(),
       ...lookups(database),
       close: () => void database.close(),
     };
@@ -169,14 +173,6 @@ function readFacts(database: Database.Database, path: string): LabelSetFacts {
   if (facts === undefined) throw unusable(path, "it was not finished; ingest the label set again");
   if (!isLabelSetId(facts.labelSetId)) throw unusable(path, "its label set id is malformed");
   return facts;
-}
-
-function readVersions(database: Database.Database) {
-  return database
-    .prepare<[], { version: number; recordsCount: number; ingestedAt: string }>(
-      "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
-    )
-    .all();
 }
 
 const unusable = (path: string, reason: string, cause?: unknown) =>
