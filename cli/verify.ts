@@ -107,26 +107,27 @@ async function eventOf(
   return last && `block ${Number(last.blockNumber)}, transaction ${last.transactionHash}`;
 }
 
-type Missing = Awaited<ReturnType<typeof missingRows>>;
-type Compared = Awaited<ReturnType<typeof compare>>;
-
-/** Whether hardly any contract answered: no such chain has names. */
-const callsNothing = ({ reverted, unanswered }: Compared, asked: number) =>
-  reverted > 0.9 * (asked - unanswered);
+type Found = {
+  found: Awaited<ReturnType<typeof compare>>;
+  missing: Awaited<ReturnType<typeof missingRows>>;
+};
 
 /** What was found as text, and whether nothing speaks against the index. */
 export async function report(
   questions: readonly Question[],
-  { found, missing }: { found: Compared; missing: Missing },
+  { found, missing: { missing, looked } }: Found,
   tools: { config: Config; heads: Heads },
 ) {
   const lines: string[] = [];
-  const isBlind = callsNothing(found, questions.length);
+  // Where hardly any contract answers: no such chain has names.
+  const isBlind = found.reverted > 0.9 * (questions.length - found.unanswered);
+  const compared = isBlind ? 0 : found.compared;
+  const differences = isBlind ? [] : found.differences;
   if (isBlind)
     lines.push(
       `${found.reverted} of ${questions.length} calls reverted: this node executes no calls, or lacks the state of these blocks. Nothing was compared; try another RPC URL.`,
     );
-  for (const difference of isBlind ? [] : found.differences) {
+  for (const difference of differences) {
     const { chainId, row, field, ours, theirs, args } = difference;
     const event = await eventOf(difference, tools);
     const names = [...new Set(events[field].map((one) => one.split("(")[0]))].join(" or ");
@@ -135,28 +136,24 @@ export async function report(
       `  from ${names} of ${difference.to}${event ? `: ${event}` : ""}`,
     );
   }
-  lines.push(...missing.missing);
+  lines.push(...missing);
   const heads = [...tools.heads].map(([id, { number }]) => `block ${number} of ${chainName(id)}`).join(", ");
   if (found.unanswered > 0)
     lines.push(`${found.unanswered} values could not be compared: the nodes do not answer.`);
-  const compared = isBlind ? 0 : found.compared;
-  const wrong = isBlind ? 0 : found.differences.length;
   lines.push(
-    `Compared ${compared} of ${questions.length} values at ${heads}, and looked up ${missing.looked} events of the RPC cache.`,
+    `Compared ${compared} of ${questions.length} values at ${heads}, and looked up ${looked} events of the RPC cache.`,
   );
-  const lacking =
-    missing.missing.length > 0
-      ? [`${counted(missing.missing.length, "row")} of ${counted(missing.looked, "event")} missing.`]
-      : [];
-  const differing = wrong > 0 ? [`${wrong} of ${compared} values differ.`] : [];
-  const isSound = lacking.length + differing.length === 0;
-  if (!isSound)
-    lines.push([...differing, ...lacking, seeOperations("When the index differs from the chain")].join(" "));
+  const faults: string[] = [];
+  if (differences.length > 0) faults.push(`${differences.length} of ${compared} values differ.`);
+  if (missing.length > 0)
+    faults.push(`${counted(missing.length, "row")} of ${counted(looked, "event")} missing.`);
+  if (faults.length > 0)
+    lines.push([...faults, seeOperations("When the index differs from the chain")].join(" "));
   else if (compared > 0)
     lines.push(
       `0 of ${compared} wrong: at most ${mostWrong(compared)} % of them are wrong, at 95 % confidence.`,
     );
-  return { text: lines.map(escapeControls).join("\n"), isSound: isSound && compared > 0 };
+  return { text: lines.map(escapeControls).join("\n"), isSound: faults.length === 0 && compared > 0 };
 }
 
 /** The questions about one moment of the index, and the block of each chain then. */
