@@ -9,7 +9,7 @@ import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { counted } from "../src/log/json-log.ts";
 import { unionOf } from "../src/operations/cache.ts";
-import { isUrl, loadConfig, print, program, requireUrl, runProgram, whole } from "./command.ts";
+import { chainsOf, isUrl, loadConfig, print, program, requireUrl, runProgram, whole } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
@@ -84,9 +84,7 @@ async function byChain(
   work: (where: Where, chain: IndexedChain) => Promise<string>,
 ): Promise<string> {
   const config = loadConfig();
-  const chains = config.chains.filter(({ id }) => asked.chain === undefined || asked.chain === id);
-  if (chains.length === 0)
-    throw new PreflightError(`Chain ${asked.chain} is not indexed by this configuration.`);
+  const chains = chainsOf(config, asked.chain);
   const own = config.archive === undefined || isUrl(config.archive) ? "archive" : config.archive;
   const where = { folder: asked.folder ?? own, source: asked.folder ?? config.archive ?? own, config };
   const lines: string[] = [];

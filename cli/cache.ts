@@ -8,7 +8,7 @@ import {
   purgeCommands,
   unverifiedSection,
 } from "../src/operations/cache.ts";
-import { loadConfig, print, program, runProgram, whole } from "./command.ts";
+import { chainsOf, loadConfig, print, program, runProgram, whole } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
@@ -57,9 +57,7 @@ type Asked = { chainId: number; from: number; to: number; samples: number; seed:
 async function check(asked: Asked): Promise<string> {
   requireOrder(asked);
   const config = loadConfig();
-  const chain = config.chains.find(({ id }) => id === asked.chainId);
-  if (chain === undefined)
-    throw new PreflightError(`Chain ${asked.chainId} is not indexed by this configuration.`);
+  const [chain] = chainsOf(config, asked.chainId);
   const random = randomOf(asked.seed);
   const nodes = { perSecond: config.rpcRequestsPerSecond, crossCheckShare: 1, random };
   const { ask } = openNodes(chain, { ...nodes, log: (line) => console.error(line) });

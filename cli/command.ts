@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
+import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, readConfig } from "../src/config/environment.ts";
-import { escapeControls, escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
+import { escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
 import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { PreflightError } from "./database.ts";
 
@@ -48,6 +49,13 @@ export async function runProgram(
   }
 }
 
+/** The chains of a configuration, or the one of an id. Throws a PreflightError if that is not among them. */
+export function chainsOf({ chains }: Config, id: number | undefined): [IndexedChain, ...IndexedChain[]] {
+  const [first, ...others] = chains.filter((chain) => id === undefined || chain.id === id);
+  if (first === undefined) throw new PreflightError(`Chain ${id} is not indexed by this configuration.`);
+  return [first, ...others];
+}
+
 /** The configuration of the environment and of .env.local. */
 export function loadConfig(): Config {
   const file = join(process.cwd(), ".env.local");
@@ -67,8 +75,7 @@ export const isRefusal = (error: unknown): error is Error =>
 export function messageOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message, code, severity } = error as Error & { code?: unknown; severity?: unknown };
-  if (isRefusal(error) || ofFiles.test(String(code)))
-    return message.split("\n").map(escapeControls).join("\n");
+  if (isRefusal(error) || ofFiles.test(String(code))) return escapeControlsOfLines(message);
   if (isDatabaseAway(error))
     return `The database does not respond. ${seeOperations("While something is away")}`;
   return severity === undefined ? error : `Postgres refuses it: ${message}.`;

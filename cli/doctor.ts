@@ -1,5 +1,5 @@
 import { ConfigurationError, misspeltVariables } from "../src/config/environment.ts";
-import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
 import { about, type Finding } from "./checks/finding.ts";
 import { examineMachine } from "./checks/machine.ts";
 import { examine } from "./checks.ts";
@@ -41,11 +41,7 @@ async function findings(): Promise<Shown[]> {
     const config = loadConfig();
     const misspelt = misspeltVariables(process.env).map((found) => warning(found, "Correct or remove it."));
     const secrets = secretsOf(config);
-    const clean = (text: string) =>
-      text
-        .split("\n")
-        .map((line) => escapeControls(redact(line, secrets)))
-        .join("\n");
+    const clean = (text: string) => escapeControlsOfLines(redact(text, secrets));
     return [...misspelt, ...(await examine(config))].map(({ subject, state, found, remedy }) => ({
       ...{ subject, state: shown[state], found: clean(found) },
       ...(remedy ? { remedy: clean(remedy) } : {}),
