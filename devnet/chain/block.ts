@@ -153,7 +153,7 @@ function headerOf(
     transactionsRoot: hashes.length === 0 ? emptyRoot : commitment("transactions", hashes),
     receiptsRoot: receiptsRoot(
       transactions.map(({ logs }, index) => ({
-        ...{ type: "0x2", statusOrRoot: "0x1", cumulativeGasUsed: gasAfter[index] as Hex },
+        ...{ type: "0x2", status: "0x1", cumulativeGasUsed: gasAfter[index] as Hex },
         logs,
       })),
     ),

@@ -49,7 +49,7 @@ test.each([
   ["deposit of Arbitrum", { type: "0x64" }, "64f90108", ""],
   ["message to Scroll", { type: "0x7e" }, "7ef90108", ""],
 ])("the receipt of a %s", (_, fields, start, end) => {
-  const receipt = { statusOrRoot: "0x1", cumulativeGasUsed: "0xb741", logs: [], depositNonce: "0x3d3bbf" };
+  const receipt = { status: "0x1", cumulativeGasUsed: "0xb741", logs: [], depositNonce: "0x3d3bbf" };
   const encoded: Hex = `0x${start}0182b741b90100${noBloom}c0${end}`;
   expect(fromRlp(`0x${encoded.slice(encoded.indexOf("f9"))}`)).toHaveLength(end === "" ? 4 : 6);
   expect(receiptsRoot([{ ...receipt, ...fields }])).toBe(rootOf(encoded));

@@ -70,20 +70,21 @@ const bytesOf = (hex: string) => Buffer.from(hex.slice(2), "hex");
 // --- Receipts root (yellow paper, 4.4.1 and appendix D; typed receipts: EIP-2718) ---
 
 /**
- * What the root of a block's receipts covers of a receipt: quantities as hex, `statusOrRoot` is a root before Byzantium. Deposits of
+ * What the root of a block's receipts covers of a receipt, as a node returns it: `root` is of a receipt before Byzantium. Deposits of
  * the OP stack have two numbers more since Canyon.
  */
-export type ProvenReceipt = {
-  type: string;
-  statusOrRoot: string;
-  cumulativeGasUsed: string;
+type Receipt = {
+  type?: string;
+  status?: string;
+  root?: string;
+  cumulativeGasUsed?: string;
   logs: readonly Pick<RpcLog, "address" | "topics" | "data">[];
   depositNonce?: string | undefined;
   depositReceiptVersion?: string | undefined;
 };
 
 /** The `receiptsRoot` of the block that has exactly these receipts, in order. */
-export function receiptsRoot(receipts: readonly ProvenReceipt[]): Hex {
+export function receiptsRoot(receipts: readonly Receipt[]): Hex {
   const leaves = receipts.map((receipt, index) => ({
     path: toRlp(quantityOf(`0x${index.toString(16)}`)).slice(2),
     value: encodeReceipt(receipt),
@@ -94,27 +95,21 @@ export function receiptsRoot(receipts: readonly ProvenReceipt[]): Hex {
 // Arbitrum's transactions of before Nitro, whose receipts are encoded as Ethereum's legacy ones.
 const arbitrumLegacy = 0x78;
 
-function encodeReceipt(receipt: ProvenReceipt): Hex {
-  const { type, statusOrRoot, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion } = receipt;
-  const status = statusOrRoot.length === 66 ? (statusOrRoot as Hex) : quantityOf(statusOrRoot);
+function encodeReceipt(receipt: Receipt): Hex {
+  const { type, status, root, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion } = receipt;
+  const outcome = status ?? root ?? "0x";
+  const statusOrRoot = outcome.length === 66 ? (outcome as Hex) : quantityOf(outcome);
   const items = logs.map(({ address, topics, data }) => [address, topics, data] as [Hex, Hex[], Hex]);
   const deposit = depositReceiptVersion === undefined ? [] : [depositNonce ?? "0x0", depositReceiptVersion];
-  const gas = quantityOf(cumulativeGasUsed);
-  const body = toRlp([status, gas, bloomOf(logs) as Hex, items, ...deposit.map(quantityOf)]);
-  const kind = Number(type);
+  const gas = quantityOf(cumulativeGasUsed ?? "0x");
+  const body = toRlp([statusOrRoot, gas, bloomOf(logs) as Hex, items, ...deposit.map(quantityOf)]);
+  const kind = Number(type ?? "0x0");
   if (kind === 0 || kind === arbitrumLegacy) return body;
   return `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
 }
 
 /** Root of the receipts of a block without transactions. */
 export const emptyRoot = receiptsRoot([]);
-
-type RpcReceipt = Omit<Partial<ProvenReceipt>, "logs"> & {
-  status?: string;
-  root?: string;
-  transactionHash: string;
-  logs: RpcLog[];
-};
 
 /**
  * The logs of a block by its receipts, as a node returned both; undefined unless the header names the root of exactly these receipts. What the
@@ -123,12 +118,7 @@ type RpcReceipt = Omit<Partial<ProvenReceipt>, "logs"> & {
 export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefined {
   if (!Array.isArray(answer)) return undefined;
   try {
-    const receipts = (answer as RpcReceipt[]).map((receipt) => ({
-      ...receipt,
-      type: receipt.type ?? "0x0",
-      statusOrRoot: receipt.status ?? receipt.root ?? "0x",
-      cumulativeGasUsed: receipt.cumulativeGasUsed ?? "0x",
-    }));
+    const receipts = answer as (Omit<Receipt, "logs"> & { transactionHash: string; logs: RpcLog[] })[];
     if (receiptsRoot(receipts) !== header.receiptsRoot) return undefined;
     const placed = receipts.flatMap((receipt, index) => receipt.logs.map((log) => ({ log, receipt, index })));
     const isInPlace =
