@@ -22,23 +22,21 @@ function loggers() {
   return { logger, lines, reported };
 }
 
-test("warnings about what is reported are lowered, also of loggers made of this one; errors are not", () => {
+test("warnings about what is reported are lowered, also of loggers made of this one, and paths of ours; errors are not", () => {
   const { logger, lines, reported } = loggers();
   const entry = { msg: "Received JSON-RPC error", error: reported };
   logger["warn"]?.(entry);
   logger.child({ action: "fetch_block_data" })["warn"]?.(entry);
   logger["error"]?.(entry);
   logger["warn"]?.({ ...entry, error: undefined });
+  const announced = { msg: "Started returning 200 responses", endpoint: "/ready" };
+  logger["info"]?.(announced);
   expect(lines).toEqual([
     ["debug", entry],
     ["debug", { ...entry, action: "fetch_block_data" }],
     ["error", entry],
     ["warn", { ...entry, error: undefined }],
+    // A path that this service answers itself.
+    ["debug", announced],
   ]);
-});
-
-test("paths that this service answers itself are not announced", () => {
-  const { logger, lines } = loggers();
-  logger["info"]?.({ msg: "Started returning 200 responses", endpoint: "/ready" });
-  expect(lines).toEqual([["debug", { msg: "Started returning 200 responses", endpoint: "/ready" }]]);
 });

@@ -20,20 +20,14 @@ const { port, close } = await listen((request, response) => {
 const url = `http://Aladdin:open%20sesame@127.0.0.1:${port}`;
 afterAll(close);
 
-test("user name and password of a URL become a header", () => {
-  expect(rpcTarget("https://Aladdin:open%20sesame@node.example/v2/x?y=1")).toEqual({
-    url: "https://node.example/v2/x?y=1",
-    headers: { authorization: example },
-  });
-});
-
-test.each(["https://node.example/v2/x", "http://localhost:8545"])("%s stays as it is", (text) => {
-  expect(rpcTarget(text)).toEqual({ url: text, headers: {} });
-});
-
-test("a password with a lone percent sign is sent as it is", () => {
-  const { headers } = rpcTarget("https://a:50%@node.example");
-  expect(headers.authorization).toBe(`Basic ${btoa("a:50%")}`);
+test.each([
+  ["https://Aladdin:open%20sesame@node.example/x?y=1", "https://node.example/x?y=1", example],
+  // A lone percent sign stands for itself.
+  ["https://a:50%@node.example/", "https://node.example/", `Basic ${btoa("a:50%")}`],
+  ["https://node.example/v2/x", "https://node.example/v2/x"],
+  ["http://localhost:8545", "http://localhost:8545"],
+])("user name and password of %s become a header", (text, url, authorization?: string) => {
+  expect(rpcTarget(text)).toEqual({ url, headers: authorization ? { authorization } : {} });
 });
 
 test("a node behind a password answers the checks before a start", async () => {

@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
 import { requireExpectedVersion } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
 import { expectReplaced, readNeededColumns } from "./store.ts";
+
+const newFolder = temporaryFolders();
 
 test("of cached blocks and transactions Ponder reads what handlers see, and nothing long", () => {
   const ofPonder = createRequire(import.meta.url)(
@@ -40,15 +42,11 @@ test("a Ponder whose stores were not replaced does not start, and the message na
 });
 
 test("another release than the expected one is refused by its version", () => {
-  const folder = mkdtempSync(join(tmpdir(), "ponder-"));
-  try {
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "0.16.10" }));
-    expect(() => requireExpectedVersion(folder)).toThrow(
-      "Unsupported Ponder version: Ponder 0.16.10 is installed. Install Ponder 0.17.7, which src/ponder was written for, or adapt src/ponder.",
-    );
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = newFolder();
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "0.16.10" }));
+  expect(() => requireExpectedVersion(folder)).toThrow(
+    "Unsupported Ponder version: Ponder 0.16.10 is installed. Install Ponder 0.17.7, which src/ponder was written for, or adapt src/ponder.",
+  );
   expect(() => requireExpectedVersion()).not.toThrow();
 });
 
