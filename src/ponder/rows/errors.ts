@@ -16,23 +16,18 @@ export const { RetryableError, NonRetryableUserError, RecordNotFoundError } = mo
  * trying again does not help.
  */
 export function endingOnTypeErrors<Store extends object>(store: Store): Store {
-  const refuse = (error: unknown): never => {
-    if (!(error instanceof TypeError)) throw error;
-    throw new NonRetryableUserError(unsupported(error.stack ?? error.message));
-  };
   return new Proxy(store, {
     get(target, name) {
       const method: unknown = Reflect.get(target, name);
       if (typeof method !== "function") return method;
-      return (...given: unknown[]) => {
+      return async (...given: unknown[]) => {
         try {
-          const result: unknown = method.apply(target, given);
-          return result instanceof Promise ? result.catch(refuse) : result;
+          return await method.apply(target, given);
         } catch (error) {
-          return refuse(error);
+          if (!(error instanceof TypeError)) throw error;
+          throw new NonRetryableUserError(unsupported(error.stack ?? error.message));
         }
       };
     },
-    set: (target, name, value) => Reflect.set(target, name, value),
   });
 }
