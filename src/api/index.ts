@@ -10,7 +10,7 @@ import { openLabels } from "../labels/open-labels.ts";
 import { seeOperations } from "../log/json-log.ts";
 import { createUnverifiedWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
-import { createChainWatch } from "../operations/finalized-blocks.ts";
+import { createChainWatches } from "../operations/finalized-blocks.ts";
 import { describeIndex, takeOverWhenReady, watchShownSchema } from "../operations/stored-indexes.ts";
 import { readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
@@ -71,7 +71,7 @@ if (ponder.isIndexer) {
 const { write: run, schema } = ponder;
 const watches = ponder.isIndexer
   ? [
-      createChainWatch({ chains: configured.chains, run, schema, log }),
+      ...createChainWatches({ chains: configured.chains, run, schema, log }),
       createUnverifiedWatch(run, schema, { shared: shared(), log }),
     ]
   : [];

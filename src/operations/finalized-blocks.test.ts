@@ -13,7 +13,7 @@ import {
 import type { Statement } from "../ponder/sql-client.ts";
 import {
   type ChainWatch,
-  createChainWatch,
+  createChainWatches,
   finalizedBlock,
   findContradiction,
   keepHash,
@@ -109,13 +109,11 @@ describe("a watch", () => {
   let url: Awaited<ReturnType<typeof serveHashes>>;
   let lines: string[];
   let watch: ChainWatch;
-  const watchOf = (http: string[]) =>
-    createChainWatch({
-      chains: [{ id: 1, name: "mainnet", rpc: { http } }],
-      run,
-      schema: "names",
-      log: (level, message) => void lines.push(`${level}: ${message}`),
-    });
+  const watchOf = (http: string[]): ChainWatch => {
+    const log = (level: string, message: string) => void lines.push(`${level}: ${message}`);
+    const chains = [{ id: 1, name: "mainnet", rpc: { http } }];
+    return createChainWatches({ chains, run, schema: "names", log })[0]!;
+  };
   beforeEach(async () => {
     lines = [];
     chain = { fork: 1_000, head: 1_000 };

@@ -109,11 +109,11 @@ const metric = "nsindex_chain_contradicts_index";
 type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string; log: Log };
 
 /**
- * Compares the finalized blocks that the index rests on with the nodes while it runs; a contradiction is logged once and shown by the
- * metric `nsindex_chain_contradicts_index`.
+ * Compares the finalized blocks that the index rests on with the nodes while it runs, for each chain; a contradiction is logged once and
+ * shown by the metric `nsindex_chain_contradicts_index`.
  */
-export function createChainWatch({ chains, run, schema, log }: Options) {
-  const watched = chains.map((chain) => watchChain(chain, { run, schema, log }));
+export function createChainWatches({ chains, run, schema, log }: Options) {
+  const watches = chains.map((chain) => watchChain(chain, { run, schema, log }));
   const registry = metricsRegistry();
   // A hot reload loads the API again over the same registry.
   registry?.removeSingleMetric(metric);
@@ -123,58 +123,48 @@ export function createChainWatch({ chains, run, schema, log }: Options) {
     labelNames: ["chain_id"],
     registers: registry === undefined ? [] : [registry],
     collect() {
-      for (const { id, fault } of watched) this.set({ chain_id: id }, fault() === undefined ? 0 : 1);
+      for (const { id, fault } of watches) this.set({ chain_id: id }, fault() === undefined ? 0 : 1);
     },
   });
-  return {
-    /** The first contradiction that was found and still holds, for clients: since when it is known (Unix seconds), and a sentence. */
-    fault: () => watched.map((one) => one.fault()).find((fault) => fault !== undefined),
-    /** Compares each chain once and keeps the hashes of newly finalized blocks. */
-    look: async () => void (await Promise.all(watched.map((one) => one.look()))),
-    /** Looks at once, then at growing intervals up to 200 seconds, until the returned function is called. */
-    start() {
-      const stops = watched.map(({ id, look }) =>
-        repeat(look, {
-          everyMs: (round) => (round === 0 ? 0 : Math.min(firstPause * 2 ** (round - 1), longestPause)),
-          log,
-          failure: "Could not compare the chain with the index",
-          fields: { chain_id: id, section: seeOperations("While something is away") },
-        }),
-      );
-      return () => {
-        for (const stop of stops) stop();
-      };
-    },
-  };
+  return watches;
 }
 
-/** That watch. */
-export type ChainWatch = ReturnType<typeof createChainWatch>;
+/** The watch of one chain. */
+export type ChainWatch = ReturnType<typeof watchChain>;
 
 function watchChain(chain: IndexedChain, { run, schema, log }: Omit<Options, "chains">) {
   const { id } = chain;
   // Also that of a node which has not caught up: it is on no other chain as far as is known.
   let found: Contradiction | undefined;
   let [since, kept] = [0, -1];
+  const look = async () => {
+    const urls = await ownUrls(chain);
+    const fetchHash = (number: number) => firstHash(urls, number);
+    if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
+    const before = found;
+    found = await findContradiction(run, id, fetchHash);
+    if (isContradicted(found) && !isContradicted(before)) {
+      since = Math.floor(Date.now() / 1000);
+      log("error", messageOf(found), { chain_id: id });
+    }
+    const number = found === undefined ? await finalizedBlock(run, schema, id) : undefined;
+    const hash = number === undefined || number === kept ? undefined : await fetchHash(number);
+    if (number === undefined || hash === undefined) return;
+    await keepHash(run, id, { number, hash });
+    kept = number;
+  };
+  const everyMs = (round: number) =>
+    round === 0 ? 0 : Math.min(firstPause * 2 ** (round - 1), longestPause);
+  const failure = "Could not compare the chain with the index";
+  const fields = { chain_id: id, section: seeOperations("While something is away") };
   return {
     id,
+    /** A contradiction that was found and still holds, for clients: since when it is known (Unix seconds), and a sentence. */
     fault: () => (isContradicted(found) ? { since, reason: sentenceOf(found) } : undefined),
-    async look(): Promise<void> {
-      const urls = await ownUrls(chain);
-      const fetchHash = (number: number) => firstHash(urls, number);
-      if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
-      const before = found;
-      found = await findContradiction(run, id, fetchHash);
-      if (isContradicted(found) && !isContradicted(before)) {
-        since = Math.floor(Date.now() / 1000);
-        log("error", messageOf(found), { chain_id: id });
-      }
-      const number = found === undefined ? await finalizedBlock(run, schema, id) : undefined;
-      const hash = number === undefined || number === kept ? undefined : await fetchHash(number);
-      if (number === undefined || hash === undefined) return;
-      await keepHash(run, id, { number, hash });
-      kept = number;
-    },
+    /** Compares once, and keeps the hash of a newly finalized block. */
+    look,
+    /** Looks at once, then at growing intervals up to 200 seconds, until the returned function is called. */
+    start: () => repeat(look, { everyMs, log, failure, fields }),
   };
 }
 
