@@ -64,7 +64,7 @@ export function loadConfig(): Config {
 }
 
 // Errors whose message is for operators.
-const expected = /^(Configuration|Preflight|Archive|CacheInUse|ViewsSchema|LabelSource|PonderDiffers)Error$/;
+const expected = /^(Configuration|Preflight|Archive|Operation|LabelSource|PonderDiffers)Error$/;
 const ofFiles = /^(ENOENT|EACCES|EISDIR|ENOSPC|EROFS|ENOTDIR)$/;
 
 /** Whether an error says what operators have to correct. */

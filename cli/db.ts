@@ -6,8 +6,8 @@ import {
   dropIndex,
   type IndexState,
   listIndexes,
+  OperationError,
   switchName,
-  ViewsSchemaError,
 } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
@@ -91,7 +91,7 @@ async function switchReaders(
   ].join("\n");
 }
 
-/** Throws a ViewsSchemaError if readers with this environment could not describe an index of these settings. */
+/** Throws an OperationError if readers with this environment could not describe an index of these settings. */
 export function requireReadable(
   schema: string,
   settings: RowSettings | undefined,
@@ -103,7 +103,7 @@ export function requireReadable(
     parseEnvironment(own.environment, own.readTextFile);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    throw new ViewsSchemaError(
+    throw new OperationError(
       `Readers configured as this command cannot describe the index in ${quoted(schema)}: ${error.faults.join(" ")} ` +
         "Correct it here and for them, or add --force.",
     );

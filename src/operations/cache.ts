@@ -3,7 +3,7 @@ import { parseCheckpoint } from "../ponder/checkpoints.ts";
 import type { Shared } from "../ponder/shared.ts";
 import { createTable, hasTable, inTransaction, quoted, type Statement } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
-import { createStatusTable, listPonderIndexes, saveStatus } from "./stored-indexes.ts";
+import { createStatusTable, listPonderIndexes, OperationError, saveStatus } from "./stored-indexes.ts";
 
 /** Blocks of a chain: from `from` to `to`, both included; without `to` all later ones. */
 export type CachedRange = { chainId: number; from: number; to?: number | undefined };
@@ -11,18 +11,13 @@ export type CachedRange = { chainId: number; from: number; to?: number | undefin
 /** What a purge removed: rows by table of `ponder_sync`, and the schemas whose indexes rest on removed blocks. */
 export type Purge = { removed: Record<string, number>; orphaned: string[] };
 
-/** An indexer that uses the database; it must stop before its cache is changed. */
-export class CacheInUseError extends Error {
-  override name = "CacheInUseError";
-}
-
 // Tables of the cache, and their column with the block.
 const tablesSql = `SELECT table_name::text AS name, column_name::text AS block FROM information_schema.columns
   WHERE table_schema = 'ponder_sync' AND column_name IN ('number', 'block_number', 'from_block') ORDER BY 1`;
 
 /**
  * Removes a chain's blocks from Ponder's cache in one transaction, so that they are fetched again, and marks indexes that
- * rest on them as orphaned. `run` has a connection of its own. Throws CacheInUseError while an indexer of the chain runs.
+ * rest on them as orphaned. `run` has a connection of its own. Throws an OperationError while an indexer of the chain runs.
  */
 export async function purgeCache(run: Statement, range: CachedRange, now: number): Promise<Purge> {
   const { chainId, from } = range;
@@ -32,7 +27,7 @@ export async function purgeCache(run: Statement, range: CachedRange, now: number
     );
     const used = indexes.find(({ expiry }) => expiry > 0);
     if (used !== undefined)
-      throw new CacheInUseError(
+      throw new OperationError(
         `An indexer uses schema ${quoted(used.schema)} of this database. Stop it and run this again; if it was killed, wait ${Math.ceil(used.expiry / 1000)} s.`,
       );
     const removed: Record<string, number> = {};

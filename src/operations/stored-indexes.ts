@@ -201,9 +201,9 @@ function usesOf({ isAlive, names, readers }: IndexState): string[] {
 
 // --- Views schemas, which show readers one of the indexes ---
 
-/** A views schema cannot be switched, or an index not be dropped; the message says why and what to do. */
-export class ViewsSchemaError extends Error {
-  override name = "ViewsSchemaError";
+/** What an operator asks for is refused, such as the switch of a views schema; the message says why and what to do. */
+export class OperationError extends Error {
+  override name = "OperationError";
 }
 
 /** Columns of each table or view of a schema: their types by name, in order. */
@@ -254,7 +254,7 @@ const reserved = ["public", "ponder_sync", "pg_catalog", "information_schema"];
 
 /**
  * Points a views schema to an index, in one transaction, and returns the schema that it pointed to before. Statements of readers
- * are never cancelled: it waits for a moment in which none is longer under way than they may wait. Throws a ViewsSchemaError.
+ * are never cancelled: it waits for a moment in which none is longer under way than they may wait. Throws an OperationError.
  */
 export async function switchName(
   run: Statement,
@@ -263,22 +263,22 @@ export async function switchName(
 ): Promise<string | undefined> {
   const { schema, name } = target;
   if (reserved.includes(name) || name === schema)
-    throw new ViewsSchemaError(`A views schema must be a name of its own, not ${quoted(name)}.`);
+    throw new OperationError(`A views schema must be a name of its own, not ${quoted(name)}.`);
   const index = (await listIndexes(run, Date.now())).find((one) => one.schema === schema);
-  if (index === undefined) throw new ViewsSchemaError(`Schema ${quoted(schema)} has no index.`);
+  if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
   if (!index.isServable)
-    throw new ViewsSchemaError(
+    throw new OperationError(
       `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
     );
   const former = (await viewsSchemas(run)).get(name);
   const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
   if (former === undefined && shown.size > 0)
-    throw new ViewsSchemaError(`Schema ${quoted(name)} has tables of its own. Choose another views schema.`);
+    throw new OperationError(`Schema ${quoted(name)} has tables of its own. Choose another views schema.`);
   const lacking = [...shown].flatMap(([relation, columns]) =>
     relation.startsWith("_") ? [] : lackingIn(next.get(relation), columns).map((one) => `${relation}.${one}`),
   );
   if (lacking.length > 0 && !isForced)
-    throw new ViewsSchemaError(
+    throw new OperationError(
       `Readers of the index that is served now may ask for what the index in ${quoted(schema)} lacks: ` +
         `${lacking.slice(0, 5).join(", ")}${lacking.length > 5 ? " and more" : ""}. Start readers of its release first, or add --force.`,
     );
@@ -298,16 +298,16 @@ async function inTurn(run: Statement, text: string): Promise<void> {
   const patience = { retries: 200, factor: 1, minTimeout: 300, maxRetryTime: 60_000 };
   await pRetry(switching, { ...patience, shouldRetry: ({ error }) => isBusy(error) }).catch((error) => {
     if (isBusy(error))
-      throw new ViewsSchemaError(
+      throw new OperationError(
         "Readers were busy with long statements for a minute. Nothing was changed; try again.",
       );
     // Postgres: undefined table.
     if (error.code !== "42P01") throw error;
-    throw new ViewsSchemaError("The index was dropped meanwhile.", { cause: error });
+    throw new OperationError("The index was dropped meanwhile.", { cause: error });
   });
 }
 
-/** Drops an index and all its data, in one transaction. Throws a ViewsSchemaError while anything uses it. */
+/** Drops an index and all its data, in one transaction. Throws an OperationError while anything uses it. */
 export async function dropIndex(run: Statement, schema: string, now: number): Promise<void> {
   await inTransaction(run, async () => {
     await run("SET LOCAL lock_timeout = 5000");
@@ -317,10 +317,9 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
       // An indexer that starts now waits for this, and then starts over.
       await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
     const index = (await listIndexes(run, now)).find((one) => one.schema === schema);
-    if (index === undefined) throw new ViewsSchemaError(`Schema ${quoted(schema)} has no index.`);
+    if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
     const uses = usesOf(index);
-    if (uses.length > 0)
-      throw new ViewsSchemaError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
+    if (uses.length > 0) throw new OperationError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
     await run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
   });
 }

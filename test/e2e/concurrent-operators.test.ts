@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import {
   describeIndex,
   dropIndex,
+  OperationError,
   saveStatus,
   switchName,
-  ViewsSchemaError,
   viewsSchemas,
 } from "../../src/operations/stored-indexes.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
@@ -54,7 +54,7 @@ describe.skipIf(server === "")("two operators on one Postgres", () => {
       return run(text, values);
     };
     await dropIndex(drop, "v1", Date.now());
-    expect(await switched).toEqual(new ViewsSchemaError("The index was dropped meanwhile."));
+    expect(await switched).toEqual(new OperationError("The index was dropped meanwhile."));
     expect(await viewsSchemas(run)).toEqual(new Map([["names", "v2"]]));
     expect((await run("SELECT id FROM names.domain")).rows).toEqual([{ id: "v2" }]);
   });
