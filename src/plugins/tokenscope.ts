@@ -1,8 +1,7 @@
-import type { Hex } from "viem";
 import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/names.ts";
 import { currencies } from "../deployments/currencies.ts";
 import type { Namespace } from "../deployments/deployment.ts";
-import { deployedContracts, type TokenIssuer, tokenIssuers } from "../deployments/namespaces.ts";
+import { deployedContracts, tokenIssuers } from "../deployments/namespaces.ts";
 import type { EventsOf } from "../handlers/on.ts";
 import {
   applyOrderFulfilled,
@@ -13,8 +12,10 @@ import {
 
 /** Registers the indexing functions of the plugin `tokenscope`: tokens that stand for names, and their sales. */
 export function registerTokenscope(events: EventsOf, namespace: Namespace): void {
+  const issuers = tokenIssuers(namespace);
   const market: Market = {
-    issuerOf: issuerLookup(tokenIssuers(namespace)),
+    issuerOf: (chainId, address) =>
+      issuers.find((one) => one.chainId === chainId && one.address === address.toLowerCase()),
     currencyOf: currencies(namespace),
   };
   const roles = ["baseRegistrar", "nameWrapper", "threednsToken", "marketplace"] as const;
@@ -41,9 +42,4 @@ export function registerTokenscope(events: EventsOf, namespace: Namespace): void
       applyTokenTransfers(scope, issuer, { ids, amounts, from, to }),
     );
   }
-}
-
-function issuerLookup(issuers: readonly TokenIssuer[]): Market["issuerOf"] {
-  const byAddress = new Map(issuers.map((issuer) => [`${issuer.chainId}:${issuer.address}`, issuer]));
-  return (chainId: number, address: Hex) => byAddress.get(`${chainId}:${address.toLowerCase()}`);
 }
