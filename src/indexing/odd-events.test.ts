@@ -1,17 +1,6 @@
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import {
-  after,
-  event,
-  other,
-  own,
-  owner,
-  registered,
-  revealed,
-  text,
-  wrapped,
-} from "../../test/support/given-events.ts";
-import type { GivenEvent } from "../../test/support/handlers.ts";
+import { createSubgraphHarness, type GivenEvent } from "../../test/support/handlers.ts";
 import { addrReverseNode, rootNode, subnode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import { multichainNaming } from "./naming.ts";
@@ -19,6 +8,37 @@ import { addressesIn } from "./reverse-labels.ts";
 
 // Situations that the public chains do not show, or that stop the original mapping. Its results for the first kind were
 // found by feeding it such events; the second kind must not stop this index.
+
+/** Who owns and sends what has no other owner. */
+const owner: Hex = `0x${"a1".repeat(20)}`;
+const other: Hex = `0x${"b2".repeat(20)}`;
+
+/** An event of a contract of the root chain, and where it differs from the usual place. */
+const event = (contract: string, name: string, args: object, more: Partial<GivenEvent> = {}) =>
+  ({ contract, event: name, args, ...more }) as GivenEvent;
+const own = (node: Hex, label: string, to: Hex = owner) =>
+  event("ENSv1Registry", "NewOwner", { node, label: labelhash(label), owner: to });
+const registered = (label: string, expires: string) =>
+  event("BaseRegistrar", "NameRegistered", { id: BigInt(labelhash(label)), owner, expires });
+/** A controller tells a label, which need not be that of the hash. */
+const revealed = (label: string, hash = labelhash(label)) =>
+  event("LegacyEthRegistrarController", "NameRenewed", { name: label, label: hash, cost: "5", expires: "1" });
+const wrapped = (node: Hex, name: Hex, fuses = 0, expiry = "0") =>
+  event("NameWrapper", "NameWrapped", { node, name, owner, fuses, expiry });
+const text = (node: Hex, key: string, value: string) =>
+  event("Resolver", "TextChanged(value)", { node, indexedKey: node, key, value }, { address: other });
+
+/** The entities after events, each the next log of block 1, and the anomalies. */
+async function after(
+  labels: readonly string[],
+  events: readonly GivenEvent[],
+  options: Omit<Parameters<typeof createSubgraphHarness>[0] & object, "labels"> = {},
+) {
+  const harness = createSubgraphHarness({ labels, ...options });
+  for (const [index, one] of events.entries()) await harness.play({ logIndex: index + 1, ...one });
+  const entities = harness.entities();
+  return { entities, domains: entities["Domain"] ?? {}, anomalies: harness.anomalies };
+}
 
 const eth = namehash("eth");
 const foo = namehash("foo.eth");
