@@ -3,21 +3,18 @@ import { moduleOfPonder } from "../expected.ts";
 import type { EventAhead } from "../shared.ts";
 import type { Row } from "./table-shape.ts";
 
-/** An event as Ponder passes it to its store. */
-export type StoreEvent = EventAhead;
-
 type Pattern = object;
 type KeyColumns = Map<PgTable, [string, unknown][]>;
 type Profile = {
   getProfilePatternKey(pattern: Pattern): string;
   recordProfilePattern(
-    event: StoreEvent,
+    event: EventAhead,
     table: PgTable,
     key: Row,
     hints: Pattern[],
     columns: KeyColumns,
   ): Pattern | undefined;
-  recoverProfilePattern(pattern: Pattern, event: StoreEvent): Row;
+  recoverProfilePattern(pattern: Pattern, event: EventAhead): Row;
 };
 type Utilities = { getPrimaryKeyCache(tables: readonly PgTable[]): KeyColumns };
 
@@ -45,11 +42,11 @@ export function createPredictions(tables: readonly PgTable[], eventCount: Readon
 
   return {
     /** Whether the uses of this event are to be seen. */
-    isSample: ({ eventCallback }: StoreEvent): boolean =>
+    isSample: ({ eventCallback }: EventAhead): boolean =>
       (eventCount[eventCallback.name] ?? 0) % sampling === 1,
 
     /** A handler used the row with a key while it handled the event. */
-    see(event: StoreEvent, table: PgTable, key: Row): void {
+    see(event: EventAhead, table: PgTable, key: Row): void {
       const { name } = event.eventCallback;
       const byTable = seen.get(name) ?? new Map();
       seen.set(name, byTable);
@@ -65,7 +62,7 @@ export function createPredictions(tables: readonly PgTable[], eventCount: Readon
     },
 
     /** Keys of the table's rows that the events are expected to use. */
-    *keysOf(events: readonly StoreEvent[], table: PgTable): Generator<Row> {
+    *keysOf(events: readonly EventAhead[], table: PgTable): Generator<Row> {
       for (const event of events) {
         const { name } = event.eventCallback;
         for (const { pattern, count } of seen.get(name)?.get(table)?.values() ?? []) {

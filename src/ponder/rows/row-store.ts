@@ -1,9 +1,9 @@
 import { isTable } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
-import { shared } from "../shared.ts";
+import { type EventAhead, shared } from "../shared.ts";
 import { endingOnTypeErrors, NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
 import { createKeyFilter, type KeyFilter } from "./key-filter.ts";
-import { createPredictions, type Predictions, type StoreEvent } from "./predictions.ts";
+import { createPredictions, type Predictions } from "./predictions.ts";
 import {
   type Changes,
   type Connection,
@@ -61,7 +61,7 @@ type Store = {
   isUncertain: boolean;
   predictions: Predictions;
   /** The event that is handled, if its uses are to be seen. */
-  sample: StoreEvent | undefined;
+  sample: EventAhead | undefined;
   isProcessingEvents: boolean;
   errors?: ErrorHandler;
 };
@@ -96,7 +96,7 @@ export function createIndexingCache({
       store.connection = connection;
     },
 
-    set event(event: StoreEvent) {
+    set event(event: EventAhead) {
       store.sample = store.predictions.isSample(event) ? event : undefined;
     },
 
@@ -105,7 +105,7 @@ export function createIndexingCache({
       isFlushed = true;
     },
 
-    async prefetch({ events }: { events: readonly StoreEvent[] }): Promise<void> {
+    async prefetch({ events }: { events: readonly EventAhead[] }): Promise<void> {
       settle(store);
       isFlushed = false;
       if (isBackfill) await learnKeys(store);
@@ -123,7 +123,7 @@ export function createIndexingCache({
   });
 }
 
-async function loadExpected(store: Store, events: readonly StoreEvent[]): Promise<void> {
+async function loadExpected(store: Store, events: readonly EventAhead[]): Promise<void> {
   const loads: Promise<void>[] = [];
   for (const known of store.tables.values()) {
     if (known.isComplete || !known.isRead) continue;
