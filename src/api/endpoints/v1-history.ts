@@ -1,6 +1,7 @@
 import { z } from "zod/v4";
 import { asOf, closedQuery, metaSchema, openPage, refuse, timeParameter } from "../names/contract.ts";
 import {
+  chainOfEntry,
   entryOf,
   entrySchema,
   entryType,
@@ -12,6 +13,7 @@ import {
   historySql,
   historyTypes,
   literal,
+  namespaceOfEntry,
   ofRecord,
   ofRegistrationSince,
   partsOfAddress,
@@ -19,7 +21,7 @@ import {
   partsOfName,
   type StoredEntry,
 } from "../names/history.ts";
-import { type IndexedNamespace, isSubregistry } from "../names/indexed-namespaces.ts";
+import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import {
   type Binder,
   choice,
@@ -36,6 +38,7 @@ import {
   wordsParameter,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
+import { hideFromPlanner } from "../names/names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
@@ -243,36 +246,37 @@ export const events = endpoint({
   query: eventsQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (call, context: LookupContext) => {
-    const { namespace, name, address, resolver, registration_id, from_block, to_block, type } = call.query;
+    const { namespace, name, registration_id, resolver, from_block, to_block, type } = call.query;
     const { namespaces } = context.lookup;
     const within = namespacesIn(context.lookup, namespace);
-    const named = [resolver, registration_id, ...within].flatMap((one) => one?.chainId ?? []);
-    const [chain, ...others] = new Set(named);
-    const isOneChain = resolver || registration_id || (chain !== undefined && others.length === 0);
-    if ((from_block ?? to_block) !== undefined && !isOneChain)
+    const ofOne = [resolver, registration_id].filter((one) => one !== undefined);
+    const [chain, ...others] = new Set((ofOne.length > 0 ? ofOne : within).map(({ chainId }) => chainId));
+    const hasBlocks = (from_block ?? to_block) !== undefined;
+    if (hasBlocks && (chain === undefined || (ofOne.length === 0 && others.length > 0)))
       refuse("invalid_input", "from_block and to_block need a namespace on one chain, or resolver");
     checkOrder({ from_block, to_block });
     const node = name === undefined ? undefined : nameIn(name).node;
     const isOfName = node !== undefined || registration_id !== undefined;
     if (!isOfName && type?.every((one) => one === "release"))
       refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
-    const { contract_address } = call.query;
+    const { address, contract_address } = call.query;
     const filters = [namespace, node, address, resolver, registration_id, contract_address];
     return historyPage(context, call, {
       list: ["events", ...filters, from_block, to_block],
       isCounted: isOfName,
       find: (statement, kinds) => {
-        const parts = partsOf({ ...call.query, node }, { statement, kinds, namespaces });
+        const { parts, conditions } = partsOf({ ...call.query, node }, { statement, kinds, namespaces });
+        const ofBlocks = [
+          ...given(hasBlocks ? chain : undefined, (one) => onChain(one, namespaces)),
+          ...given(from_block, (block) => `block_number >= ${statement.bind(block)}::int`),
+          ...given(to_block, (block) => `block_number <= ${statement.bind(block)}::int`),
+        ];
         return {
-          parts: parts.sql,
+          parts,
           conditions: [
-            ...parts.conditions,
-            ...given(namespace, () => inNamespaces(within, namespaces)),
-            ...given(from_block ?? to_block, () =>
-              chain === undefined || others.length > 0 ? [] : onChain(chain, namespaces),
-            ),
-            ...given(from_block, (block) => `block_number >= ${statement.bind(block)}::int`),
-            ...given(to_block, (block) => `block_number <= ${statement.bind(block)}::int`),
+            ...conditions,
+            ...given(namespace, (one) => hideFromPlanner(`${namespaceOfEntry(namespaces, "p")} = '${one}'`)),
+            ...ofBlocks,
           ],
         };
       },
@@ -286,18 +290,15 @@ type Finding = { statement: Binder; kinds: readonly string[]; namespaces: readon
 const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
   value === undefined ? [] : [sql(value)].flat();
 
+const onChain = (chainId: number, namespaces: readonly IndexedNamespace[]) =>
+  hideFromPlanner(`${chainOfEntry(namespaces, "p")} = ${chainId}`);
+
 // The narrowest filter says where to look; the others are conditions of what it finds.
 function partsOf(
-  {
-    node,
-    registration_id,
-    resolver,
-    address,
-    contract_address: contract,
-  }: Asked & { node: string | undefined },
+  { node, registration_id, resolver, address, contract_address }: Asked & { node: string | undefined },
   { statement: { bind }, kinds, namespaces }: Finding,
-) {
-  const emitter = contract === undefined ? undefined : emittedBy(contract, namespaces);
+): Pick<HistoryQuery, "parts" | "conditions"> {
+  const roles = contract_address === undefined ? [] : rolesOf(contract_address, namespaces);
   const of = node ?? registration_id?.node;
   const bound = of === undefined ? undefined : inByteOrder(bind(of));
   const holder = address === undefined ? undefined : inByteOrder(bind(address));
@@ -314,87 +315,54 @@ function partsOf(
       onChain(chainId, namespaces),
       "type NOT IN ('NewResolver', 'Release')",
     ]),
-    ...given(emitter, ({ condition }) => condition),
+    ...(roles.length === 0
+      ? []
+      : [`(${roles.map(({ own, where }) => `type IN ${literal(own)} AND ${where}`).join(" OR ")})`]),
   ];
   if (bound !== undefined) {
     const atResolver = given(resolver, ({ address }) => `resolver LIKE ${bind(`%${address}-%`)}`);
-    return { sql: partsOfName(bound, namespaces), conditions: [...conditions, ...atResolver, ...isHeld] };
+    return { parts: partsOfName(bound, namespaces), conditions: [...conditions, ...atResolver, ...isHeld] };
   }
   if (resolver !== undefined) {
     const own = kinds.filter((kind) => eventsOf("resolver").includes(kind));
     const at = { resolver: inByteOrder(bind(resolver.address)) };
-    return { sql: partsOfKinds(own, namespaces, at), conditions: [...conditions, ...isHeld] };
+    return { parts: partsOfKinds(own, namespaces, at), conditions: [...conditions, ...isHeld] };
   }
-  if (holder !== undefined) return { sql: partsOfAddress(holder, namespaces), conditions };
-  if (contract === undefined || emitter === undefined)
-    return { sql: partsOfKinds(kinds, namespaces), conditions };
-  const own = kinds.filter((kind) => emitter.kinds.includes(kind));
-  const other = emitter.isOther ? inByteOrder(bind(contract)) : undefined;
-  const by = other === undefined ? { isOld: emitter.isOld } : { resolver: other, registryOfV2: other };
-  return { sql: partsOfKinds(own, namespaces, by), conditions };
+  if (holder !== undefined) return { parts: partsOfAddress(holder, namespaces), conditions };
+  const own =
+    roles.length === 0 ? kinds : kinds.filter((kind) => roles.some((role) => role.own.includes(kind)));
+  const [role, ...others] = roles;
+  const stranger = role?.isStranger ? inByteOrder(bind(contract_address ?? "")) : undefined;
+  const isOld = others.length === 0 ? role?.isOld : undefined;
+  const by = { isOld, ...(stranger ? { resolver: stranger, registryOfV2: stranger } : {}) };
+  return { parts: partsOfKinds(own, namespaces, by), conditions };
 }
 
-type Emitter = { kinds: readonly string[]; where: string; isOld?: boolean };
+/** What a contract can be: which events it emits, and the condition that it did. */
+type Role = { own: readonly string[]; where: string; isOld?: boolean; isStranger?: boolean };
 
-// Which events a contract emits, and the condition that it did. What is neither wrapper, registrar nor registry
-// can be a resolver, or a registry of ENSv2.
-function emittedBy(contract: string, namespaces: readonly IndexedNamespace[]) {
-  const roles = namespaces.flatMap((home): Emitter[] => {
-    const { nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;
-    const isHere = inNamespaces([home], namespaces);
-    if (nameWrapper === contract) return [{ kinds: eventsOf("wrapper"), where: isHere }];
-    if (registrar === contract) return [{ kinds: eventsOf("registrar"), where: isHere }];
-    if (registry === contract)
-      return [{ kinds: eventsOf("registry"), where: `${isHere} AND old IS NOT TRUE`, isOld: false }];
-    if (oldRegistry === contract) return [{ kinds: eventsOf("registry"), where: "old", isOld: true }];
-    return [...reverseRegistrars].flatMap(([chain, address]) =>
-      address === contract
-        ? [{ kinds: eventsOf("reverseRegistrar"), where: onChain(chain, namespaces) }]
-        : [],
-    );
+// What is neither wrapper, registrar nor registry can be a resolver, or a registry of ENSv2.
+function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): Role[] {
+  const known = namespaces.flatMap((home): (Role & { at: string | undefined })[] => {
+    const { chainId, namespace, nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;
+    const isHere = `${onChain(chainId, namespaces)} AND ${namespaceOfEntry(namespaces, "p")} = '${namespace}'`;
+    const ofRegistry = eventsOf("registry");
+    return [
+      { at: nameWrapper, own: eventsOf("wrapper"), where: isHere },
+      { at: registrar, own: eventsOf("registrar"), where: isHere },
+      { at: registry, own: ofRegistry, where: `${isHere} AND old IS NOT TRUE`, isOld: false },
+      { at: oldRegistry, own: ofRegistry, where: "old", isOld: true },
+      ...[...reverseRegistrars].map(([chain, at]) => ({
+        at,
+        own: eventsOf("reverseRegistrar"),
+        where: onChain(chain, namespaces),
+      })),
+    ];
   });
-  const isOld = roles.length === 1 ? roles[0]?.isOld : undefined;
-  const ofOther = [
-    `type IN ${literal(eventsOf("resolver"))} AND resolver LIKE '%${contract}-%'`,
-    `type IN ${literal(eventsOf("registryOfV2"))} AND key = '${contract}'`,
+  const roles = known.filter(({ at }) => at === contract);
+  if (roles.length > 0) return roles;
+  return [
+    { own: eventsOf("resolver"), where: `resolver LIKE '%${contract}-%'`, isStranger: true },
+    { own: eventsOf("registryOfV2"), where: `key = '${contract}'`, isStranger: true },
   ];
-  const ofRoles = roles.map(({ kinds, where }) => `type IN ${literal(kinds)} AND ${where}`);
-  const isOther = roles.length === 0;
-  return {
-    kinds: isOther
-      ? [...eventsOf("resolver"), ...eventsOf("registryOfV2")]
-      : roles.flatMap(({ kinds }) => kinds),
-    condition: `(${(isOther ? ofOther : ofRoles).join(" OR ")})`,
-    isOther,
-    isOld,
-  };
-}
-
-// Ids begin with their chain where several chains are indexed, a release's after a word; those of reverse registrars always do.
-function onChain(chainId: number, namespaces: readonly IndexedNamespace[]): string {
-  const chains = new Set(namespaces.map((home) => home.chainId));
-  const isReverse = `type = 'NameForAddrChanged'`;
-  const begins = `id LIKE '${chainId}-%'`;
-  if (!chains.has(chainId)) return `(${isReverse} AND ${begins})`;
-  return chains.size === 1
-    ? `(NOT ${isReverse} OR ${begins})`
-    : `(${begins} OR id LIKE 'release-${chainId}-%')`;
-}
-
-// Two namespaces of one chain are told apart by where their names live; names of other chains count for the first. Reverse registrars
-// belong to the one that leases on their chain, else to ENS.
-function inNamespaces(within: readonly IndexedNamespace[], namespaces: readonly IndexedNamespace[]): string {
-  const isReverse = `type = 'NameForAddrChanged'`;
-  const leasing = (some: readonly IndexedNamespace[]) =>
-    some.filter(isSubregistry).map(({ chainId }) => `id LIKE '${chainId}-%'`);
-  const others = ["false", ...leasing(namespaces)].join(" OR ");
-  const reverse = [...leasing(within), ...(within.some(({ isRoot }) => isRoot) ? [`NOT (${others})`] : [])];
-  const conditions = within.map((home) => {
-    const [first, ...next] = namespaces.filter(({ chainId }) => chainId === home.chainId);
-    const isOf = (some: readonly IndexedNamespace[]) =>
-      `EXISTS (SELECT FROM domain n WHERE n.id = node AND n.namespace IN ${literal(some.map(({ namespace }) => namespace))})`;
-    const apart = next.length === 0 ? [] : [home === first ? `NOT ${isOf(next)}` : isOf([home])];
-    return `(${[onChain(home.chainId, namespaces), ...apart].join(" AND ")})`;
-  });
-  return `(NOT ${isReverse} AND (${conditions.join(" OR ")}) OR ${isReverse} AND (${["false", ...reverse].join(" OR ")}))`;
 }

@@ -3,9 +3,19 @@ import { dataOf, dataSchema, type StoredEntry } from "./history.ts";
 
 const [account, contract]: [`0x${string}`, `0x${string}`] = [`0x${"a".repeat(40)}`, `0x${"c".repeat(40)}`];
 const node: `0x${string}` = `0x${"d".repeat(64)}`;
-const nothing = ["name", "namespace", "holder", "resolver", "key", "value", "fuses", "expiry", "coin", "old"];
+const nothing = ["name", "holder", "resolver", "key", "value", "fuses", "expiry", "coin", "old"];
 const entry = {
-  ...{ id: "1-2-3", type: "NewOwner", timestamp: 1, block: 2, log: 3, transaction: node, node, after: [] },
+  ...{
+    id: "1-2-3",
+    type: "NewOwner",
+    timestamp: 1,
+    block: 2,
+    log: 3,
+    transaction: node,
+    node,
+    chain: 8453,
+    after: [],
+  },
   ...Object.fromEntries([...nothing, "since", "facts", "payment"].map((member) => [member, null])),
 } as unknown as StoredEntry;
 
@@ -108,7 +118,7 @@ const cases: [string, Parameters<typeof dataOf>[0], Partial<StoredEntry>, object
   ],
 ];
 test.each(cases)("%s", (_, type, given, expected) => {
-  const data = dataOf(type, { ...entry, ...given }, { chainId: 8453 });
+  const data = dataOf(type, { ...entry, ...given });
   expect(data).toEqual(expected);
   expect(dataSchema.parse(data)).toEqual(data);
 });

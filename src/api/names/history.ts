@@ -87,7 +87,8 @@ export type StoredEntry = {
   transaction: string | null;
   node: Hex | null;
   name: string | null;
-  namespace: string | null;
+  chain: number;
+  namespace: string;
   holder: Hex | null;
   resolver: string | null;
   key: string | null;
@@ -121,9 +122,6 @@ type Payment = {
   token: Hex | null;
   referrer: Hex | null;
 };
-
-/** Where an entry was emitted. */
-export type Emitter = { chainId: number; contract?: string | undefined };
 
 const migrationPaths = [
   "unwrapped",
@@ -161,8 +159,8 @@ const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 const digits = z.string().regex(/^\d+$/);
 const power = z.enum(Object.values(powers) as [string, ...string[]]);
 
-/** An event of a type, and where it was emitted. */
-type Told = Emitter & { type: string; entry: StoredEntry };
+/** An event of a type, and the contract that emitted it. */
+type Told = { type: string; entry: StoredEntry; contract?: Hex | undefined };
 
 // A member of `data`, and what an event tells of it, if it does.
 const member = <S extends z.ZodType>(
@@ -173,8 +171,8 @@ const member = <S extends z.ZodType>(
 
 const holder = ({ entry }: Told) => entry.holder;
 const sender = ({ entry }: Told) => entry.facts?.sender;
-const at = (chainId: number, address: string | null | undefined) =>
-  address && address !== zeroAddress ? { chain_id: chainId, address: address as Hex } : undefined;
+const at = ({ chain }: StoredEntry, address: string | null | undefined) =>
+  address && address !== zeroAddress ? { chain_id: chain, address: address as Hex } : undefined;
 // Older controllers emit one amount, which is kept as a base without premium: only a premium proves two.
 const isSplit = ({ entry: { payment }, type }: Told) =>
   type === "registration" && (payment?.token !== null || (payment.premium ?? "0") !== "0");
@@ -201,10 +199,7 @@ const members = {
   cost: member(digits, ({ entry }) => entry.payment?.total, "In wei, in ENSv2 in units of `payment_token`"),
   base_cost: member(digits, (told) => (isSplit(told) ? told.entry.payment?.base : undefined)),
   premium: member(digits, (told) => (isSplit(told) ? told.entry.payment?.premium : undefined)),
-  payment_token: member(
-    located,
-    ({ entry, chainId }) => entry.payment?.token && { chain_id: chainId, address: entry.payment.token },
-  ),
+  payment_token: member(located, ({ entry }) => at(entry, entry.payment?.token)),
   referrer: member(hashSchema, ({ entry }) => entry.payment?.referrer),
   action_id: member(z.string().length(64), actionId),
   action_role: member(z.literal("registered"), () => "registered" as const),
@@ -220,8 +215,8 @@ const members = {
   node: member(hashSchema, ({ entry, type }) =>
     type === "authority" && emitterOf(entry.type) !== "wrapper" ? undefined : entry.node,
   ),
-  resolver: member(located, ({ entry, chainId }) => at(chainId, entry.resolver), "Absent: cleared"),
-  subregistry: member(located, ({ entry, chainId }) => at(chainId, entry.value), "Absent: cleared"),
+  resolver: member(located, ({ entry }) => at(entry, entry.resolver), "Absent: cleared"),
+  subregistry: member(located, ({ entry }) => at(entry, entry.value), "Absent: cleared"),
   key: member(z.string(), recordKey, "`addr:60`, `text:url`, `contenthash`, `name` or `abi:1`"),
   value: member(
     z.string(),
@@ -306,9 +301,9 @@ export const dataSchema = z.union(
 type Data = z.output<typeof dataSchema>;
 
 /** What an entry of a type changed. */
-export function dataOf(type: HistoryType, entry: StoredEntry, emitter: Emitter): Data {
+export function dataOf(type: HistoryType, entry: StoredEntry, contract?: Hex): Data {
   const [[action], names] = dataOfTypes[type];
-  const told = names.map((name) => [name, members[name].value({ ...emitter, type, entry })] as const);
+  const told = names.map((name) => [name, members[name].value({ type, entry, contract })] as const);
   // An expiry is null for a reason.
   const known = told.filter(([name, value]) => value != null || (name === "expires_at" && value === null));
   return { action: actionOf[entry.type] ?? action, ...Object.fromEntries(known) };
@@ -330,9 +325,9 @@ function expiryOf({ entry: { type, expiry } }: Told) {
   return { expiry: expiry ?? undefined };
 }
 
-function actionId({ entry: { transaction, node, facts }, chainId, contract }: Told): string {
+function actionId({ entry: { chain, transaction, node, facts }, contract }: Told): string {
   return createHash("sha256")
-    .update([chainId, transaction, contract, facts?.token ?? node].join(" "))
+    .update([chain, transaction, contract, facts?.token ?? node].join(" "))
     .digest("hex");
 }
 
@@ -393,27 +388,23 @@ export function entryOf(
   { hasData, hasKind }: EntryMembers,
 ): z.output<typeof entrySchema> {
   const type = entryType(entry.type);
-  const home = homeOfEntry(entry, namespaces);
+  const contract = contractOf(entry, namespaces);
   const { name, node } = subjectOf(entry);
   return {
     id: createHash("sha256").update(`${entry.type}:${entry.id}`).digest("hex"),
     type,
-    ...(name ? { name } : {}),
-    namehash: node as z.output<typeof hashSchema>,
-    namespace: home.namespace,
-    chain_id: home.chainId,
-    registration_id: registrationOf(entry, home.chainId),
+    name: name || undefined,
+    namehash: node as Hex,
+    namespace: entry.namespace,
+    chain_id: entry.chain,
+    registration_id: registrationOf(entry),
     block_number: entry.block,
     timestamp: entry.timestamp === null ? null : String(entry.timestamp),
     transaction_hash: entry.transaction,
     log_index: entry.log,
-    ...(hasKind ? { kind: entry.type } : {}),
-    ...(hasData
-      ? {
-          contract_address: (home.contract ?? null) as z.output<typeof addressSchema> | null,
-          data: dataOf(type, { ...entry, node }, home),
-        }
-      : {}),
+    kind: hasKind ? entry.type : undefined,
+    contract_address: hasData ? (contract ?? null) : undefined,
+    data: hasData ? dataOf(type, { ...entry, node }, contract) : undefined,
   };
 }
 
@@ -424,35 +415,23 @@ function subjectOf({ node, name, holder, coin }: StoredEntry) {
   return { node: namehash(reverse), name: reverse };
 }
 
-// An id begins with its chain, except in subgraph mode, which has the root chain alone.
-function homeOfEntry(entry: StoredEntry, namespaces: readonly IndexedNamespace[]) {
-  const { id, type, block } = entry;
-  const parts = id.replace("release-", "").split("-");
-  const isPrefixed = block === null ? parts.length > 2 : parts[1] === String(block);
-  const chainId = isPrefixed ? Number(parts[0]) : (namespaces[0]?.chainId ?? 0);
-  const onChain = namespaces.filter((home) => home.chainId === chainId);
-  if (emitterOf(type) === "reverseRegistrar") {
-    const namespace = onChain.find(isSubregistry)?.namespace ?? "ens";
-    return { chainId, namespace, contract: namespaces[0]?.reverseRegistrars.get(chainId) };
-  }
-  const found = onChain.find(({ namespace }) => namespace === entry.namespace) ?? onChain[0];
-  return { chainId, namespace: found?.namespace ?? "ens", contract: found && contractOf(entry, found) };
-}
-
-function registrationOf({ type, node, since }: StoredEntry, chainId: number): string | null {
-  if (since !== null) return `${chainId}-${node}-${since}`;
-  return emitterOf(type) === "wrapper" ? `${chainId}-${node}-wrapper` : null;
+function registrationOf({ type, chain, node, since }: StoredEntry): string | null {
+  if (since !== null) return `${chain}-${node}-${since}`;
+  return emitterOf(type) === "wrapper" ? `${chain}-${node}-wrapper` : null;
 }
 
 function contractOf(
-  { type, resolver, key, old }: StoredEntry,
-  { nameWrapper, registrar, registry, oldRegistry }: IndexedNamespace,
-) {
-  if (emitterOf(type) === "registryOfV2") return key ?? undefined;
-  if (emitterOf(type) === "wrapper") return nameWrapper;
-  if (emitterOf(type) === "registrar") return registrar;
-  if (emitterOf(type) === "registry") return old ? oldRegistry : registry;
-  return resolver ?? undefined;
+  { type, chain, namespace, resolver, key, old }: StoredEntry,
+  namespaces: readonly IndexedNamespace[],
+): Hex | undefined {
+  const home = namespaces.find((one) => one.chainId === chain && one.namespace === namespace);
+  const emitter = emitterOf(type);
+  if (emitter === "registryOfV2") return (key ?? undefined) as Hex | undefined;
+  if (emitter === "reverseRegistrar") return namespaces[0]?.reverseRegistrars.get(chain);
+  if (emitter === "wrapper") return home?.nameWrapper;
+  if (emitter === "registrar") return home?.registrar;
+  if (emitter === "registry") return old ? home?.oldRegistry : home?.registry;
+  return (resolver ?? undefined) as Hex | undefined;
 }
 
 // What happened to a name or by an address, from the stored events, in one order of time over all chains. Ends of leases are no
@@ -461,9 +440,32 @@ function contractOf(
 /** Words as a list in SQL. */
 export const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
 
+/** SQL of the chain of an entry, under an alias: in subgraph mode, whose ids of events have none, the root chain. */
+export const chainOfEntry = (namespaces: readonly IndexedNamespace[], of: string) =>
+  `coalesce(${of}.chain, ${namespaces[0]?.chainId ?? 0})`;
+
+/**
+ * SQL of the namespace of an entry, under an alias. Two namespaces of one chain are told apart by where their names live; names of other
+ * chains count for the first. Reverse registrars belong to the one that leases on their chain, else to ENS.
+ */
+export function namespaceOfEntry(namespaces: readonly IndexedNamespace[], of: string): string {
+  const text = ({ namespace }: IndexedNamespace) => `'${namespace}'`;
+  const ofChain = (cases: string[]) =>
+    cases.length === 0 ? "'ens'" : `CASE ${chainOfEntry(namespaces, of)} ${cases.join(" ")} ELSE 'ens' END`;
+  const leasing = namespaces.filter(isSubregistry).map((home) => `WHEN ${home.chainId} THEN ${text(home)}`);
+  const homes = [...Map.groupBy(namespaces, ({ chainId }) => chainId)].map(([chain, [first, ...next]]) => {
+    const ofFirst = first ? text(first) : "'ens'";
+    if (next.length === 0) return `WHEN ${chain} THEN ${ofFirst}`;
+    const ofName = `SELECT n.namespace FROM domain n WHERE n.id = ${of}.node AND n.namespace IN (${next.map(text).join(", ")})`;
+    return `WHEN ${chain} THEN coalesce((${ofName}), ${ofFirst})`;
+  });
+  return `CASE WHEN ${of}.type = 'NameForAddrChanged' THEN ${ofChain(leasing)} ELSE ${ofChain(homes)} END`;
+}
+
 // What the parts have in common: the node, who it went to, a resolver, a key with its value, and dates. `e` is the event.
 const partColumns = {
   id: "e.id",
+  chain: "CASE WHEN split_part(e.id, '-', 2) = e.block_number::text THEN split_part(e.id, '-', 1)::int END",
   type: "e.type",
   timestamp: "e.timestamp",
   block_number: "e.block_number",
@@ -567,12 +569,13 @@ function releases(node: string, namespaces: readonly IndexedNamespace[]): string
   const managed = namespaces.flatMap(({ leases, grace }) =>
     leases === undefined ? [] : [`WHEN '${leases}' THEN ${grace + 1}`],
   );
-  const ended = `(SELECT e.id, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
+  const ended = `(SELECT e.id, ${partColumns.chain} AS chain, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
     FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
     WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t`;
   const isOver = `t.expiry_date + t.grace <= t.next${secondGeneration(namespaces) ? notBroughtOver(node) : ""}`;
   return partSql(ended, isOver, {
     id: "'release-' || t.id",
+    chain: "t.chain",
     type: "'Release'",
     timestamp: "(t.expiry_date + t.grace)::int",
     block_number: "NULL::int",
@@ -723,7 +726,7 @@ function entriesSql(
 ): string {
   const keys = historyOrder("h").map((key) => `(${key})::text`);
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', h.timestamp, 'block', h.block_number, 'log', h.log_index, 'transaction', h.transaction_id,
-  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'namespace', d.namespace, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
+  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'chain', ${chainOfEntry(namespaces, "h")}, 'namespace', ${namespaceOfEntry(namespaces, "h")}, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(namespaces)}, 'payment', ${paymentSql},
   'after', json_build_array(${keys.join(", ")})) AS found
 FROM (${entries}) h LEFT JOIN domain d ON d.id = h.node
