@@ -28,7 +28,6 @@ import {
   noExpiry,
   objectText,
   partsOfNames,
-  type SomeRows,
   tablesOfNames,
 } from "./names.ts";
 import { type Row, rowSchema } from "./rows.ts";
@@ -88,13 +87,9 @@ export type SortKey = {
   isDerived?: boolean;
 };
 
-// Of how many names in order a text is tried before it is looked up: where names with it are not looked up in order, and where they are.
-const [firstNames, firstOfAll] = [5_000, 200];
-// How many names with a text are looked for in order, in pages: some are left out by filters.
-const pagesAhead = 2;
 /**
  * One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. `isLater`: its rows are
- * read only up to the last one of the first branch, if that fills the page. `fromSome`: the same of some rows of its table only.
+ * read only up to the last one of the first branch, if that fills the page. `table`: the one that has the names, where all are of it.
  */
 export type Branch = {
   from: string;
@@ -103,8 +98,6 @@ export type Branch = {
   derived?: readonly string[];
   order: readonly SortKey[];
   isLater?: boolean;
-  fromSome?: (rows: SomeRows) => string;
-  /** The table whose rows those are. */
   table?: string | undefined;
 };
 
@@ -120,10 +113,7 @@ export type ListOptions = {
   isDescending: boolean;
   /** A number, or SQL of one. */
   limit: number | string;
-  /**
-   * A condition that many names or few may meet: it is tried on the first names in order, and looked up in its own index where
-   * those do not fill the page. Needs `fromSome` of each branch.
-   */
+  /** A text that many names or few may have, of a list by name: looked for in order first, in an index where that does not fill the page. */
   contains?: TextAnywhere;
   /** SQL of further members of each row. */
   extra?: Readonly<Partial<Record<keyof Extra, string>>>;
@@ -140,6 +130,7 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
   const needsNames =
     secondGeneration(namespaces) !== undefined || filters.length > 0 || branches.some(isDerived);
   const joins = namesJoins(namespaces);
+  const direction = isDescending ? " DESC" : "";
   const found = (keys: readonly string[]) =>
     objectText(nameText, {
       after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
@@ -147,7 +138,7 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
     });
   const tables: string[] = [];
   const parts = branches.map((branch, at) => {
-    const { from, where, derived = [], order, isLater, fromSome, table } = branch;
+    const { from, where, derived = [], order, isLater, table } = branch;
     const beyond = after && beyondSql(order, after, isDescending);
     const upTo = isLater && order[0] ? [upToSql(order[0], limit, isDescending)] : [];
     const own = [where, hasName, ...rowFilters.map(hideFromPlanner), ...(beyond ? [beyond] : []), ...upTo];
@@ -160,10 +151,14 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
     const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
       `(SELECT ${columns.join(", ")} FROM ${source}${needsNames ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
     const ofNames = [...derived, ...filters].map(hideFromPlanner);
-    if (contains === undefined || fromSome === undefined)
+    if (contains === undefined || table === undefined)
       return select(from, [...own, ...ofNames], orderSql(order, isDescending));
-    const text = { at, own, ofNames, isDescending, limit, contains };
-    const withText = partWithText({ order, fromSome, table }, text, select);
+    const most = ofNames.length === 0 ? `${limit}` : `${pagesAhead} * ${limit}`;
+    const text = { name: `found${at}`, limit, ...keysWithText(contains, { table, own, most, direction }) };
+    const byKeys = `ORDER BY k.o0${direction}, k.id${direction}`;
+    const withText = partOfKeys(text, (keys, most) =>
+      select(`(${keys}) k ${nameOfNode(namespaces, "k.id")}`, ["true", ...ofNames], byKeys, most),
+    );
     tables.push(...withText.tables);
     return withText.part;
   });
@@ -185,56 +180,30 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
 const isDerived = ({ derived = [], order }: Branch) =>
   derived.length > 0 || order.some((key) => key.isDerived);
 
-/** What a list says of a branch whose names have a text: conditions of rows, those of `names`, hidden from the planner, and its page. */
-type TextPart = Required<Pick<ListOptions, "isDescending" | "limit" | "contains">> &
-  Record<"own" | "ofNames", readonly string[]> & { at: number };
-
-// The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of
-// the table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names.
-function partWithText(
-  { order, fromSome, table }: Pick<Branch, "order" | "table"> & Required<Pick<Branch, "fromSome">>,
-  { at, own, ofNames, isDescending, limit, contains }: TextPart,
-  select: (source: string, conditions: readonly string[], by: string, most?: string) => string,
+// Names of the keys of each stage, as many as a page needs, unless those of the stages before are enough.
+function partOfKeys(
+  {
+    name,
+    limit,
+    tables,
+    stages,
+    isAll,
+    lookedUp,
+  }: KeysWithText & Pick<ListOptions, "limit"> & { name: string },
+  namesOf: (keys: string, most: string) => string,
 ): { tables: string[]; part: string } {
-  const sorted = order.map(({ sql }, index) => `${sql} AS o${index}`);
-  const columns = order.map((_, index) => `o${index}`);
-  const byColumns = orderSql(order, isDescending, "d.o");
-  const rowsOf = (one: string, conditions: readonly string[], end: string) =>
-    `(SELECT d.*, ${sorted.join(", ")} FROM ${one} d WHERE ${conditions.join(" AND ")} ${end})`;
-  const conditions = ["true", ...ofNames];
-  const most = ofNames.length === 0 ? limit : `${pagesAhead} * ${limit}`;
-  const ahead =
-    contains.ofAll === undefined || table === undefined
-      ? undefined
-      : namesWithText(contains.ofAll, { table, own, most });
-  const first = `${orderSql(order, isDescending)} LIMIT ${ahead ? firstOfAll : firstNames}`;
-  const tried = fromSome({
-    of: (one) =>
-      `(SELECT * FROM ${rowsOf(one, own, first)} d WHERE ${hideFromPlanner(contains.text)} ${byColumns} OFFSET 0)`,
-    columns,
-  });
-  const near = { name: `near${at}`, rows: select(tried, conditions, byColumns) };
-  const isFull = (name: string) => `WHEN (SELECT count(*) FROM ${name}) >= ${limit} THEN 0`;
-  const unless = (cases: readonly string[]) => `CASE ${cases.join(" ")} ELSE ${limit} END`;
-  const inOrder = fromSome({
-    of: (one) => `(SELECT * FROM with_text_${one} d ${byColumns} OFFSET 0)`,
-    columns,
-  });
-  const next = {
-    name: `next${at}`,
-    rows: select(inOrder, conditions, byColumns, unless([isFull(near.name)])),
-  };
-  const found = ahead ? [near, next] : [near];
-  const lookedUp = fromSome({ of: (one) => rowsOf(one, [...own, contains.text], "OFFSET 0"), columns });
-  const isKnown = [
-    ...found.map(({ name }) => isFull(name)),
-    ...(ahead ? [`WHEN ${ahead.isAll} THEN 0`] : []),
+  const isFull = stages.map((_, at) => `WHEN (SELECT count(*) FROM ${name}_${at}) >= ${limit} THEN 0`);
+  const unless = (cases: readonly string[]) =>
+    cases.length === 0 ? `${limit}` : `CASE ${cases.join(" ")} ELSE ${limit} END`;
+  const staged = stages.map(
+    (keys, at) => `${name}_${at} AS MATERIALIZED ${namesOf(keys, unless(isFull.slice(0, at)))}`,
+  );
+  const isEnough = isAll === undefined ? isFull : [...isFull, `WHEN ${isAll} THEN 0`];
+  const parts = [
+    ...stages.map((_, at) => `(SELECT * FROM ${name}_${at})`),
+    namesOf(lookedUp, unless(isEnough)),
   ];
-  const rest = select(lookedUp, conditions, byColumns, unless(isKnown));
-  return {
-    tables: [...(ahead?.tables ?? []), ...found.map(({ name, rows }) => `${name} AS MATERIALIZED ${rows}`)],
-    part: [...found.map(({ name }) => `(SELECT * FROM ${name})`), rest].join(" UNION "),
-  };
+  return { tables: [...tables, ...staged], part: parts.join(" UNION ") };
 }
 
 // No row after the last one of the other branches is shown, if these fill the page.
@@ -269,14 +238,7 @@ export const branchesFrom = (
   namespaces: readonly IndexedNamespace[],
   where: string,
   order: Branch["order"],
-): Branch[] =>
-  partsOfNames(namespaces).map((from, at) => ({
-    from,
-    where,
-    order,
-    fromSome: (rows) => partsOfNames(namespaces, rows)[at] ?? from,
-    table: tablesOfNames[at],
-  }));
+): Branch[] => partsOfNames(namespaces).map((from, at) => ({ from, where, order, table: tablesOfNames[at] }));
 
 /** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
 export const sortedByName = ({ name, id }: { name: string; id: string }): readonly SortKey[] => [
@@ -347,6 +309,10 @@ type Bind = (value: string) => string;
 
 // What trigrams are made of whatever the database's locale.
 const trigram = /[a-z0-9]{3}/i;
+// Of how many names in order a text is tried before it is looked up: where names with it are not looked up in order, and where they are.
+const [firstNames, firstOfAll] = [5_000, 200];
+// How many names with a text are looked for in order, in pages: some are left out by filters.
+const pagesAhead = 2;
 // With at most as many names all of them are read at once.
 const few = 100;
 // Of a text that is in many names, but in none of so many groups, all names with it are read.
@@ -376,16 +342,27 @@ export function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boo
 const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
 
 /**
- * SQL of the first `most` names of a table that have a text, by `o0` and `o1`: the tables to be named, of which `with_text_<table>` is the
- * last, and the condition that those are all. `own`: further conditions of `d`, with the row to begin after.
+ * SQL of names of a table that have a text, as `id` and `o0`: the first ones by stages, each for where those of the one before are too few, with
+ * the tables that are to be named for them, and all, `lookedUp`. `isAll`: the condition that the last stage has all, if it can have.
  */
-function namesWithText(
-  { begins, later }: NonNullable<TextAnywhere["ofAll"]>,
-  { table, own, most }: { table: string; own: readonly string[]; most: number | string },
-): { tables: string[]; isAll: string } {
+type KeysWithText = { tables: string[]; stages: string[]; isAll?: string; lookedUp: string };
+
+// The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of the
+// table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names. `own`: further
+// conditions of `d`, with the row to begin after.
+function keysWithText(
+  { text, ofAll }: TextAnywhere,
+  { table, own, most, direction }: Record<"table" | "most" | "direction", string> & { own: string[] },
+): KeysWithText {
   const keys = `SELECT d.id, d.name FROM ${table} d WHERE`;
   const conditions = own.join(" AND ");
-  const order = "ORDER BY left(d.name, 256), d.id";
+  const order = `ORDER BY left(d.name, 256)${direction}, d.id${direction}`;
+  const sorted = "SELECT d.id, left(d.name, 256) AS o0";
+  const first = `${sorted}, d.name FROM ${table} d WHERE ${conditions} ${order} LIMIT ${ofAll ? firstOfAll : firstNames}`;
+  const tried = `SELECT * FROM (${first}) d WHERE ${hideFromPlanner(text)} ORDER BY o0${direction}, id${direction} OFFSET 0`;
+  const lookedUp = `${sorted} FROM ${table} d WHERE ${conditions} AND ${text} OFFSET 0`;
+  if (ofAll === undefined) return { tables: [], stages: [tried], lookedUp };
+  const { begins, later } = ofAll;
   const areMany = `(SELECT count(*) FROM few_${table}) > ${few}`;
   const end = `(CASE WHEN char_length(g.start) = 2 THEN g.start || '${last}' ELSE g.start END COLLATE "C")`;
   // Groups without a trigram index, as on the embedded database, are read from the index of names.
@@ -393,20 +370,20 @@ function namesWithText(
   // Groups come in their order, and the limit ends the search.
   const ofGroups = `SELECT n.* FROM groups_${table} g CROSS JOIN LATERAL (
     ${keys} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${most}) n LIMIT ${most}`;
+  const found = `(${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
+  UNION ALL (SELECT d.id, d.name FROM few_${table} d WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
+  UNION ALL (${ofGroups})`;
   return {
+    lookedUp,
     tables: [
       `few_${table} AS MATERIALIZED (${keys} ${later} LIMIT ${few + 1})`,
       `groups_${table} (start, number) AS (
   (SELECT left(d.name, 2), 1 FROM ${table} d WHERE ${conditions} AND ${areMany} ${order} LIMIT 1)
   UNION ALL SELECT (SELECT left(d.name, 2) FROM ${table} d WHERE left(d.name, 256) > ${end} ${order} LIMIT 1), g.number + 1
     FROM groups_${table} g WHERE g.start IS NOT NULL AND g.number <= ${mostGroups})`,
-      `keys_${table} AS MATERIALIZED (SELECT d.id, left(d.name, 256) AS o0 FROM (
-  (${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
-  UNION ALL (SELECT d.id, d.name FROM few_${table} d WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
-  UNION ALL (${ofGroups})) d ${order} LIMIT ${most})`,
-      `with_text_${table} AS MATERIALIZED (
-  SELECT d.*, k.o0, k.id AS o1 FROM keys_${table} k JOIN ${table} d ON d.id = k.id)`,
+      `keys_${table} AS MATERIALIZED (${sorted} FROM (${found}) d ${order} LIMIT ${most})`,
     ],
+    stages: [tried, `SELECT * FROM keys_${table} ORDER BY o0, id OFFSET 0`],
     isAll: `(SELECT count(*) FROM keys_${table}) < ${most} AND (SELECT count(*) FROM groups_${table}) <= ${mostGroups}`,
   };
 }

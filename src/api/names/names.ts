@@ -26,13 +26,12 @@ export const columns =
 const noText = 'NULL::text COLLATE "C"';
 
 // Of names that both have, the row of the first counts; what is in force is joined to it.
-const ofFirst = (where = "true", from = "domain", more = "") =>
-  `SELECT ${columns}, ${noText} AS registry${more} FROM ${from} WHERE ${where}`;
+const ofFirst = (where = "true") => `SELECT ${columns}, ${noText} AS registry FROM domain WHERE ${where}`;
 // A cheap look at the way up comes before the walk: anyone can have a million names in a registry that no name leads to.
-const ofSecond = (v2: WalkContracts, where = "true", from = "v2_domains", more = "") => `
+const ofSecond = (v2: WalkContracts, where = "true") => `
   SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.resolver_id,
-    ${noText} AS resolved_address_id, v.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, v.registry${more}
-  FROM ${from} v ${reachedJoin("v", "m", v2, indexTime)}
+    ${noText} AS resolved_address_id, v.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, v.registry
+  FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
   WHERE v.chain_id = ${v2.chainId} AND ${where} AND m.is_reached AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
 
 /** SQL of all names, as rows of `domain d`. */
@@ -59,23 +58,13 @@ export const nameOfPath = (v2: WalkContracts, path: string) => `CROSS JOIN LATER
     ${noText} AS resolved_address_id, f.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, f.registry, ${path} AS path
   FROM (${walkSql(askedByPath(path), v2, { time: indexTime, hasV1: false })}) f WHERE f.storage_id IS NOT NULL AND f.is_proven OFFSET 0) d`;
 
-/** Some rows of a table, as SQL, with further columns to sort by. */
-export type SomeRows = { of: (table: string) => string; columns: readonly string[] };
-
 /** The tables that have names, in the order of `partsOfNames`. */
 export const tablesOfNames = ["domain", "v2_domains"] as const;
 
-/** SQL of the same in parts, each of which an index can have in order; of all rows, or of some. */
-export function partsOfNames(
-  namespaces: readonly IndexedNamespace[],
-  { of, columns: further }: SomeRows = { of: (table) => table, columns: [] },
-): string[] {
+/** SQL of all names in parts, each of which an index can have in order. */
+export function partsOfNames(namespaces: readonly IndexedNamespace[]): string[] {
   const v2 = secondGeneration(namespaces);
-  if (v2 === undefined) return [`${of("domain")} d`];
-  const more = (alias: string) => further.map((column) => `, ${alias}${column}`).join("");
-  const first = ofFirst("true", `${of("domain")} domain`, more(""));
-  const second = ofSecond(v2, "true", of("v2_domains"), more("v."));
-  return [`(${first}) d`, `(${second}) d`];
+  return v2 === undefined ? ["domain d"] : [`(${ofFirst()}) d`, `(${ofSecond(v2)}) d`];
 }
 
 /** A way to find names as rows of `domain d`: by which column of a registry they are held, and SQL of the name and node that they are sorted by. */
