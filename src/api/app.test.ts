@@ -52,7 +52,7 @@ function api({
       database: { row: async () => [], rows: async () => undefined },
       namespaces: [],
       hasRecords: false,
-      statements: { names: "", namesWithRecords: "", paths: "", pathsWithRecords: "", addresses: "" },
+      statements: { names: { full: "", bare: "" }, paths: { full: "", bare: "" }, addresses: "" },
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },

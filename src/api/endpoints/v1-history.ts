@@ -50,9 +50,7 @@ const time = (name: string) =>
 const historyParameters = {
   type: wordsParameter("type", historyTypes).optional(),
   exclude_type: wordsParameter("exclude_type", historyTypes).optional(),
-  kind: wordsParameter("kind", eventKinds as [string, ...string[]])
-    .optional()
-    .meta({ description: "Names of events" }),
+  kind: wordsParameter("kind", eventKinds).optional().meta({ description: "Names of events" }),
   record_key: textParameter("record_key", 1_000)
     .optional()
     .meta({ description: "Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`" }),
@@ -85,7 +83,10 @@ type HistoryCall = StatementCall & { query: z.output<typeof query> };
 type Subject = {
   list: readonly unknown[];
   /** The parts, which give the kinds of events asked for, and conditions, with values bound. */
-  find: (statement: Binder, kinds: readonly string[]) => Pick<HistoryQuery, "parts"> & Partial<HistoryQuery>;
+  find: (
+    statement: Binder,
+    kinds: HistoryQuery["kinds"],
+  ) => Pick<HistoryQuery, "parts"> & Partial<HistoryQuery>;
   /** Whether entries are counted although `include` does not say so. */
   isCounted?: boolean;
 };
@@ -284,7 +285,7 @@ export const events = endpoint({
   },
 });
 
-type Finding = { statement: Binder; kinds: readonly string[]; namespaces: readonly IndexedNamespace[] };
+type Finding = { statement: Binder; kinds: HistoryQuery["kinds"]; namespaces: readonly IndexedNamespace[] };
 
 /** Conditions by a value, where it is given. */
 const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
@@ -339,7 +340,7 @@ function partsOf(
 }
 
 /** What a contract can be: which events it emits, and the condition that it did. */
-type Role = { own: readonly string[]; where: string; isOld?: boolean; isStranger?: boolean };
+type Role = { own: HistoryQuery["kinds"]; where: string; isOld?: boolean; isStranger?: boolean };
 
 // What is neither wrapper, registrar nor registry can be a resolver, or a registry of ENSv2.
 function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): Role[] {

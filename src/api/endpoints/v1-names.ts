@@ -97,15 +97,15 @@ export const nameDetail = endpoint({
     if (query.namespace !== undefined && homeOfRow(namespaces, found.row).namespace !== query.namespace)
       return refuse("not_found", "The index never saw this name");
     const row = detailRow(namespaces, found, known);
-    const data = query.include?.includes("counts")
-      ? { ...row, ...countsOf(row), ...(await subnameCount(lookup, call, node)) }
-      : row;
+    const counts = query.include?.includes("counts") && {
+      record_count: row.records && keysOf(row).length,
+      subname_count: (await subnameCount(lookup, call, node)) ?? undefined,
+    };
+    const data = { ...row, ...counts };
     const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
     return { status: 200, body: { data, meta }, isCached: true };
   },
 });
-
-const countsOf = (row: Row) => (row.records === undefined ? {} : { record_count: keysOf(row).length });
 
 const mostCounted = 1_000;
 
@@ -114,8 +114,7 @@ async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall
   const statement = openStatement(lookup, call, { isCommon: true });
   const branches = branchesFrom(lookup.namespaces, `d.parent_id = ${statement.bind(node)}`, byName);
   const sql = countSql(lookup.namespaces, { branches, filters: [] }, mostCounted);
-  const count = await statement.count(sql, mostCounted);
-  return count === null ? {} : { subname_count: count };
+  return statement.count(sql, mostCounted);
 }
 
 const mostKeys = 200;
@@ -171,12 +170,8 @@ export const nameRecords = endpoint({
     // Without keys the index tells them, and with them their values, if the code of the name's resolver is known.
     const isProven = isReadFromEvents(lookup, found);
     const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
-    const wanted =
-      source === "verified"
-        ? known
-        : source === "auto" && keys
-          ? [...indexed].filter(isMissing).map(([key]) => key)
-          : [];
+    const asked = source === "auto" && keys ? [...indexed].filter(isMissing).map(([key]) => key) : [];
+    const wanted = source === "verified" ? known : asked;
     const live = await liveRecordsOf(context, call, { name, keys: wanted });
     const records = Object.fromEntries(known.map((key) => [key, live.get(key) ?? indexed.get(key) ?? unset]));
     const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
@@ -344,10 +339,10 @@ async function relevant(
 ) {
   const { namespace, status } = call.query;
   const list = ["relevance", text, namespace, status];
-  const { after, size, ...opened } = openPage(call.query, list, relevanceTypes);
+  const opened = openPage(call.query, list, relevanceTypes);
   const { bind, rows } = openStatement(lookup, call, { isCommon: true });
-  const sql = relevanceSql(lookup, { text, filters, after, limit: size + 1 }, bind);
-  const { shown, page } = opened.of(await rows<Listed>(sql));
+  const search = { text, filters, after: opened.after, limit: opened.size + 1 };
+  const { shown, page } = opened.of(await rows<Listed>(relevanceSql(lookup, search, bind)));
   const data = shown.map(({ row }) => searchRow(lookup.namespaces, row));
   return { status: 200 as const, body: { data, page, meta: asOf(call.current, lookup.hashOf) } };
 }

@@ -13,13 +13,14 @@ import { noExpiry } from "./names.ts";
 
 // Which events histories show, and what each is there.
 
-// Who emits an event, and the type of its entry. `Migration` and `ReverseNameChanged` stand for some of others; nobody emits `Release`.
+// Who emits an event, the type of its entry, and its action where that is not the ordinary one of the type. `Migration` and
+// `ReverseNameChanged` stand for some of others; nobody emits `Release`.
 const events = {
   WrappedTransfer: ["wrapper", "transfer"],
   Transfer: ["registry", "authority"],
   NewOwner: ["registry", "authority"],
-  NameWrapped: ["wrapper", "authority"],
-  NameUnwrapped: ["wrapper", "authority"],
+  NameWrapped: ["wrapper", "authority", "name_wrapped"],
+  NameUnwrapped: ["wrapper", "authority", "name_unwrapped"],
   NewResolver: ["registry", "resolver"],
   FusesSet: ["wrapper", "permission"],
   ExpiryExtended: ["wrapper", "expiry"],
@@ -36,7 +37,7 @@ const events = {
   TextChanged: ["resolver", "record"],
   ContenthashChanged: ["resolver", "record"],
   InterfaceChanged: ["resolver", "record"],
-  VersionChanged: ["resolver", "record"],
+  VersionChanged: ["resolver", "record", "record_version_changed"],
   LabelRegistered: ["registryOfV2", "registration"],
   Migration: ["registryOfV2", "migration"],
   LabelReserved: ["registryOfV2", "reservation"],
@@ -51,22 +52,20 @@ const events = {
   Release: ["nobody", "release"],
 } as const;
 
-type EventEmitter = (typeof events)[keyof typeof events][0];
-
-const ofEvent: Readonly<Record<string, readonly [EventEmitter, string]>> = events;
+type EventKind = keyof typeof events;
+type EventEmitter = (typeof events)[EventKind][0];
 
 /** Who emits an event. */
-const emitterOf = (event: string): EventEmitter | undefined => ofEvent[event]?.[0];
+const emitterOf = (event: EventKind): EventEmitter => events[event][0];
 
 /** The type of the entry that an event is. */
-export const entryType = (event: string): HistoryType =>
-  event in events ? events[event as keyof typeof events][1] : "record";
+export const entryType = (event: EventKind): HistoryType => events[event][1];
 
 /** The names of all events that histories show, and of those that stand for some of them. */
-export const eventKinds = Object.keys(events);
+export const eventKinds = Object.keys(events) as [EventKind, ...EventKind[]];
 
 /** The events of contracts of one kind. Reverse registrars name accounts on other chains, and on all without a name of their own (ENSIP-19). */
-export const eventsOf = (emitter: EventEmitter): string[] =>
+export const eventsOf = (emitter: EventEmitter): EventKind[] =>
   eventKinds.filter((kind) => emitterOf(kind) === emitter);
 
 // What begins a registration in ENSv2.
@@ -80,7 +79,7 @@ const begins = ["LabelRegistered", "Migration"];
  */
 export type StoredEntry = {
   id: string;
-  type: string;
+  type: EventKind;
   timestamp: number | null;
   block: number | null;
   log: number | null;
@@ -306,14 +305,8 @@ export function dataOf(type: HistoryType, entry: StoredEntry, contract?: Hex): D
   const told = names.map((name) => [name, members[name].value({ type, entry, contract })] as const);
   // An expiry is null for a reason.
   const known = told.filter(([name, value]) => value != null || (name === "expires_at" && value === null));
-  return { action: actionOf[entry.type] ?? action, ...Object.fromEntries(known) };
+  return { action: events[entry.type][2] ?? action, ...Object.fromEntries(known) };
 }
-
-const actionOf: Readonly<Record<string, Data["action"]>> = {
-  NameWrapped: "name_wrapped",
-  NameUnwrapped: "name_unwrapped",
-  VersionChanged: "record_version_changed",
-};
 
 // Entries of the name wrapper and of ENSv2 have no end at the highest date, those of the wrapper none at 0.
 function expiryOf({ entry: { type, expiry } }: Told) {
@@ -373,7 +366,7 @@ export const entrySchema = z.strictObject({
   timestamp: z.string().nullable(),
   transaction_hash: z.string().nullable(),
   log_index: z.int().nullable(),
-  kind: z.enum(eventKinds as [string, ...string[]]).optional(),
+  kind: z.enum(eventKinds).optional(),
   contract_address: addressSchema.nullable().optional(),
   data: dataSchema.optional(),
 });
@@ -613,7 +606,7 @@ export const partsOfAddress = (address: string, namespaces: readonly IndexedName
 ];
 
 // Each has an index in the order of time.
-function whereKind(kind: string): string {
+function whereKind(kind: EventKind): string {
   if (kind === "ReverseNameChanged") return "e.primary_name_of IS NOT NULL";
   return `e.type = '${kind}'${kind === "NameChanged" ? " AND e.primary_name_of IS NULL" : ""}`;
 }
@@ -623,7 +616,7 @@ type EmitterSql = { resolver?: string; registryOfV2?: string; isOld?: boolean | 
 
 /** The parts of what happened, without releases: one for each kind of event, whose latest an index gives; by anyone, or an emitter. */
 export const partsOfKinds = (
-  kinds: readonly string[],
+  kinds: readonly EventKind[],
   namespaces: readonly IndexedNamespace[],
   { resolver, registryOfV2, isOld }: EmitterSql = {},
 ) =>
@@ -652,7 +645,7 @@ export const historyOrderTypes: readonly SortType[] = ["int", "int", "int", "tex
 /** A history: its parts, the kinds of events that count, and conditions on the columns that parts have in common. */
 export type HistoryQuery = {
   parts: readonly string[];
-  kinds: readonly string[];
+  kinds: readonly EventKind[];
   conditions: readonly string[];
 };
 
@@ -739,7 +732,7 @@ ORDER BY ${order.join(", ")}`;
 }
 
 /** SQL of all entries of one kind of event in the order of time, one a row in the column `found`. */
-export function entriesOfKindSql(kind: string, namespaces: readonly IndexedNamespace[]): string[] {
+export function entriesOfKindSql(kind: EventKind, namespaces: readonly IndexedNamespace[]): string[] {
   return partsOfKinds([kind], namespaces).map((part) => entriesSql(part, historyOrder("h"), namespaces));
 }
 

@@ -25,9 +25,6 @@ import {
 } from "./names.ts";
 import type { FoundName } from "./records.ts";
 
-/** SQL of a list: its values follow `$1`, the times of the namespaces. */
-type NamesQuery = { sql: string; values: string[] };
-
 // Others have their turn after each so many characters of rows, a millisecond's work.
 const sliceCharacters = 32_768;
 
@@ -37,7 +34,7 @@ const sliceCharacters = 32_768;
  */
 async function eachRow<Row extends { at: number }>(
   database: RowsReader,
-  { sql, values }: NamesQuery,
+  { sql, values }: { sql: string; values: string[] },
   signal: AbortSignal,
   use: (row: Row) => void,
 ): Promise<void> {
@@ -56,59 +53,48 @@ async function eachRow<Row extends { at: number }>(
 
 type ReadName = FoundName & { inV2?: V2Resolver | null };
 
-type Reading = { hasRecords: boolean; withRecords: boolean };
+type NamesToRead = Pick<NamesSource, "namespaces" | "hasRecords">;
 
-/** The statement that reads names by nodes. */
-const namesByNodeSql = (namespaces: readonly IndexedNamespace[], reading: Reading) =>
-  readingSql(
-    "unnest($2::text[]) WITH ORDINALITY q (node, at)",
-    `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(namespaces, "a.id")}${namesJoins(namespaces)}`,
-    { namespaces, ...reading },
-  );
+// Names by nodes.
+const byNode = ({ namespaces }: NamesToRead) => [
+  "unnest($2::text[]) WITH ORDINALITY q (node, at)",
+  `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(namespaces, "a.id")}${namesJoins(namespaces)}`,
+];
 
-/** The statement that reads names by paths, in ENSv2 alone. */
-function namesByPathSql(namespaces: readonly IndexedNamespace[], reading: Reading): string {
+// Names by paths, in ENSv2 alone.
+function byPath({ namespaces }: NamesToRead) {
   const v2 = secondGeneration(namespaces);
-  if (v2 === undefined) return "";
-  const from = "jsonb_array_elements($2::jsonb) WITH ORDINALITY q (path, at)";
-  const rows = `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${namesJoins(namespaces, "a.path")}`;
-  return readingSql(from, rows, { namespaces, ...reading });
+  return v2 === undefined
+    ? []
+    : [
+        "jsonb_array_elements($2::jsonb) WITH ORDINALITY q (path, at)",
+        `(SELECT q.path) a ${nameOfPath(v2, "a.path")}${namesJoins(namespaces, "a.path")}`,
+      ];
 }
 
-function readingSql(
-  asked: string,
-  rows: string,
-  { namespaces, hasRecords, withRecords }: Reading & { namespaces: readonly IndexedNamespace[] },
-): string {
+function readingSql({ namespaces, hasRecords }: NamesToRead, [asked, rows]: readonly string[]) {
   const ofNode = { chain: "names.chain", node: "d.id", hasRecords };
   const records = `SELECT ${recordsJson(ofNode)}::text FROM resolver s2 WHERE s2.id = names.resolver_row`;
   const members = {
     records: `coalesce((${records}), 'null')`,
     ...(secondGeneration(namespaces) === undefined ? {} : { inV2: "names.reading" }),
   };
-  return `SELECT concat('{"at":', q.at - 1, ',"found":', coalesce(n.found, 'null'), '}') FROM ${asked}
-LEFT JOIN LATERAL (SELECT ${objectText(nameText, withRecords ? members : {})} AS found
-FROM ${rows} WHERE ${hasName}) n ON true`;
+  const sqlOf = (members: Readonly<Record<string, string>>) =>
+    planOnce(`SELECT concat('{"at":', q.at - 1, ',"found":', coalesce(n.found, 'null'), '}') FROM ${asked}
+LEFT JOIN LATERAL (SELECT ${objectText(nameText, members)} AS found
+FROM ${rows} WHERE ${hasName}) n ON true`);
+  return { full: sqlOf(members), bare: sqlOf({}) };
 }
 
 /** What statements about names are made for. */
-export function createNamesSource(
-  given: Pick<NamesSource, "database" | "namespaces" | "hasRecords">,
-): NamesSource {
-  const { namespaces, hasRecords } = given;
-  const [bare, full] = [
-    { hasRecords, withRecords: false },
-    { hasRecords, withRecords: true },
-  ];
-  const statements = {
-    names: planOnce(namesByNodeSql(namespaces, bare)),
-    namesWithRecords: planOnce(namesByNodeSql(namespaces, full)),
-    paths: planOnce(namesByPathSql(namespaces, bare)),
-    pathsWithRecords: planOnce(namesByPathSql(namespaces, full)),
+export const createNamesSource = (given: Omit<NamesSource, "statements">): NamesSource => ({
+  ...given,
+  statements: {
+    names: readingSql(given, byNode(given)),
+    paths: readingSql(given, byPath(given)),
     addresses: planOnce(namesOfAddressesSql(given)),
-  };
-  return { ...given, statements };
-}
+  },
+});
 
 /** A name that is asked for, by its text where that is known. */
 type AskedName = { node: string; name?: string };
@@ -119,11 +105,8 @@ type AskedName = { node: string; name?: string };
  */
 async function readNames(
   source: NamesSource,
-  {
-    names,
-    times,
-    withRecords,
-  }: { names: readonly AskedName[]; times: readonly number[]; withRecords: boolean },
+  names: readonly AskedName[],
+  { times, withRecords }: Pick<AskedNames, "times" | "withRecords">,
   signal: AbortSignal,
 ): Promise<(FoundName | null)[]> {
   if (names.length === 0) return [];
@@ -139,7 +122,8 @@ async function readNames(
       },
     );
   const nodes = `{${names.map(({ node }) => node).join(",")}}`;
-  await read(withRecords ? statements.namesWithRecords : statements.names, nodes, (at) => at);
+  const form = withRecords ? "full" : "bare";
+  await read(statements.names[form], nodes, (at) => at);
   const contracts = secondGeneration(source.namespaces);
   if (contracts === undefined) return found;
   const missing = found.flatMap((one, at) => (one === null && isWalked(names[at]) ? [at] : []));
@@ -150,8 +134,7 @@ async function readNames(
       paths.push(pathOfText(names[at]?.name ?? ""));
       await pace(1);
     }
-    const sql = withRecords ? statements.pathsWithRecords : statements.paths;
-    await read(sql, JSON.stringify(paths), (at) => missing[at] ?? 0);
+    await read(statements.paths[form], JSON.stringify(paths), (at) => missing[at] ?? 0);
   }
   const asked = found.filter((one): one is FoundName & { inV2: V2Resolver } => Boolean(one?.inV2));
   const records = await readV2Records(database, { contracts, hasRecords, asked }, signal);
@@ -184,13 +167,15 @@ const charactersOfSlice = 2_000;
 const isHashable = (text: string) =>
   Buffer.byteLength(text) <= 2_000 && text.split(".").every((one) => one !== "");
 
+type AskedNames = { given: readonly string[]; times: readonly number[]; withRecords: boolean };
+
 /**
  * Reads names as requests give them, in order: under the node of the normalised form, else under that of the text itself if the index
  * has the name in this form. Such are names that were registered without being normalised, where the index keeps names as they are.
  */
 export async function readGivenNames(
   source: NamesSource,
-  { given, times, withRecords }: { given: readonly string[]; times: readonly number[]; withRecords: boolean },
+  { given, ...how }: AskedNames,
   signal: AbortSignal,
 ): Promise<{ name: GivenName; found: FoundName | null }[]> {
   const asked: (AskedName & { at: number; isAsGiven: boolean })[] = [];
@@ -205,7 +190,7 @@ export async function readGivenNames(
       asked.push({ at, node: namehash(text), isAsGiven: true });
     await pace(text.length);
   }
-  const read = await readNames(source, { names: asked, times, withRecords }, signal);
+  const read = await readNames(source, asked, how, signal);
   const found: (FoundName | undefined)[] = [];
   for (const [index, { at, isAsGiven }] of asked.entries()) {
     const one = read[index];
@@ -286,13 +271,11 @@ export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.
 /** The coin type of the default name and address (ENSIP-19), which stand for every EVM chain without one of its own. */
 const defaultCoin = 2_147_483_648;
 
-type Claims = { namespaces: readonly IndexedNamespace[]; hasRecords: boolean };
-
 /**
  * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). The
  * claim is not checked forward. Where records are not indexed, the last event of the reverse name's resolver tells it.
  */
-export function claimSql({ namespaces, hasRecords }: Claims, address: string, reverse: string): string {
+export function claimSql({ namespaces, hasRecords }: NamesToRead, address: string, reverse: string): string {
   const stored = `SELECT v.name FROM domain_resolver_relations l
     JOIN resolver_records v ON v.id = 'eip155:' || l.chain_id || ':' || l.resolver || '/' || l.domain_id
     WHERE l.domain_id = ${reverse} AND l.chain_id = ${namespaces[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1`;
@@ -309,7 +292,7 @@ export const claimOfCoin = (address: string, coin: string) => `(SELECT value FRO
  * SQL of whether the address records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for it are an address, as
  * a JSON list; null for none.
  */
-export function forwardSql({ namespaces, hasRecords }: Claims, address: string): string {
+export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: string): string {
   if (!hasRecords) return "'null'::json";
   const isAddress = (
     coin: number,
@@ -332,14 +315,14 @@ const isMine = `((${isOwner}) OR (${isManager}))`;
 const relations = `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]'
   WHEN ${isManager} THEN '["manager"]' ELSE '[]' END::json`;
 
-const extraOf = (claims: Claims) => ({
+const extraOf = (claims: NamesToRead) => ({
   isPrimary: "coalesce(d.name = c.claim, false)",
   forward: `CASE WHEN d.name = c.claim THEN ${forwardSql(claims, "q.address")} END`,
   relations,
 });
 
 /** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
-function fewSql(claims: Claims): string {
+function fewSql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const { held, candidates } = candidatesOf(namespaces);
   const beyond = "(o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id)";
@@ -380,7 +363,7 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
 // Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
 // are looked for only where the page has room for them.
 /** SQL of the names of an address with many. */
-function manySql(claims: Claims): string {
+function manySql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const ranked = (rank: number, { from, where, ...sorted }: Ranked, derived: string): Branch => ({
     from,
@@ -414,7 +397,7 @@ function manySql(claims: Claims): string {
 type Ranked = Pick<Held, "from" | "where" | "name" | "id">;
 
 /** The statement that reads the names of addresses. */
-function namesOfAddressesSql(claims: Claims): string {
+function namesOfAddressesSql(claims: NamesToRead): string {
   const claim = claimSql(claims, "q.address", "q.reverse");
   return `SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', n.rows, '}')
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, namespaces int[])

@@ -199,6 +199,9 @@ export type Extra = {
 /** A row and what it is sorted by, as texts: where the next page begins. */
 export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
 
+// The statement with, and without the records of the names.
+type LookUp = Readonly<Record<"full" | "bare", string>>;
+
 /** What statements about names are made for. */
 export type NamesSource = {
   database: Database & RowsReader;
@@ -206,9 +209,7 @@ export type NamesSource = {
   /** Whether records of resolvers are indexed with their values. */
   hasRecords: boolean;
   /** Look-ups by key: long texts, which each connection plans once. */
-  statements: Readonly<
-    Record<"names" | "namesWithRecords" | "paths" | "pathsWithRecords" | "addresses", string>
-  >;
+  statements: { names: LookUp; paths: LookUp; addresses: string };
 };
 
 /** SQL of the text of a JSON object, by the SQL of its members' JSON; members that are null are left out. */
