@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { namesOf } from "../../../test/support/lookups/lookups.ts";
 import { alice, bob, createStoredNames } from "../../../test/support/lookups/stored-names.ts";
 
@@ -81,35 +81,28 @@ test("says what was asked", async () => {
   ]);
 });
 
-describe("refuses", () => {
-  test.each([
-    [
-      "another namespace",
-      { inputs: [{ address: alice }], namespace: "eth" },
-      "namespace must be one of: auto, public, ens, basenames, lineanames, threedns",
-    ],
-    [
-      "an empty id",
-      { inputs: [{ id: " ", name: "plain.eth" }, { name: "plain.eth" }] },
-      "lookup input id must not be empty",
-    ],
-    [
-      "more than 1,000 inputs",
-      { inputs: new Array(1_001).fill({ name: "a.eth" }) },
-      "inputs must hold at most 1000",
-    ],
-    [
-      "a single address that is none",
-      { inputs: [{ address: "0x1" }] },
-      "address must be a 0x-prefixed 20-byte hex string",
-    ],
-  ])("%s", async (_, body, message) => {
-    expect((await post(body)).error).toMatchObject({ code: "invalid_input", message });
-  });
+const manyNames = new Array(1_001).fill({ name: "a.eth" });
+const emptyId = [{ id: " ", name: "plain.eth" }, { name: "plain.eth" }];
+const namespaces = "auto, public, ens, basenames, lineanames, threedns";
+test.each<[string, object, string]>([
+  [
+    "another namespace",
+    { inputs: [{ address: alice }], namespace: "eth" },
+    `namespace must be one of: ${namespaces}`,
+  ],
+  ["an empty id", { inputs: emptyId }, "lookup input id must not be empty"],
+  ["more than 1,000 inputs", { inputs: manyNames }, "inputs must hold at most 1000"],
+  [
+    "a single address that is none",
+    { inputs: [{ address: "0x1" }] },
+    "address must be a 0x-prefixed 20-byte hex string",
+  ],
+])("refuses %s", async (_, body, message) => {
+  expect((await post(body)).error).toMatchObject({ code: "invalid_input", message });
+});
 
-  test("a query", async () => {
-    const init = { method: "POST", body: JSON.stringify({ inputs: [] }) };
-    const { status, error } = await get("/v1/lookup?profile=feed", init);
-    expect([status, error.message]).toEqual([400, "query parameters are not supported on this route"]);
-  });
+test("refuses a query", async () => {
+  const init = { method: "POST", body: JSON.stringify({ inputs: [] }) };
+  const { status, error } = await get("/v1/lookup?profile=feed", init);
+  expect([status, error.message]).toEqual([400, "query parameters are not supported on this route"]);
 });
