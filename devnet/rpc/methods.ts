@@ -5,7 +5,7 @@ import type { Block, BlockLog } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { Recording } from "../recording.ts";
 
-/** A JSON-RPC method: takes the call's parameters, returns the result, throws RpcError. */
+/** A JSON-RPC method: takes the call's parameters, returns the result, throws RpcError, or ZodError for wrong parameters. */
 export type RpcMethod = (params: unknown[]) => unknown;
 
 /**
@@ -39,8 +39,8 @@ export function createMethods(
 
 function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
   const byTag = (tag: unknown): Block | undefined => chain.block(numberOf(chain, tag));
-  const byHash = (hash: unknown): Block | undefined => chain.blockWithHash(checked(z.string(), hash));
-  const transaction = (hash: unknown) => chain.transaction(checked(z.string(), hash));
+  const byHash = (hash: unknown): Block | undefined => chain.blockWithHash(z.string().parse(hash));
+  const transaction = (hash: unknown) => chain.transaction(z.string().parse(hash));
   const shown = (block: Block | undefined, full: unknown) =>
     block && full === true ? { ...block.fields, transactions: block.transactions } : (block?.fields ?? null);
   const countOf = (block: Block | undefined) => (block ? toHex(block.transactions.length) : null);
@@ -59,7 +59,7 @@ function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
 function callMethod(chain: Chain, calls: Recording["calls"], contracts: ContractCalls): RpcMethod {
   const recorded = new Map(calls.map((call) => [callKey(call.to, call.data, call.block), call]));
   return ([call, tag]) => {
-    const { to, data, input } = checked(z.record(z.unknown()), call);
+    const { to, data, input } = z.record(z.unknown()).parse(call);
     const block = numberOf(chain, tag);
     const callData = String(data ?? input ?? "0x") as Hex;
     const found = recorded.get(callKey(String(to), callData, toHex(block)));
@@ -73,7 +73,7 @@ function callMethod(chain: Chain, calls: Recording["calls"], contracts: Contract
 function traceMethod(traces: Recording["traces"]): RpcMethod {
   const recorded = new Map<string, unknown>(traces.map(({ hash, result }) => [hash, result]));
   return ([hash]) => {
-    const trace = recorded.get(checked(z.string(), hash).toLowerCase());
+    const trace = recorded.get(z.string().parse(hash).toLowerCase());
     if (trace === undefined) throw new RpcError({ code: -32000, message: "no trace was recorded" });
     return trace;
   };
@@ -94,7 +94,7 @@ const logFilter = z.object({
 
 /** Logs that an `eth_getLogs` filter selects, in chain order (Ethereum JSON-RPC). */
 export function filterLogs(chain: Chain, filter: unknown): BlockLog[] {
-  const { blockHash, fromBlock, toBlock, address, topics } = checked(logFilter, filter);
+  const { blockHash, fromBlock, toBlock, address, topics } = logFilter.parse(filter);
   // A filter with more positions than a log has topics does not match it, even where the position is null.
   const hasTopics = ({ topics: own }: BlockLog) =>
     (topics ?? []).every((set, position) => {
@@ -111,28 +111,19 @@ export function filterLogs(chain: Chain, filter: unknown): BlockLog[] {
 
 function range(chain: Chain, fromBlock: unknown, toBlock: unknown): Block[] {
   const [from, to] = [numberOf(chain, fromBlock), numberOf(chain, toBlock)];
-  if (from > to) throw invalidParams("fromBlock is after toBlock");
+  if (from > to) throw new RpcError({ code: -32602, message: "fromBlock is after toBlock" });
   return chain.range(from, to);
 }
 
 function numberOf(chain: Chain, tag: unknown): number {
   const number = chain.numberOf(tag);
-  if (number === undefined) throw invalidParams("a block must be a tag or a hex number");
+  if (number === undefined)
+    throw new RpcError({ code: -32602, message: "a block must be a tag or a hex number" });
   return number;
-}
-
-function checked<Schema extends z.ZodTypeAny>(schema: Schema, value: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw invalidParams(`${issue?.path.join(".")} ${issue?.message}`.trim());
 }
 
 const callKey = (to: string, data: string, block: string) => `${to} ${data} ${block}`.toLowerCase();
 const toHex = (number: number) => `0x${number.toString(16)}`;
-
-const invalidParams = (problem: string) =>
-  new RpcError({ code: -32602, message: `invalid params: ${problem}` });
 
 /** An error response to a JSON-RPC call (codes of JSON-RPC 2.0 and EIP-1474). */
 export class RpcError extends Error {

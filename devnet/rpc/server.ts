@@ -148,8 +148,8 @@ function answer(methods: ReadonlyMap<string, RpcMethod>, call: z.infer<typeof ca
   try {
     return { jsonrpc: "2.0", id, result: serve(params) };
   } catch (error) {
-    const code = error instanceof RpcError ? error.code : -32603;
-    return errorOf(id, code, error instanceof Error ? error.message : "internal error");
+    if (error instanceof RpcError) return errorOf(id, error.code, error.message);
+    return errorOf(id, error instanceof z.ZodError ? -32602 : -32603, String(error));
   }
 }
 
