@@ -4,7 +4,8 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { openLabelFile } from "../src/labels/label-file.ts";
 import { digestsOf } from "../test/support/digests.ts";
-import { folderForEach, labelSet, noOutput, start } from "../test/support/labels/commands.ts";
+import { folderForEach } from "../test/support/folders.ts";
+import { labelSet, noOutput, start } from "../test/support/labels/commands.ts";
 import { validate } from "./commands/validate.ts";
 import { readDatabase } from "./store/database.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { randomOf } from "../../cli/samples.ts";
 import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/archive/recorded.ts";
-import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
+import { temporaryFolders } from "../../test/support/folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { headerHash, receiptsRoot } from "../rpc/block-proofs.ts";
 import { checkArchive, compareWithNode } from "./check.ts";

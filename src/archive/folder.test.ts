@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { listen } from "../../devnet/rpc/server.ts";
 import { recordedBlocks, writeArchive } from "../../test/support/archive/recorded.ts";
-import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
+import { temporaryFolders } from "../../test/support/folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { fetchArchive } from "./folder.ts";
 

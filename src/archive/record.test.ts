@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { recordedNode } from "../../test/support/archive/recorded.ts";
-import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
+import { temporaryFolders } from "../../test/support/folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { listen } from "../../devnet/rpc/server.ts";
-import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
+import { temporaryFolders } from "../../test/support/folders.ts";
 import { checkArchive } from "./check.ts";
 import { openManifest } from "./folder.ts";
 import { type ArchivedResult, addResults, archivedResults } from "./results.ts";

@@ -1,18 +1,18 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { createRandom } from "../../devnet/random.ts";
+import { folderForEach } from "../support/folders.ts";
 import { labelSet, runCommand } from "../support/labels/commands.ts";
 
 // Files that cost far more than their size, or show a terminal what it must not obey.
 
+const folderOf = folderForEach("hostile-files-");
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "hostile-files-"));
+  folder = folderOf();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 async function ingest(name: string, bytes: Buffer | string, ...options: string[]) {
   const path = join(folder, name);

@@ -1,24 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach } from "vitest";
 import { type IngestOptions, type IngestReport, ingest } from "../../../labels-service/ingest/ingest.ts";
 import { openInput } from "../../../labels-service/ingest/read-input.ts";
 import { main } from "../../../labels-service/main.ts";
-
-/** A folder for each test of a file, removed after it. */
-export function folderForEach(prefix: string): () => string {
-  let folder = "";
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), prefix));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
-  return () => folder;
-}
 
 /** How a command ended, and what it wrote. */
 export type CommandOutcome = { code: number; stdout: string; stderr: string };
