@@ -9,6 +9,7 @@ import {
   viewsSchemas,
 } from "../../src/operations/stored-indexes.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
+import { stateTables } from "../support/create-tables.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
 
 // What operators run at the same time, each on a connection of its own.
@@ -63,18 +64,12 @@ describe.skipIf(server === "")("two operators on one Postgres", () => {
 /** A servable index as Ponder leaves it, without its process. */
 async function createIndex(run: Statement, schema: string) {
   const app = {
-    build_id: "b1",
-    is_ready: 1,
-    is_locked: 0,
-    heartbeat_at: 0,
+    ...{ build_id: "b1", is_ready: 1, is_locked: 0, heartbeat_at: 0 },
     table_names: ["domain", "resolver"],
   };
   await run(`
     CREATE SCHEMA ${schema};
-    CREATE TABLE ${schema}._ponder_meta (key text PRIMARY KEY, value jsonb NOT NULL);
-    INSERT INTO ${schema}._ponder_meta VALUES ('app', '${JSON.stringify(app)}');
-    CREATE TABLE ${schema}._ponder_checkpoint (chain_name text PRIMARY KEY, chain_id bigint,
-      safe_checkpoint varchar(75), latest_checkpoint varchar(75), finalized_checkpoint varchar(75));
+    ${stateTables(app, schema)};
     CREATE TABLE ${schema}.domain (id text PRIMARY KEY); INSERT INTO ${schema}.domain VALUES ('${schema}');
     CREATE TABLE ${schema}.resolver (id text PRIMARY KEY)`);
   await describeIndex(run, schema, {

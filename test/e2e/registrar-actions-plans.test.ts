@@ -4,7 +4,7 @@ import { createDatabase, type Database } from "../../src/api/database/client.ts"
 import { type ActionFilter, openActions } from "../../src/api/endpoints/registrar-actions.ts";
 import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
-import { mostSorted, type Plan, planOf, scannedTables } from "../support/plans.ts";
+import { mostSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
 import { createEmptyDatabase, createPool } from "../support/postgres.ts";
 import { checkpointOf } from "../support/subgraph/endpoint.ts";
 
@@ -19,7 +19,7 @@ const server = inject("postgresUrl");
 let pool: pg.Pool;
 let database: Database;
 let close: (() => Promise<void>) | undefined;
-const statements: { text: string; values: readonly string[] }[] = [];
+let statements: { sql: string; values: readonly string[] }[];
 
 const hex = (seed: string, bytes: 20 | 32) =>
   `'0x' || md5(${seed}) || left(md5('x' || ${seed}), ${bytes * 2 - 32})`;
@@ -60,14 +60,7 @@ beforeAll(async () => {
   const finalized = checkpointOf({ number: 1, timestamp: lastTimestamp - 500 });
   await pool.query("INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1)", [finalized]);
   await pool.query("VACUUM ANALYZE");
-  const inner = createDatabase(pool as unknown as SqlClient);
-  database = {
-    ...inner,
-    row(text, values, signal) {
-      statements.push({ text, values });
-      return inner.row(text, values, signal);
-    },
-  };
+  ({ database, statements } = recordStatements(createDatabase(pool as unknown as SqlClient)));
 });
 afterAll(() => close?.());
 
@@ -75,8 +68,8 @@ const signal = () => AbortSignal.timeout(60_000);
 
 /** The plan of the last statement, from a second run. */
 async function explain(): Promise<Plan[]> {
-  const { text, values } = statements.at(-1)!;
-  const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, [...values]);
+  const { sql, values } = statements.at(-1)!;
+  const { rows } = await pool.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, [...values]);
   return planOf(rows);
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Database, isPlannedOnce, type RowsReader } from "../../src/api/database/client.ts";
+import { isPlannedOnce } from "../../src/api/database/client.ts";
 import { createSearchIndexes } from "../../src/api/database/indexes.ts";
 import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
 import { addressCalendar, addressNames } from "../../src/api/endpoints/v1-addresses.ts";
@@ -18,7 +18,7 @@ import { createNamesSource } from "../../src/api/names/lookups.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
-import { mostSorted, type Plan, planOf, scannedTables } from "../support/plans.ts";
+import { mostSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 import { bigParent, generatedV2 } from "../support/subgraph/generate.ts";
 import { createGeneratedDatabase, type GeneratedDatabase } from "../support/subgraph/generated-database.ts";
@@ -58,14 +58,7 @@ function adapt(text: string): string {
 
 /** The response to a case, with the statements that were run. */
 async function run({ query, variables }: Case, v2?: WalkContracts) {
-  const statements: { sql: string; values: readonly string[] }[] = [];
-  const database: Database = {
-    ...generated.database,
-    row(sql, values, signal) {
-      statements.push({ sql, values });
-      return generated.database.row(sql, values, signal);
-    },
-  };
+  const { database, statements } = recordStatements(generated.database);
   const endpoint = createEndpoint(database, {}, { v2 });
   const answer = await endpoint.ask(adapt(query), JSON.parse(adapt(JSON.stringify(variables))));
   return { answer, statements };
@@ -202,18 +195,8 @@ test.each([
     .filter((path) => !listsAll.test(path))
     .map((path) => ({ path, generations: "both generations", v2: generatedV2 })),
 ])("reads $generations by index, without a sort of many rows: $path", async ({ path, v2, generations }) => {
-  const statements: { sql: string; values: readonly string[] }[] = [];
+  const { database, statements } = recordStatements(generated.database);
   const plugins = ["subgraph", "protocol-acceleration", ...(generations === "all chains" ? ofChains : [])];
-  const database: Database & RowsReader = {
-    row(sql, values, signal) {
-      statements.push({ sql, values });
-      return generated.database.row(sql, values, signal);
-    },
-    rows(sql, values, ...given) {
-      statements.push({ sql, values });
-      return generated.database.rows(sql, values, ...given);
-    },
-  };
   const indexed = indexedNamespaces(namespaces.mainnet, plugins).map((home) => ({ ...home, v2 }));
   const context = {
     ...chainOf(),

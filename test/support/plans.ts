@@ -1,3 +1,5 @@
+import type { Database, RowsReader } from "../../src/api/database/client.ts";
+
 /** A node of a plan that `EXPLAIN (ANALYZE, FORMAT JSON)` returned. */
 export type Plan = {
   "Node Type": string;
@@ -26,4 +28,23 @@ export const scannedTables = (nodes: readonly Plan[], rows: number) =>
 export function mostSorted(nodes: readonly Plan[]): number {
   const sorted = nodes.filter((node) => node["Node Type"] === "Sort").flatMap((node) => node.Plans ?? []);
   return Math.max(0, ...sorted.map((node) => node["Actual Rows"]));
+}
+
+/** A database that keeps the statements which are sent to it. */
+export function recordStatements<Inner extends Database & Partial<RowsReader>>(inner: Inner) {
+  const statements: { sql: string; values: readonly string[] }[] = [];
+  const database: Inner = {
+    ...inner,
+    row(...given) {
+      statements.push({ sql: given[0], values: given[1] });
+      return inner.row(...given);
+    },
+    ...(inner.rows && {
+      rows(...given: Parameters<RowsReader["rows"]>) {
+        statements.push({ sql: given[0], values: given[1] });
+        return inner.rows?.(...given);
+      },
+    }),
+  };
+  return { database, statements };
 }
