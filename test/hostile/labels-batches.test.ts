@@ -1,11 +1,10 @@
-import { once } from "node:events";
 import { renameSync } from "node:fs";
-import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { ServerLimits } from "../../labels-service/http/server.ts";
 import { batchOf as batchOfLabels, createLabelDatabase } from "../../labels-service/store/database.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { errorReply, startServer } from "../support/labels/running-server.ts";
+import { openRaw } from "./support/raw.ts";
 
 // Batches that ask for far more than they contain: one long label again and again.
 
@@ -59,11 +58,9 @@ test("the largest batch below the limit is sent, and one label more refused", as
 
 /** Asks for a batch and reads nothing of the response. */
 async function askUnread(body: string) {
-  const socket = connect(server.port, "127.0.0.1").pause();
-  socket.on("error", () => undefined); // Being dropped is what is expected.
-  await once(socket, "connect");
-  socket.write(`POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
-  return socket;
+  const head = `POST /v1/heal HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n`;
+  const { socket } = await openRaw(server.port, head + body);
+  return socket.pause();
 }
 
 test("batches that nobody reads hold a piece each, and end when their time is over", async () => {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { Agent, type OutgoingHttpHeaders, request, type Server } from "node:http";
+import { Agent, type OutgoingHttpHeaders, request } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -10,20 +10,14 @@ import { labelhash } from "../../src/ens/labels.ts";
 import type { Surface } from "../../src/ponder/http-server.ts";
 import { startServer } from "../support/labels/running-server.ts";
 import { serveGuarded } from "./support/guarded.ts";
-import { openRaw } from "./support/raw.ts";
+import { closedAfterEach, openRaw } from "./support/raw.ts";
 
 // Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that Ponder
 // serves with, and that of the label service.
 
 type Limits = Partial<NonNullable<Surface["limits"]> & ServerLimits>;
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
+const servers = closedAfterEach();
 
 const kilobyte = "x".repeat(1_000);
 

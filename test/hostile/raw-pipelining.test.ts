@@ -1,19 +1,13 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { type Exchange, serveOneAtATime } from "../../src/http/one-at-a-time.ts";
-import { openRaw } from "./support/raw.ts";
+import { closedAfterEach, openRaw } from "./support/raw.ts";
 
 // Clients that send requests without waiting for responses (RFC 9112, section 9.3.2), against the server of both services.
 
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
+const servers = closedAfterEach();
 
 /** A server that returns path and body of each request; of `/slow…` not before `release`. */
 async function serve(onRequest: (count: number) => unknown = () => undefined) {

@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import type { Server } from "node:http";
 import { connect } from "node:net";
+import { afterEach } from "vitest";
 
 /** A connection that sends bytes as they are; `received` is what came back so far, `ended` all of it once the connection is closed. */
 export async function openRaw(port: number, bytes = "") {
@@ -13,4 +15,16 @@ export async function openRaw(port: number, bytes = "") {
   await once(socket, "connect");
   socket.write(bytes, "latin1");
   return { socket, ended, received: () => received };
+}
+
+/** Closes the servers that are put into the list after each test of the file that calls this. */
+export function closedAfterEach(): Server[] {
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+  return servers;
 }
