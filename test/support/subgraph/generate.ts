@@ -29,9 +29,12 @@ export function generateStatements(count: number): string[] {
   const suffix = "CASE WHEN i % 10 < 6 THEN '.eth' WHEN i % 10 = 6 THEN '.big.eth' ELSE '.sub.eth' END";
   const resolver = `CASE WHEN i % 5 < 3 THEN '0x231b0ee14048e9dccd1d247744d114a4eb5e8e63-' || ${nodeSql("i")} END`;
   const range = `generate_series(0, ${count - 1}) i`;
-  const events = (table: string, columns: string, values: string, where: string) =>
-    `INSERT INTO ${table} (${columns}) SELECT ${values} FROM ${range} WHERE ${where}`;
-  const path = `${block} || '-' || i % 7, ${block}, ${hashSql("transaction", "i")}`;
+  const event = (
+    [table, type, columns]: readonly [table: string, type: string, columns: string],
+    values: string,
+    { id = "", where = "TRUE" },
+  ) => `INSERT INTO ${table} (id, block_number, transaction_id, type, ${columns})
+     SELECT ${block} || '-${id}' || i % 7, ${block}, ${hashSql("transaction", "i")}, '${type}', ${values} FROM ${range} WHERE ${where}`;
   return [
     `INSERT INTO account SELECT ${addressSql("i")}, 9000000 FROM generate_series(0, ${accounts - 1}) i`,
     `INSERT INTO domain (id, name, label_name, labelhash, parent_id, subdomain_count, resolved_address_id, resolver_id,
@@ -56,41 +59,29 @@ export function generateStatements(count: number): string[] {
      SELECT ${resolver}, ${nodeSql("i")}, '0x231b0ee14048e9dccd1d247744d114a4eb5e8e63', ${owner},
        CASE WHEN i % 10 = 0 THEN '{avatar,url}'::text[] END, '{60}', ${block}
      FROM ${range} WHERE i % 5 < 3`,
-    events(
-      "domain_event",
-      "id, block_number, transaction_id, type, domain_id, parent_domain_id, owner_id",
-      `${path}, 'NewOwner', ${nodeSql("i")}, ${parent}, ${owner}`,
-      "TRUE",
+    event(
+      ["domain_event", "NewOwner", "domain_id, parent_domain_id, owner_id"],
+      `${nodeSql("i")}, ${parent}, ${owner}`,
+      {},
     ),
-    events(
-      "domain_event",
-      "id, block_number, transaction_id, type, domain_id, owner_id",
-      `${block} || '-1' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'Transfer', ${nodeSql("i")}, ${owner}`,
-      "i % 2 = 0",
+    event(["domain_event", "Transfer", "domain_id, owner_id"], `${nodeSql("i")}, ${owner}`, {
+      ...{ id: "1", where: "i % 2 = 0" },
+    }),
+    event(["domain_event", "NewResolver", "domain_id, resolver_id"], `${nodeSql("i")}, ${resolver}`, {
+      ...{ id: "2", where: "i % 5 < 3" },
+    }),
+    event(
+      ["registration_event", "NameRegistered", "registration_id, registrant_id, expiry_date"],
+      `${hashSql("label", "i")}, ${owner}, ${created}`,
+      { id: "3", where: "i % 10 < 6" },
     ),
-    events(
-      "domain_event",
-      "id, block_number, transaction_id, type, domain_id, resolver_id",
-      `${block} || '-2' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'NewResolver', ${nodeSql("i")}, ${resolver}`,
-      "i % 5 < 3",
-    ),
-    events(
-      "registration_event",
-      "id, block_number, transaction_id, type, registration_id, registrant_id, expiry_date",
-      `${block} || '-3' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'NameRegistered', ${hashSql("label", "i")}, ${owner}, ${created}`,
-      "i % 10 < 6",
-    ),
-    events(
-      "resolver_event",
-      "id, block_number, transaction_id, type, resolver_id, addr_id",
-      `${block} || '-4' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'AddrChanged', ${resolver}, ${owner}`,
-      "i % 5 < 3",
-    ),
-    events(
-      "resolver_event",
-      "id, block_number, transaction_id, type, resolver_id, key, value",
-      `${block} || '-5' || i % 7, ${block}, ${hashSql("transaction", "i")}, 'TextChanged', ${resolver}, 'avatar', 'https://' || i`,
-      "i % 10 = 0",
+    event(["resolver_event", "AddrChanged", "resolver_id, addr_id"], `${resolver}, ${owner}`, {
+      ...{ id: "4", where: "i % 5 < 3" },
+    }),
+    event(
+      ["resolver_event", "TextChanged", "resolver_id, key, value"],
+      `${resolver}, 'avatar', 'https://' || i`,
+      { id: "5", where: "i % 10 = 0" },
     ),
   ];
 }
