@@ -20,12 +20,13 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { recordArchives } from "../test/support/archive/recorded.ts";
+import { query } from "../test/support/postgres.ts";
 import { holesky, type ServedHistory, serveHistory } from "./backfill/chain.ts";
 import { ensv2Datasources, ensv2History } from "./backfill/ensv2-history.ts";
 import { emptyRoot, type Indexed, indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { startServer } from "./labels/service.ts";
 import { quantile, whole } from "./measure.ts";
-import { createDatabase, inWorld, queryOnce, type World } from "./world.ts";
+import { createDatabase, inWorld, type World } from "./world.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -175,8 +176,8 @@ async function backfill(
   });
   const requests = served.requests() - requestsBefore;
   // No run pays for cleaning up after the previous one.
-  await queryOnce(url, `DROP SCHEMA "${schema}" CASCADE`);
-  await queryOnce(world.url, "CHECKPOINT");
+  await query(url, `DROP SCHEMA "${schema}" CASCADE`);
+  await query(world.url, "CHECKPOINT");
   return { ...run, logsPerSecond: served.logs / run.seconds, requests };
 }
 

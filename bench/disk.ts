@@ -8,10 +8,11 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
+import { query } from "../test/support/postgres.ts";
 import { serveHistory } from "./backfill/chain.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { untilReady, whole } from "./measure.ts";
-import { inWorld, queryOnce } from "./world.ts";
+import { inWorld } from "./world.ts";
 
 const { values: options } = parseArgs({
   options: { logs: { type: "string", default: "100000" }, against: { type: "string" } },
@@ -28,7 +29,7 @@ type Relation = { name: string; isIndex: boolean; bytes: number };
 
 /** What a schema takes on disk, the largest relations first. */
 const relationsOf = (url: string, schema: string) =>
-  queryOnce<Relation>(
+  query<Relation>(
     url,
     `SELECT c.relname AS name, c.relkind = 'i' AS "isIndex",
       CASE c.relkind WHEN 'i' THEN pg_relation_size(c.oid) ELSE pg_table_size(c.oid) END::float8 AS bytes
@@ -55,7 +56,7 @@ await inWorld("disk", async ({ folder, url }) => {
     const environment = { ...served.environment, DATABASE_URL: url, ...sets[set] };
     await indexOnce({ name: schema, appRoot, port, environment, whenComplete: () => untilReady(port) });
     const relations = await relationsOf(url, schema);
-    const [domains] = await queryOnce<{ names: number }>(
+    const [domains] = await query<{ names: number }>(
       url,
       `SELECT count(*)::int AS names FROM "${schema}".domain`,
     );

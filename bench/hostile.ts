@@ -7,13 +7,14 @@
 //
 // Needs a Postgres server's programs and takes up to 10 GB of memory. All traffic stays on the loopback interface. Each attack is bounded
 // in count and time.
+
 import { cpus, loadavg } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createRandom } from "../devnet/random.ts";
 import { type Attack, attacks } from "./hostile/attacks.ts";
 import { type Observer, runAttack, startObserver, tableHead, tableRow } from "./hostile/measure.ts";
 import { startWorld, type World } from "./hostile/world.ts";
-import { sleep } from "./measure.ts";
 
 const { values } = parseArgs({
   options: {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Hono } from "hono";
 import pg from "pg";
@@ -16,7 +17,7 @@ import type { CurrentStatus } from "../src/api/status/status-source.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
-import { processorSecondsOf, quantile, sleep } from "./measure.ts";
+import { processorSecondsOf, quantile } from "./measure.ts";
 import { startBenchPostgres } from "./world.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's look-ups at a fixed rate, and

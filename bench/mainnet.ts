@@ -7,6 +7,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
+import { waitFor } from "../devnet/wait.ts";
 import { halfOfLabels } from "./backfill/chain.ts";
 import {
   indexOnce,
@@ -16,7 +17,7 @@ import {
   type WatchedService,
 } from "./backfill/indexing-process.ts";
 import { fillArchive, serveHead } from "./mainnet/archive.ts";
-import { secondsSince, sleep, untilReady, whole } from "./measure.ts";
+import { secondsSince, untilReady, whole } from "./measure.ts";
 import { inWorld, type World } from "./world.ts";
 
 const { values: options } = parseArgs({
@@ -106,12 +107,12 @@ function byTenth(logs: number, [first, last]: readonly [number, number]) {
 /** Prints how long it takes until the service has a block, and until it has all indexes. */
 async function printReady(port: number, head: number): Promise<void> {
   const begun = performance.now();
-  const hasHead = async () => {
+  await waitFor("the head", async () => {
     const response = await fetch(`http://127.0.0.1:${port}/status`);
-    const chains = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
-    return chains.some(({ block }) => block.number >= head);
-  };
-  while (!(await hasHead().catch(() => false))) await sleep(250);
+    const [chain] = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
+    const number = chain?.block.number ?? 0;
+    return number >= head ? { done: number } : { state: `block ${number}` };
+  });
   const live = secondsSince(begun);
   await untilReady(port);
   console.log(

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { isAnswered } from "../devnet/indexing-service.ts";
+import { waitFor } from "../devnet/wait.ts";
 
 /** A number for the reader, without decimals. */
 export const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
@@ -12,19 +14,9 @@ export function quantile(values: readonly number[], share: number): number {
 /** Seconds since a reading of `performance.now()`. */
 export const secondsSince = (begun: number): number => (performance.now() - begun) / 1_000;
 
-/** Settles after so many milliseconds. */
-export const sleep = (milliseconds: number) =>
-  new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
-
 /** Settles once the service at a port is ready. */
-export async function untilReady(port: number): Promise<void> {
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${port}/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isReady())) await sleep(20);
-}
+export const untilReady = (port: number) =>
+  waitFor("/ready", isAnswered(`http://127.0.0.1:${port}/ready`), { timeoutMs: 86_400_000, everyMs: 20 });
 
 /** Megabytes that a process holds in memory; 0 once it has ended. */
 export const residentMegabytes = (pid: number | undefined) =>

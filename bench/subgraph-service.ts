@@ -9,13 +9,14 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
+import { askSubgraph } from "../devnet/subgraph.ts";
 import { serveHistory } from "./backfill/chain.ts";
 import { accountOf } from "./backfill/history.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { type LoadResult, requestOf } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
 import { untilReady, whole } from "./measure.ts";
-import { askSubgraph, clientQueries, type KnownName } from "./subgraph/queries.ts";
+import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 import { inWorld } from "./world.ts";
 
 const { values } = parseArgs({
@@ -54,14 +55,14 @@ async function loaded(port: number, requests: string[]): Promise<string> {
 
 async function measure(port: number): Promise<void> {
   await untilReady(port);
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://127.0.0.1:${port}/subgraph`;
   console.log(`empty route of the framework: ${await loaded(port, [requestOf("GET", "/health")])}`);
   console.log(`${"".padEnd(20)} ${"bytes".padStart(8)}   ${"many".padEnd(35)} one query`);
   const known =
     '{ domains(first: 1000, where: { name_starts_with: "name1", labelName_not: null }) { id name owner { id } } }';
-  const { domains } = (await askSubgraph<{ domains: KnownName[] }>(url, known)).data;
+  const { domains } = await askSubgraph<{ domains: KnownName[] }>(url, known);
   for (const { name, query, variables } of clientQueries(domains, collector)) {
-    const { length } = await askSubgraph(url, query, variables[0]);
+    const { length } = JSON.stringify({ data: await askSubgraph(url, query, variables[0]) });
     const requests = variables.map((variables) =>
       requestOf("POST", "/subgraph", JSON.stringify({ query, variables })),
     );

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
-import { postgresPrograms, startPostgres } from "../test/support/postgres.ts";
+import { postgresPrograms, query, startPostgres } from "../test/support/postgres.ts";
 
 // Those of a small server; fsync stays on.
 const settings = ["max_wal_size=4GB", "work_mem=32MB"];
@@ -32,16 +31,8 @@ export async function inWorld(name: string, measure: (world: World) => Promise<v
   }
 }
 
-/** Rows of one statement on a connection of its own. */
-export async function queryOnce<Row extends object>(url: string, statement: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Row>(statement).finally(() => client.end());
-  return rows;
-}
-
 /** Creates a database, with an empty RPC cache, on the server of `url`; returns its own URL. */
 export async function createDatabase(url: string, name: string): Promise<string> {
-  await queryOnce(url, `CREATE DATABASE "${name}"`);
+  await query(url, `CREATE DATABASE "${name}"`);
   return Object.assign(new URL(url), { pathname: `/${name}` }).href;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import { askSubgraph } from "./subgraph.ts";
 
 /** A subgraph entity: its id, and its fields with relations as ids. */
 export type Entity = { id: string } & Record<string, unknown>;
@@ -30,9 +31,10 @@ export async function readEntities(endpoint: string, like: Entities): Promise<En
     for (let isOver = false; !isOver; ) {
       const after = JSON.stringify(list.at(-1)?.id ?? "");
       const where = `first: 1000, orderBy: id, orderDirection: asc, where: { id_gt: ${after} }`;
-      const page = await askRows(endpoint, `{ rows: ${listField(type)}(${where}) { ${selection} } }`);
-      list.push(...page.map((row) => withIds(type, row)));
-      isOver = page.length === 0;
+      const query = `{ rows: ${listField(type)}(${where}) { ${selection} } }`;
+      const { rows } = await askSubgraph<{ rows: Entity[] }>(endpoint, query);
+      list.push(...rows.map((row) => withIds(type, row)));
+      isOver = rows.length === 0;
     }
     found[type] = list;
   }
@@ -121,16 +123,3 @@ const withIds = (type: string, row: Entity) =>
       isRelation(type, field) ? ((value as Entity | null)?.id ?? null) : value,
     ]),
   ) as Entity;
-
-async function askRows(endpoint: string, query: string): Promise<Entity[]> {
-  const response = await fetch(endpoint, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query }),
-  });
-  const body = (await response.json()) as { data?: { rows?: Entity[] }; errors?: { message: string }[] };
-  if (body.errors !== undefined || body.data?.rows === undefined) {
-    throw new Error(`${query} cannot be read: ${body.errors?.map(({ message }) => message).join("; ")}`);
-  }
-  return body.data.rows;
-}

@@ -54,6 +54,12 @@ export async function waitWhileRunning<Result>(
   }
 }
 
+/** Done once a URL answers with 200. */
+export const isAnswered = (url: string) => async (): Promise<Look<number>> => {
+  const { status } = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+  return status === 200 ? { done: status } : { state: `${url} answers ${status}` };
+};
+
 /** Throws a WaitError with the service's last lines if it has ended. */
 export function requireRunning(service: ServiceProcess): void {
   if (service.ending() !== undefined) throw new WaitError(endingOf(service));

@@ -7,7 +7,7 @@ import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import { namespaceIds } from "../src/deployments/deployment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { type Accepted, compareEntities, readEntities, readEntityDump } from "./entities.ts";
-import { startIndexingService, waitWhileRunning } from "./indexing-service.ts";
+import { isAnswered, startIndexingService, waitWhileRunning } from "./indexing-service.ts";
 import { writeLabelsFile } from "./labels-file.ts";
 import { type DevNode, startNode } from "./node.ts";
 import { freePort } from "./ports.ts";
@@ -89,8 +89,7 @@ async function rehearse({ folder, recording, node, isKept }: Rehearsal): Promise
     const url = `http://127.0.0.1:${port}`;
     const look = async () => {
       if (stop.signal.aborted) throw new WaitError("The rehearsal was stopped.");
-      const { status } = await fetch(`${url}/ready`);
-      return status === 200 ? { done: status } : { state: `/ready returns ${status}` };
+      return isAnswered(`${url}/ready`)();
     };
     await waitWhileRunning([service], "the index", look, { timeoutMs: longestRunMs, everyMs: 200 });
     const seconds = (performance.now() - start) / 1000;

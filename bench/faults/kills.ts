@@ -1,5 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createRandom } from "../../devnet/random.ts";
-import { sleep } from "../measure.ts";
 import {
   createSubject,
   lastBackfilled,

@@ -1,7 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { startNode } from "../../devnet/node.ts";
 import { type Lying, lies, startLiar } from "../../devnet/rpc/liar.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
-import { sleep } from "../measure.ts";
 import {
   createSubject,
   lastBackfilled,

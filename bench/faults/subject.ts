@@ -1,10 +1,10 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { startNode } from "../../devnet/node.ts";
 import { createIndexer } from "../../test/support/indexer.ts";
 import { recordedLabels, recordingAs, sepolia, sepoliaDatasources } from "../../test/support/recordings.ts";
 import { storedRows } from "../../test/support/stored-rows.ts";
-import { sleep } from "../measure.ts";
 import { createDatabase } from "../world.ts";
 
 /** A node over the recording of the root chain, as if it were sepolia. */

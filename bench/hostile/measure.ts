@@ -1,12 +1,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setPriority } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { listen } from "../../devnet/rpc/server.ts";
-import { megabytesIn, quantile, residentMegabytes, sleep } from "../measure.ts";
-import { askSubgraph, clientQueries, type KnownName } from "../subgraph/queries.ts";
+import { askSubgraph } from "../../devnet/subgraph.ts";
+import { megabytesIn, quantile, residentMegabytes } from "../measure.ts";
+import { clientQueries, type KnownName } from "../subgraph/queries.ts";
 import type { AttackJob } from "./attack-process.ts";
 import type { Attack } from "./attacks.ts";
 import type { Seen, Watched } from "./watch.ts";
@@ -102,7 +104,7 @@ async function watchedRequests({
   const get = (path: string) => [{ method: "GET", path }] as const;
   const ask = (body: object) => ({ method: "POST", path: "/subgraph", body: JSON.stringify(body) }) as const;
   const names = '{ domains(first: 300, where: { name_ends_with: ".eth" }) { id name owner { id } } }';
-  const { domains } = (await askSubgraph<{ domains: KnownName[] }>(`http://127.0.0.1:${port}`, names)).data;
+  const { domains } = await askSubgraph<{ domains: KnownName[] }>(`http://127.0.0.1:${port}/subgraph`, names);
   const queries = clientQueries(domains, domains[0]?.owner.id ?? "0x").flatMap(({ query, variables }) =>
     variables.slice(0, 20).map((one) => ask({ query, variables: one })),
   );

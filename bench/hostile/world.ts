@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import pRetry from "p-retry";
 import pg from "pg";
 import { startServices } from "../../devnet/demo/services.ts";
-import { waitWhileRunning } from "../../devnet/indexing-service.ts";
+import { isAnswered, waitWhileRunning } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { generateStatements } from "../../test/support/subgraph/generate.ts";
@@ -29,13 +29,8 @@ export async function startWorld(rows: AddedRows) {
       labels: longLabelLengths.map((length) => "x".repeat(length)),
     },
   );
-  for (const one of [labelsPort, port]) {
-    const look = async () => {
-      const { status } = await fetch(`http://127.0.0.1:${one}/ready`, { signal: AbortSignal.timeout(5_000) });
-      return status === 200 ? { done: true } : { state: `it answers ${status}` };
-    };
-    await waitWhileRunning([labels, index], `/ready on port ${one}`, look, { everyMs: 250 });
-  }
+  for (const url of [labelsPort, port].map((one) => `http://127.0.0.1:${one}/ready`))
+    await waitWhileRunning([labels, index], url, isAnswered(url));
   await addRows(postgres.url, rows);
   const pidOfIndex = async () => (await childrenOf(index.pid))[0];
   return {

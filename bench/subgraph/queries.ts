@@ -13,18 +13,6 @@ const details = `id name labelName labelhash isMigrated createdAt parent { id na
   wrappedOwner { id } resolvedAddress { id } expiryDate registration { registrationDate expiryDate }
   wrappedDomain { expiryDate fuses }`;
 
-/** Asks the subgraph of a service; throws if it answers with errors. Returns the data and the length of the text. */
-export async function askSubgraph<Data>(url: string, query: string, variables?: object) {
-  const response = await fetch(`${url}/subgraph`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query, variables }),
-  });
-  const text = await response.text();
-  if (text.includes('"errors"')) throw new Error(text);
-  return { data: (JSON.parse(text) as { data: Data }).data, length: text.length };
-}
-
 /** The ten queries; `names` are some of the index's, `collector` owns more than a page of them. */
 export function clientQueries(names: readonly KnownName[], collector: Hex): ClientQuery[] {
   const some = names.slice(0, 300);

@@ -1,6 +1,8 @@
-import { endingOf, waitWhileRunning } from "../indexing-service.ts";
+import { once } from "node:events";
+import { endingOf, isAnswered, waitWhileRunning } from "../indexing-service.ts";
 import { freePort } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
+import { askSubgraph } from "../subgraph.ts";
 import { type Look, WaitError } from "../wait.ts";
 import type { DemoChains, DemoWorld } from "./chains.ts";
 import { demoScreen } from "./screen.ts";
@@ -57,11 +59,7 @@ async function showProgress(
       clearInterval(timer);
     }
   };
-  const answered = (what: string, path: string) =>
-    until(what, async () => {
-      const { status } = await fetch(path, { signal: AbortSignal.timeout(5_000) });
-      return status === 200 ? { done: status } : { state: `${path} answers ${status}` };
-    });
+  const answered = (what: string, url: string) => until(what, isAnswered(url));
   for (const { node } of chains) {
     write(`${seconds()}  chain ${node.chain.chainId} is live at ${node.url}, head ${node.chain.head()}`);
   }
@@ -83,28 +81,19 @@ async function requirePort(port: number, variable: string) {
   });
 }
 
-/** Number of the indexed block in a successful subgraph response. */
+/** Number of the indexed block, once the subgraph has a name. */
 async function firstAnswer(url: string): Promise<Look<number>> {
-  const response = await fetch(`${url}/subgraph`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query: "{ domains(first: 1) { id } _meta { block { number } } }" }),
-    signal: AbortSignal.timeout(5_000),
-  });
-  const { data } = (await response.json()) as {
-    data?: { domains: []; _meta: { block: { number: number } } };
-  };
-  if (data === undefined || data.domains.length === 0) return { state: "there are no domains" };
-  return { done: data._meta.block.number };
+  const { domains, _meta } = await askSubgraph<{ domains: []; _meta: { block: { number: number } } }>(
+    `${url}/subgraph`,
+    "{ domains(first: 1) { id } _meta { block { number } } }",
+  );
+  return domains.length === 0 ? { state: "there are no domains" } : { done: _meta.block.number };
 }
 
 async function untilEnd(services: readonly ServiceProcess[], signal: AbortSignal) {
-  const aborted = new Promise<undefined>((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
+  if (signal.aborted) return;
   const ended = await Promise.race([
-    aborted,
+    once(signal, "abort").then(() => undefined),
     ...services.map((service) => service.ended.then(() => service)),
   ]);
   if (ended !== undefined) throw new WaitError(endingOf(ended));

@@ -7,10 +7,12 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { namehash } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { waitWhileRunning } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { chainIds, v2ChainId } from "../../devnet/recorded-chains.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
-import { WaitError, waitFor } from "../../devnet/wait.ts";
+import { askSubgraph } from "../../devnet/subgraph.ts";
+import { waitFor } from "../../devnet/wait.ts";
 import { chromiumPath, startBrowser } from "../support/browser/browser.ts";
 import { readTruth } from "../support/ensv2/recording.ts";
 import { childrenOf } from "../support/process-tree.ts";
@@ -37,18 +39,12 @@ function startDemo(environment: Record<string, string> = {}, options: string[] =
   });
 }
 
-async function untilUp(service: ServiceProcess) {
-  await waitFor(
-    "the demo's screen",
-    async () => {
-      const lines = service.lastLines(100);
-      if (service.ending() !== undefined) throw new WaitError(lines.join("\n"));
-      if (lines.some((line) => line.includes("Ctrl-C stops everything"))) return { done: true };
-      return { state: lines.at(-1) ?? "no output" };
-    },
-    { timeoutMs: 500_000 },
-  );
-}
+const untilUp = (service: ServiceProcess) =>
+  waitWhileRunning([service], "the demo's screen", async () => {
+    const lines = service.lastLines(100);
+    const isUp = lines.some((line) => line.includes("Ctrl-C stops everything"));
+    return isUp ? { done: true } : { state: lines.at(-1) ?? "no output" };
+  });
 
 const folders = () => readdirSync(temporary).filter((name) => name.startsWith("name-index-demo-"));
 
@@ -326,13 +322,11 @@ test("the index follows the live chain, in real time", async () => {
   const newest = async () => {
     const query =
       "{ _meta { block { number } } registrations(first: 1000, where: { labelName_not: null }) { id } }";
-    const response = await fetch(`http://localhost:${ports.PORT}/subgraph`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ query }),
-    });
-    const { data } = (await response.json()) as { data: { _meta: { block: { number: number } } } };
-    return data._meta.block.number;
+    const { _meta } = await askSubgraph<{ _meta: { block: { number: number } } }>(
+      `http://localhost:${ports.PORT}/subgraph`,
+      query,
+    );
+    return _meta.block.number;
   };
   const before = await newest();
   await waitFor("three more blocks", async () => {

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isAnswered } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { childrenOf } from "../support/process-tree.ts";
@@ -53,12 +54,7 @@ test("a second indexer says at once that it waits and for whom, and takes over w
   await second.stop();
 });
 
-async function waitUntilReady(url: string) {
-  await waitFor("the index", async () => {
-    const status = await fetch(`${url}/ready`).then(({ status }) => status, String);
-    return status === 200 ? { done: true } : { state: `/ready: ${status}` };
-  });
-}
+const waitUntilReady = (url: string) => waitFor("the index", isAnswered(`${url}/ready`));
 
 async function expectCleanEnd(signal: NodeJS.Signals) {
   expect(await world.stop(signal)).toEqual({ code: 0, signal: undefined });

@@ -100,7 +100,7 @@ export async function createEmptyDatabase(url: string, template = "template1") {
   await query(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   return {
     url: Object.assign(new URL(url), { pathname: `/${name}` }).href,
-    drop: () => query(url, `DROP DATABASE ${name} WITH (FORCE)`),
+    drop: async () => void (await query(url, `DROP DATABASE ${name} WITH (FORCE)`)),
   };
 }
 
@@ -114,14 +114,12 @@ export function createPool(url: string, max: number, settings: pg.PoolConfig = {
   return pool.on("error", ignore).on("connect", (client) => client.on("error", ignore));
 }
 
-async function query(url: string, text: string): Promise<void> {
+/** Rows of one statement on a connection of its own. */
+export async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
   const client = new pg.Client(url);
   await client.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
+  const { rows } = await client.query<Row>(text).finally(() => client.end());
+  return rows;
 }
 
 // Postgres refuses to run as root: it runs as the user that its packages create.

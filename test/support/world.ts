@@ -2,6 +2,7 @@ import { inject } from "vitest";
 import { readEntities } from "../../devnet/entities.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { type ChainName, chainIds } from "../../devnet/recorded-chains.ts";
+import { askSubgraph } from "../../devnet/subgraph.ts";
 import { createIndexer as create, type IndexerOptions as Options } from "./indexer.ts";
 import { createEmptyDatabase } from "./postgres.ts";
 import { compareWithRecording, recordedEntities, recordedLabels, recordingOf } from "./recordings.ts";
@@ -83,18 +84,7 @@ export async function startWorld({
     node,
     nodes,
 
-    async query<Data = Record<string, unknown>>(text: string): Promise<Data> {
-      const response = await fetch(`${url}/subgraph`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ query: text }),
-      });
-      const { data, errors } = (await response.json()) as { data?: Data; errors?: { message: string }[] };
-      if (data === undefined || errors !== undefined) {
-        throw new Error(`The query failed: ${errors?.map(({ message }) => message).join("; ")}`);
-      }
-      return data;
-    },
+    query: <Data = Record<string, unknown>>(text: string) => askSubgraph<Data>(`${url}/subgraph`, text),
 
     /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
     async waitForIndex({ block }: { block?: number } = {}) {
