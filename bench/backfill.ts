@@ -39,78 +39,89 @@ const { values: options } = parseArgs({
 });
 
 type Mode = {
-  appRoot?: string;
   settings: Readonly<Record<string, string>>;
-  hasLabelsByHttp?: boolean;
+  appRoot?: string;
   /** Whether it has a database, and so a cache, of its own. */
   isCold?: boolean;
 };
+/** By the line that is printed; those of warm caches begin with empty functions, which are the ceiling, and end with every event. */
+type Modes = Readonly<Record<string, Mode>>;
 type Run = Indexed & { logsPerSecond: number; requests: number };
+type Subject = { world: World; served: ServedHistory };
 
 const all = "subgraph,protocol-acceleration,registrars,tokenscope";
 const inSubgraphMode = { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" };
 
-/** By the line that is printed; the first has empty functions and every event of the others. */
-const modesOfNames = (ensv2: Record<string, string>): Readonly<Record<string, Mode>> => ({
+const modesOfNames = (ensv2: Record<string, string>, labelService: string): Modes => ({
   "empty functions": { appRoot: emptyRoot, settings: inSubgraphMode },
   "subgraph mode": { settings: inSubgraphMode },
-  "labels by HTTP": { settings: inSubgraphMode, hasLabelsByHttp: true },
+  "labels by HTTP": { settings: { ...inSubgraphMode, LABELS_URL: labelService } },
   "multichain mode": { settings: { PLUGINS: "subgraph" } },
   "all plugins": { settings: { PLUGINS: all } },
   "all and ensv2": { settings: { PLUGINS: `${all},ensv2`, ...ensv2 } },
 });
-const modesOfEnsv2 = (ensv2: Record<string, string>): Readonly<Record<string, Mode>> => ({
+const modesOfEnsv2 = (ensv2: Record<string, string>): Modes => ({
   "empty functions": { appRoot: emptyRoot, settings: { PLUGINS: "ensv2", ...ensv2 } },
   ensv2: { settings: { PLUGINS: "ensv2", ...ensv2 } },
   "with resolvers": { settings: { PLUGINS: "subgraph,ensv2,protocol-acceleration", ...ensv2 } },
 });
 
-type Subject = { world: World; served: ServedHistory; labelService: string };
+/** Records an archive of the chain, and indexes with a cold cache over RPC and through it. */
+async function modesOfArchive({ served: { environment, lastBlock }, world }: Subject): Promise<Modes> {
+  const archive = join(world.folder, "archive");
+  await recordArchives(archive, { ...environment, ...inSubgraphMode }, { [holesky]: lastBlock });
+  return {
+    "cold, over RPC": { settings: inSubgraphMode, isCold: true },
+    "cold, archive": { settings: { ...inSubgraphMode, ARCHIVE: archive }, isCold: true },
+  };
+}
 
-/** Indexes one generated chain in several modes and compares their speed with that of empty indexing functions. */
+/** Indexes one generated chain in several modes and compares their speed with that of the first. */
 async function measure(world: World): Promise<void> {
   const { folder } = world;
-  const [logs, rounds, isEnsv2] = [Number(options.logs), Number(options.rounds), options.ensv2];
-  const served = await serveHistory(isEnsv2 ? { logs, folder, given: ensv2History(logs) } : { logs, folder });
+  const [logs, rounds] = [Number(options.logs), Number(options.rounds)];
+  const given = options.ensv2 ? { given: ensv2History(logs) } : {};
+  const served = await serveHistory({ logs, folder, ...given });
   const { environment, firstBlock, lastBlock } = served;
+  const subject: Subject = { served, world };
   const port = await freePort();
   const service = await startServer(realRoot, { port, database: fileURLToPath(environment.LABELS_URL) });
-  const subject: Subject = { served, labelService: `http://127.0.0.1:${port}`, world };
   const datasources = join(folder, "datasources.json");
   writeFileSync(datasources, ensv2Datasources(firstBlock));
-  const modes = (isEnsv2 ? modesOfEnsv2 : modesOfNames)({ DATASOURCES_FILE: datasources });
+  const ensv2 = { DATASOURCES_FILE: datasources };
   console.log(`${whole(served.logs)} logs in ${whole(lastBlock - firstBlock + 1)} blocks, ${world.version}`);
   try {
-    if (options.archive) return await compareArchive(subject, rounds);
+    if (options.archive) return printRuns(await inTurn(subject, await modesOfArchive(subject), rounds));
+    const modes = options.ensv2 ? modesOfEnsv2(ensv2) : modesOfNames(ensv2, `http://127.0.0.1:${port}`);
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
     for (const name of ["empty functions", Object.keys(modes).at(-1) ?? ""]) {
       const run = await backfill(subject, `cold_${name}`, modes[name] as Mode);
-      console.log(`cold RPC cache, ${name}: ${shownRun(run)}, ${whole(run.requests)} requests`);
+      const { logsPerSecond, seconds, peakMegabytes, requests } = run;
+      console.log(
+        `cold RPC cache, ${name}: ${whole(logsPerSecond)} logs/s (${seconds.toFixed(1)} s), peak ${whole(peakMegabytes)} MB, ${whole(requests)} requests`,
+      );
     }
-    if (options.against !== undefined) return await compare(subject, modes, resolve(options.against), rounds);
-    const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
-    for (let round = 0; round < rounds; round++) {
-      for (const [index, [name, mode]] of Object.entries(modes).entries()) {
-        runs.get(name)?.push(await backfill(subject, `mode${index}_${round}`, mode));
-      }
-    }
-    printRuns(runs);
+    if (options.against !== undefined) await compare(subject, modes, resolve(options.against), rounds);
+    else printRuns(await inTurn(subject, modes, rounds));
   } finally {
     await served.close();
     await service.stop();
   }
 }
 
+async function inTurn(subject: Subject, modes: Modes, rounds: number): Promise<Map<string, Run[]>> {
+  const runs = new Map(Object.keys(modes).map((name) => [name, [] as Run[]]));
+  for (let round = 0; round < rounds; round++)
+    for (const [index, [name, mode]] of Object.entries(modes).entries())
+      runs.get(name)?.push(await backfill(subject, `mode${index}_${round}`, mode));
+  return runs;
+}
+
 /**
  * Runs the functions of this checkout and of another at the same time, so that other work on the machine slows both. Which
  * one starts first changes every round.
  */
-async function compare(
-  subject: Subject,
-  modes: Readonly<Record<string, Mode>>,
-  other: string,
-  rounds: number,
-): Promise<void> {
+async function compare(subject: Subject, modes: Modes, other: string, rounds: number): Promise<void> {
   console.log("this checkout | the other | ratio, geometric mean: by time, by processor time");
   for (const [index, [name, mode]] of Object.entries(modes).entries()) {
     if (mode.appRoot === emptyRoot) continue;
@@ -131,49 +142,20 @@ async function compare(
   }
 }
 
-/** Indexes with a cold cache, over RPC and through an archive of the chain, in turn. */
-async function compareArchive(subject: Subject, rounds: number): Promise<void> {
-  const { environment, lastBlock } = subject.served;
-  const archive = join(subject.world.folder, "archive");
-  await recordArchives(archive, { ...environment, ...inSubgraphMode }, { [holesky]: lastBlock });
-  const modes = { rpc: inSubgraphMode, archive: { ...inSubgraphMode, ARCHIVE: archive } };
-  for (let round = 0; round < rounds; round++) {
-    const seconds: number[] = [];
-    for (const [name, settings] of Object.entries(modes)) {
-      const run = await backfill(subject, `${name}_${round}`, { settings, isCold: true });
-      seconds.push(run.seconds);
-      console.log(`  cold, ${name.padEnd(8)} ${shownRun(run)}, ${whole(run.requests)} requests`);
-    }
-    console.log(`  archive against RPC: ${((seconds[0] ?? 0) / (seconds[1] ?? 0)).toFixed(2)} times`);
-  }
-}
-
-const shownRun = ({ logsPerSecond, seconds, peakMegabytes }: Run) =>
-  `${whole(logsPerSecond)} logs/s (${seconds.toFixed(1)} s), peak ${whole(peakMegabytes)} MB`;
-
 const meanRatio = (ratios: number[]) =>
   Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
 
 /** Indexes the chain once into a new schema; settles when the backfill is complete. */
 async function backfill(
-  { served, labelService, world }: Subject,
+  { served, world }: Subject,
   name: string,
-  { appRoot = realRoot, settings, hasLabelsByHttp = false, isCold = false }: Mode,
+  { appRoot = realRoot, settings, isCold = false }: Mode,
 ): Promise<Run> {
   const schema = name.replaceAll(" ", "_");
   const url = isCold ? await createDatabase(world.url, schema) : world.url;
+  const environment = { ...served.environment, ...settings, DATABASE_URL: url };
   const requestsBefore = served.requests();
-  const run = await indexOnce({
-    name: schema,
-    appRoot,
-    port: await freePort(),
-    environment: {
-      ...served.environment,
-      ...settings,
-      ...(hasLabelsByHttp ? { LABELS_URL: labelService } : {}),
-      DATABASE_URL: url,
-    },
-  });
+  const run = await indexOnce({ name: schema, appRoot, port: await freePort(), environment });
   const requests = served.requests() - requestsBefore;
   // No run pays for cleaning up after the previous one.
   await query(url, `DROP SCHEMA "${schema}" CASCADE`);
@@ -182,20 +164,15 @@ async function backfill(
 }
 
 function printRuns(runs: ReadonlyMap<string, Run[]>): void {
-  const speedOf = (list: Run[] = []) =>
-    quantile(
-      list.map(({ logsPerSecond }) => logsPerSecond),
-      0.5,
-    );
-  const ceiling = speedOf(runs.get("empty functions"));
-  console.log(
-    "warm RPC cache, medians in logs per second (a log counts once, however many plugins index it):",
-  );
+  const speeds = (list: Run[]) => list.map(({ logsPerSecond }) => logsPerSecond);
+  console.log("medians in logs per second (a log counts once, however many plugins index it):");
+  let first: number | undefined;
   for (const [name, list] of runs) {
+    const speed = quantile(speeds(list), 0.5);
+    first ??= speed;
     const peak = Math.max(...list.map(({ peakMegabytes }) => peakMegabytes));
-    const each = list.map(({ logsPerSecond }) => whole(logsPerSecond)).join(", ");
     console.log(
-      `  ${name.padEnd(16)} ${whole(speedOf(list)).padStart(8)}   ${(speedOf(list) / ceiling).toFixed(2)} of the ceiling   peak ${whole(peak)} MB   ${list[0]?.requests ?? 0} requests   (${each})`,
+      `  ${name.padEnd(16)} ${whole(speed).padStart(8)}   ${(speed / first).toFixed(2)} of the first   peak ${whole(peak)} MB   ${list[0]?.requests ?? 0} requests   (${speeds(list).map(whole).join(", ")})`,
     );
   }
 }
