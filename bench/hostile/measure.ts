@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setPriority } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -86,13 +86,11 @@ async function databaseGauges(client: pg.Client, { schema }: World) {
 
 /** Runs an attack in a process of its own, which is killed when it exceeds its time. */
 export async function runAttack(attack: Attack, job: Omit<AttackJob, "name">): Promise<void> {
-  const child: ChildProcess = fork(program("attack-process.ts"));
+  const timeout = attack.seconds * 1000 + graceMs;
+  const child = fork(program("attack-process.ts"), { timeout, killSignal: "SIGKILL" });
   if (child.pid !== undefined) setPriority(child.pid, 19);
-  const timer = setTimeout(() => child.kill("SIGKILL"), attack.seconds * 1000 + graceMs);
-  const ended = Promise.race([once(child, "message"), once(child, "exit")]);
   child.send({ name: attack.name, ...job } satisfies AttackJob);
-  await ended;
-  clearTimeout(timer);
+  await Promise.race([once(child, "message"), once(child, "exit")]);
   child.kill("SIGKILL");
 }
 
