@@ -152,7 +152,6 @@ describe.skipIf(chromiumPath === undefined)(
         expect(await overflowOf(page)).toBe(0);
         expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(ground);
         expect(complaints).toEqual([]);
-        await page.context().close();
       },
     );
 
@@ -190,7 +189,6 @@ describe.skipIf(chromiumPath === undefined)(
       expect(await page.getByRole("link", { name }).count()).toBeGreaterThan(0);
       expect(await overflowOf(page)).toBe(0);
       expect(complaints).toEqual([]);
-      await page.context().close();
     });
 
     test("a button copies a query; there is none where browsers have no clipboard", async () => {
@@ -205,20 +203,17 @@ describe.skipIf(chromiumPath === undefined)(
       const shown = await page.locator("pre").first().textContent();
       expect(await page.evaluate("navigator.clipboard.readText()")).toBe(shown);
       expect(complaints).toEqual([]);
-      await page.context().close();
       // What browsers do at an address that is neither this machine's nor HTTPS.
       const other = await browser.open("about:blank");
       await other.page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
       await other.page.goto(name);
       expect(await other.page.getByRole("button", { name: "Copy", includeHidden: true }).count()).toBe(0);
       expect(other.complaints).toEqual([]);
-      await other.page.context().close();
     });
 
     test("it is the same without scripts", async () => {
       const { page } = await browser.open(world.url, { javaScriptEnabled: false });
       expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);
-      await page.context().close();
     });
 
     test("the page of the label service heals, and its documents can be read", async () => {
@@ -234,7 +229,6 @@ describe.skipIf(chromiumPath === undefined)(
       await page.goto(`${labels.base}/docs`);
       await page.getByText("/v1/heal/{labelhash}").first().waitFor();
       expect(complaints).toEqual([]);
-      await page.context().close();
       await labels.stop();
     });
 
@@ -243,7 +237,6 @@ describe.skipIf(chromiumPath === undefined)(
       await world.stop();
       await page.getByRole("alert").filter({ hasText: "The service has not responded since" }).waitFor();
       expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);
-      await page.context().close();
     });
   },
 );

@@ -15,6 +15,7 @@ import { errorResponse } from "../../src/api/rest/errors.ts";
 import { createBlockHashes } from "../../src/api/status/block-hashes.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
 import { createGeneratedDatabase, type GeneratedDatabase } from "../support/subgraph/generated-database.ts";
+import { closedAfterEach } from "./support/raw.ts";
 
 let generated: GeneratedDatabase;
 beforeAll(async () => {
@@ -25,6 +26,7 @@ beforeEach(({ skip }) => {
   if (!generated) skip("needs a Postgres server: the embedded database runs one statement at a time");
 });
 
+const servers = closedAfterEach();
 // Postgres locks tables in the order of FROM.
 const twoTables = "SELECT d.id FROM domain d CROSS JOIN registration r LIMIT 1";
 
@@ -53,7 +55,8 @@ async function listen(limits: Partial<DatabaseLimits>) {
   const as = (client: string, path: string, signal?: AbortSignal) =>
     fetch(url + path, { headers: { "x-forwarded-for": client }, signal: signal ?? null });
   const ask = (query: string) => as("192.0.2.9", `/subgraph?${new URLSearchParams({ query })}`);
-  return { database, as, ask, close: () => server.close() };
+  servers.push(server);
+  return { database, as, ask };
 }
 
 async function connections(where: string): Promise<number> {
@@ -67,7 +70,7 @@ const waitingForLocks = () => connections("wait_event_type = 'Lock'");
 
 test("one client's 80 slow queries let another pass, and its share of places is bounded", async () => {
   const limits = { concurrency: 2, slow: 0, queue: 256, queuePerClient: 20, timeoutMs: 20_000 };
-  const { as, close } = await listen(limits);
+  const { as } = await listen(limits);
   const statuses: number[] = [];
   const slow = Array.from({ length: 80 }, async () => {
     const response = await as("192.0.2.1", "/slow/500");
@@ -81,11 +84,10 @@ test("one client's 80 slow queries let another pass, and its share of places is 
   const all = await Promise.all(slow);
   expect(all.filter(([status]) => status === 200)).toHaveLength(22);
   expect(all.filter(([status, after]) => status === 503 && after === "1")).toHaveLength(58);
-  close();
 });
 
 test("slow queries of many clients leave quick ones their places, and are refused beyond those that may wait", async () => {
-  const { as, close } = await listen({
+  const { as } = await listen({
     concurrency: 1,
     slow: 1,
     slowQueue: 2,
@@ -105,11 +107,10 @@ test("slow queries of many clients leave quick ones their places, and are refuse
   leaving.abort();
   await Promise.allSettled(slow);
   await expect.poll(working).toBe(0);
-  close();
 });
 
 test("a response over the limit is refused, and the database is at rest afterwards", async () => {
-  const { ask, close } = await listen({ responseBytes: 5_000_000, timeoutMs: 20_000 });
+  const { ask } = await listen({ responseBytes: 5_000_000, timeoutMs: 20_000 });
   const fields = Array.from({ length: 800 }, (_, index) => `a${index}: id`).join(" ");
   for (let round = 0; round < 3; round++) {
     const { errors } = await (await ask(`{ domains(first: 1000) { ${fields} } }`)).json();
@@ -119,7 +120,6 @@ test("a response over the limit is refused, and the database is at rest afterwar
   const inside = await (await ask(`{ domains(first: 60) { ${fields} } }`)).text();
   expect(inside.length).toBeGreaterThan(3_000_000);
   expect(JSON.parse(inside).data.domains).toHaveLength(60);
-  close();
 });
 
 test("many rows come one by one, and no more of them than a response may have", async () => {
@@ -161,7 +161,7 @@ test("many rows come one by one, and no more of them than a response may have", 
 
 describe("requests that are given up", () => {
   test.each([5, 50, 300])("after %i ms leave no statement behind", async (ms) => {
-    const { as, ask, close } = await listen({ timeoutMs: 60_000 });
+    const { as, ask } = await listen({ timeoutMs: 60_000 });
     for (let round = 0; round < 3; round++) {
       const leaving = new AbortController();
       const requests = Array.from({ length: 60 }, () => as("192.0.2.1", "/slow/60000", leaving.signal));
@@ -172,7 +172,6 @@ describe("requests that are given up", () => {
     }
     await expect.poll(working).toBe(0);
     expect((await ask("{ domains(first: 1) { id } }")).status).toBe(200);
-    close();
   });
 });
 
@@ -205,13 +204,12 @@ test("a statement that is planned once is prepared on its connection, others are
 });
 
 test("statements are bounded by settings of their connection, from before they are parsed", async () => {
-  const { database, as, close } = await listen({ timeoutMs: 700 });
+  const { database, as } = await listen({ timeoutMs: 700 });
   const settings = "SELECT current_setting('statement_timeout'), current_setting('work_mem')";
   expect(await database.row(settings, [], new AbortController().signal)).toEqual(["700ms", "64MB"]);
   const late = await as("192.0.2.1", "/slow/60000");
   expect([late.status, late.headers.get("retry-after")]).toEqual([503, "1"]);
   await expect.poll(working).toBe(0);
-  close();
 });
 
 /** A connection that holds tables as a reorganization does while it takes rows back. */
@@ -234,7 +232,7 @@ const joined = "{ domains(first: 1) { id registration { id } } }";
 
 // The framework's own limit for locks is half a second.
 test("a read waits for a reorganization as long as it may take, and is then told to come again", async () => {
-  const { as, ask, close } = await listen({ timeoutMs: 60_000 });
+  const { as, ask } = await listen({ timeoutMs: 60_000 });
   const reorg = await hold("LOCK TABLE domain IN ACCESS EXCLUSIVE MODE");
   const waiting = [ask(joined), as("192.0.2.9", "/domain")];
   await new Promise((resolve) => setTimeout(resolve, 1_200));
@@ -242,8 +240,6 @@ test("a read waits for a reorganization as long as it may take, and is then told
   const [answer, row] = await Promise.all(waiting);
   expect([answer?.status, row?.status]).toEqual([200, 200]);
   expect(await answer?.json()).toMatchObject({ data: { domains: [{ id: expect.any(String) }] } });
-
-  close();
 
   // A tenth of the time lies between the end of the wait and that of the statement.
   const hasty = await listen({ timeoutMs: 10_000 });
@@ -256,12 +252,11 @@ test("a read waits for a reorganization as long as it may take, and is then told
   expect(await lateRow.json()).toEqual({ message: locked, details: "A table is being changed." });
   await longer.release();
   expect((await hasty.as("192.0.2.9", "/domain")).status).toBe(200);
-  hasty.close();
 });
 
 test("a read that waits for a reorganization which waits for it begins again", async () => {
   // Postgres looks for such circles once in each wait: in the read's after five seconds, in the other never.
-  const { as, close } = await listen({ timeoutMs: 60_000 });
+  const { as } = await listen({ timeoutMs: 60_000 });
   const reorg = await hold(
     "SET LOCAL deadlock_timeout = '1h'; LOCK TABLE registration IN ACCESS EXCLUSIVE MODE",
   );
@@ -276,5 +271,4 @@ test("a read that waits for a reorganization which waits for it begins again", a
   const response = await waiting;
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual([expect.stringMatching(/^0x[0-9a-f]{64}$/)]);
-  close();
 });

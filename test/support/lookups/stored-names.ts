@@ -16,13 +16,8 @@ export const publicResolver = "0xf29100983e058b709f3d539b0c765937b804ac15";
 
 /** The address of 20 equal bytes. */
 export const addressOf = (byte: string): string => `0x${byte.repeat(20)}`;
-export const [alice, bob, carol, dave, zero] = ["11", "22", "33", "44", "00"].map(addressOf) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-];
+export const [alice, bob, carol] = [addressOf("11"), addressOf("22"), addressOf("33")];
+export const [dave, zero] = [addressOf("44"), addressOf("00")];
 
 /** Time of the newest block, in seconds; a lease that is valid, one in its grace period, one that is over. */
 export const now = 1_768_400_395;
