@@ -13,7 +13,6 @@ import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
 import { createLoadedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
-import { readDump } from "../test/support/subgraph/entities.ts";
 import type { Subject } from "./export/rows.ts";
 import { exportProgram, type Format, openExport, writeExport, writeFile } from "./export.ts";
 
@@ -28,9 +27,7 @@ const config = {
 let client: PGlite;
 let folder: string;
 beforeAll(async () => {
-  client = await createLoadedDatabase(
-    readDump(new URL("../test/fixtures/chain-a-entities.json.gz", import.meta.url)),
-  );
+  client = await createLoadedDatabase();
   // Events of the recording, as an index with their times has them.
   for (const table of ["domain_event", "registration_event", "resolver_event"])
     await client.exec(`UPDATE ${table} SET timestamp = 1600000000 + block_number * 12,

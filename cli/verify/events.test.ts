@@ -4,7 +4,6 @@ import { parseEnvironment } from "../../src/config/environment.ts";
 import type { RpcLog } from "../../src/rpc/log-answers.ts";
 import { datasourcesFile, lastBlocks, recordingOf } from "../../test/support/recordings.ts";
 import { createLoadedDatabase } from "../../test/support/subgraph/endpoint.ts";
-import { readDump } from "../../test/support/subgraph/entities.ts";
 import { missingRows } from "./events.ts";
 
 // The cache has the logs of the recording; the index the rows that the original mapping made of them.
@@ -23,9 +22,7 @@ const config = parseEnvironment(
 const heads = new Map([[chainId, { number: lastBlocks.root, timestamp: 0 }]]);
 let client: PGlite;
 beforeAll(async () => {
-  client = await createLoadedDatabase(
-    readDump(new URL("../../test/fixtures/chain-a-entities.json.gz", import.meta.url)),
-  );
+  client = await createLoadedDatabase();
   await client.exec(`CREATE SCHEMA ponder_sync; CREATE TABLE ponder_sync.logs (chain_id bigint, block_number bigint, log_index int,
     address text, topic0 text, topic1 text, topic2 text, topic3 text,
     PRIMARY KEY (chain_id, block_number, log_index))`);

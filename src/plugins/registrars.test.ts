@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { type Hex, namehash } from "viem";
 import { expect, test } from "vitest";
-import { createChainsHarness, type EventOrigin, eventId } from "../../test/support/handlers.ts";
+import { checkpointOf } from "../../test/support/checkpoints.ts";
+import { createChainsHarness, type EventOrigin } from "../../test/support/handlers.ts";
 import { labelhash } from "../ens/labels.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 
@@ -25,7 +26,8 @@ const at = (logIndex: number, more: EventOrigin = {}): EventOrigin => ({
   emitter: registrar,
   ...more,
 });
-const idAt = (logIndex: number, chainId = 1) => eventId({ chainId, block: 7, timestamp: now, logIndex });
+const idAt = (logIndex: number, chainId = 1) =>
+  checkpointOf({ number: 7, timestamp: now, logIndex }, chainId);
 
 function createHarness() {
   const harness = createChainsHarness();

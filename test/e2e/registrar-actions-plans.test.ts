@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import { type ActionFilter, openActions } from "../../src/api/endpoints/registrar-actions.ts";
 import type { SqlClient } from "../../src/ponder/sql-client.ts";
+import { checkpointOf } from "../support/checkpoints.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { mostSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
 import { createEmptyDatabase, createPool } from "../support/postgres.ts";
-import { checkpointOf } from "../support/subgraph/endpoint.ts";
 
 // Registrar actions by the hundred thousand, on a real Postgres: enough for a plan that reads them all to stand out.
 

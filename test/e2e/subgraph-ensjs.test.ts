@@ -11,10 +11,11 @@ import { serve } from "@hono/node-server";
 import { createPublicClient, custom, getAddress } from "viem";
 import { mainnet } from "viem/chains";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Entity } from "../../devnet/entities.ts";
+import { recordedEntities } from "../../test/support/recordings.ts";
 import { createEndpoint, createLoadedDatabase } from "../support/subgraph/endpoint.ts";
-import { type Entity, readDump } from "../support/subgraph/entities.ts";
 
-const dump = readDump(new URL("../fixtures/chain-a-entities.json.gz", import.meta.url));
+const dump = recordedEntities();
 const domains = dump["Domain"]!;
 const registrations = new Map(dump["Registration"]!.map((entity) => [entity["domain"], entity]));
 const account = "0x14dc79964da2c08b23698b3d3cc7ca32193d9955";

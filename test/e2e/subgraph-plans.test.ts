@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { isPlannedOnce } from "../../src/api/database/client.ts";
 import { createSearchIndexes } from "../../src/api/database/indexes.ts";
@@ -19,14 +18,12 @@ import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
 import { mostSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
+import { type ClientQuery, clientQueries } from "../support/recordings.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 import { bigParent, generatedV2 } from "../support/subgraph/generate.ts";
 import { createGeneratedDatabase, type GeneratedDatabase } from "../support/subgraph/generated-database.ts";
 
-type Case = { name: string; query: string; variables: { [name: string]: unknown } };
-const cases: Case[] = JSON.parse(
-  readFileSync(new URL("../fixtures/client-queries.json", import.meta.url), "utf8"),
-);
+const cases = clientQueries();
 // No index can serve these: sorted by a column of another table.
 const unserved = new Set(["dapp: sorted by the registration"]);
 // Has many events; most addresses have few.
@@ -57,7 +54,7 @@ function adapt(text: string): string {
 }
 
 /** The response to a case, with the statements that were run. */
-async function run({ query, variables }: Case, v2?: WalkContracts) {
+async function run({ query, variables }: ClientQuery, v2?: WalkContracts) {
   const { database, statements } = recordStatements(generated.database);
   const endpoint = createEndpoint(database, {}, { v2 });
   const answer = await endpoint.ask(adapt(query), JSON.parse(adapt(JSON.stringify(variables))));

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { compileRequest } from "../../src/api/subgraph/compile/compile.ts";
@@ -6,12 +5,12 @@ import { createDocumentReader } from "../../src/api/subgraph/request/document.ts
 import { createIntrospection } from "../../src/api/subgraph/request/introspection.ts";
 import type { Value } from "../../src/api/subgraph/schema/inputs.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../src/config/limits.ts";
+import { clientQueries, recordedEntities } from "../../test/support/recordings.ts";
 import { createEndpoint, createLoadedDatabase } from "../support/subgraph/endpoint.ts";
-import { readDump } from "../support/subgraph/entities.ts";
 
 // GraphQL documents and variables that cost far more than their size, and those of clients.
 
-const dump = readDump(new URL("../fixtures/chain-a-entities.json.gz", import.meta.url));
+const dump = recordedEntities();
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 beforeAll(async () => {
   client = await createLoadedDatabase(dump);
@@ -326,19 +325,15 @@ describe("introspection of types of types, or of the whole schema many times", (
 
 // What known clients send stays far below every limit.
 
-type Case = { name: string; query: string; variables?: { [name: string]: Value } };
-
-const fixture = new URL("../fixtures/client-queries.json", import.meta.url);
-const cases: Case[] = JSON.parse(readFileSync(fixture, "utf8"));
-const tools: Case[] = [{ name: "a code generator's introspection", query: getIntrospectionQuery() }];
+const tools = [{ name: "a code generator's introspection", query: getIntrospectionQuery(), variables: {} }];
 const limits = Object.fromEntries(
   Object.entries(defaultSubgraphLimits).map(([name, limit]) => [name, Math.floor(limit / 10)]),
 ) as SubgraphLimits;
 
-test.each([...cases, ...tools])("costs less than a tenth of every limit: $name", async (given) => {
+test.each([...clientQueries(), ...tools])("costs less than a tenth of every limit: $name", async (given) => {
   const request = {
-    variables: {},
     ...given,
+    variables: given.variables as { [name: string]: Value },
     operationName: undefined,
     extensions: { counts: false, truncated: false },
   };

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRandom, type Random } from "../../devnet/random.ts";
+import { clientQueries } from "../support/recordings.ts";
 import { createWholeApi, sendTo } from "./support/in-process.ts";
 import { describeRequest, type FuzzResponse, wrongWith, wrongWithAnswer } from "./support/oracle.ts";
 import {
@@ -8,7 +8,6 @@ import {
   describedRequest,
   type FuzzRequest,
   hostileQuery,
-  type QueryDocument,
   queryRequest,
 } from "./support/requests.ts";
 
@@ -20,8 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => api?.close());
 
-const fixture = new URL("../fixtures/client-queries.json", import.meta.url);
-const queries: QueryDocument[] = JSON.parse(readFileSync(fixture, "utf8"));
+const queries = clientQueries();
 
 /** Sends random requests, each of which `isWrong` finds sound and none of which is logged as an error; shows `see` the responses. */
 async function fuzz(

@@ -2,8 +2,8 @@ import type { PGlite } from "@electric-sql/pglite";
 import { type Hex, namehash } from "viem";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import type { Subregistry } from "../../src/deployments/namespaces.ts";
+import { checkpointOf } from "./checkpoints.ts";
 import { createTables } from "./database.ts";
-import { checkpointOf } from "./subgraph/endpoint.ts";
 
 /** Registrars of the test: `eth` on chain 1, `base.eth` on chain 8453. */
 export const subregistries: Subregistry[] = [
@@ -33,10 +33,8 @@ export type GivenAction = {
 };
 
 /** The id of an action, as Ponder's checkpoint of its first log is built. */
-export function actionId({ name, timestamp, logIndex = 0 }: GivenAction): string {
-  const pad = (value: number, digits: number) => String(value).padStart(digits, "0");
-  return `${timestamp}${pad(chainOf(name).chainId, 16)}${pad(timestamp / 10, 16)}${pad(0, 16)}5${pad(logIndex, 16)}`;
-}
+export const actionId = ({ name, timestamp, logIndex = 0 }: GivenAction): string =>
+  checkpointOf({ number: timestamp / 10, timestamp, logIndex }, chainOf(name).chainId);
 
 const chainOf = (name: string) => subregistries[name.endsWith(".base.eth") ? 1 : 0]!;
 

@@ -29,6 +29,7 @@ import type { Settings } from "../../src/indexing/scope.ts";
 import { registerRegistrars } from "../../src/plugins/registrars.ts";
 import { registerThreedns } from "../../src/plugins/threedns.ts";
 import * as tables from "../../src/schema/subgraph.ts";
+import { checkpointOf } from "./checkpoints.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { handlers } from "./registry.ts";
 
@@ -45,12 +46,6 @@ export type EventOrigin = {
   /** Topics of the log, or their number, if they differ from those that the event declares. */
   topics?: number | readonly (Hex | null)[];
 };
-
-/** Ponder's checkpoint of a log: timestamp, chain, block, transaction 0, type 5, log index. */
-export function eventId(of: { chainId: number; block: number; timestamp: number; logIndex: number }): string {
-  const pad = (value: number, digits: number) => String(value).padStart(digits, "0");
-  return `${pad(of.timestamp, 10)}${pad(of.chainId, 16)}${pad(of.block, 16)}${pad(0, 16)}5${pad(of.logIndex, 16)}`;
-}
 
 /** The name that Ponder gives an event of an ABI: with its parameters where several have the name. */
 export function eventKey(abi: Abi, { name, inputs }: AbiEvent): string {
@@ -95,7 +90,7 @@ export function openHandlers({ labels = [], settings, isSource = () => true, reg
     const { chainId, block, timestamp, logIndex, topics } = at;
     await handler({
       event: {
-        id: eventId(at),
+        id: checkpointOf({ number: block, timestamp, logIndex }, chainId),
         args,
         block: { number: BigInt(block), timestamp: BigInt(timestamp) },
         transaction: { hash: at.transactionHash, from: at.sender },

@@ -50,6 +50,13 @@ export const readFixture = (name: string) => JSON.parse(gunzipSync(readFileSync(
 /** Entities that the original mapping creates from the recording of the root chain. */
 export const recordedEntities = (): Entities => readEntityDump(fixture("chain-a-entities.json.gz"));
 
+/** A query of a client, over the recording of the root chain. */
+export type ClientQuery = { name: string; query: string; variables: { [name: string]: unknown } };
+
+/** Queries that wallets, explorers and libraries send. */
+export const clientQueries = (): ClientQuery[] =>
+  JSON.parse(readFileSync(fixture("client-queries.json"), "utf8"));
+
 /** Values in which the index differs from them by decision: a wrapped label that ends in NUL is unusable. */
 const decidedDifferences = (): Accepted => JSON.parse(readFileSync(fixture("chain-a-accepted.json"), "utf8"));
 

@@ -1,10 +1,11 @@
 import { type Hex, hexToBytes } from "viem";
 import { beforeAll, describe, expect, test } from "vitest";
 import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
+import { checkpointOf } from "../../../test/support/checkpoints.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
-import { bodyText, checkpointOf } from "../../../test/support/subgraph/endpoint.ts";
+import { bodyText } from "../../../test/support/subgraph/endpoint.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";

@@ -1,28 +1,22 @@
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Entity } from "../../../devnet/entities.ts";
+import { clientQueries, readFixture, recordedEntities } from "../../../test/support/recordings.ts";
 import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
-import { type Entity, readDump } from "../../../test/support/subgraph/entities.ts";
 import { createEvaluator } from "../../../test/support/subgraph/evaluate.ts";
 import { exampleQueries } from "./graphiql.ts";
 import { entityTypes } from "./schema/entities.ts";
 
-type Case = { name: string; query: string; variables: { [name: string]: unknown } };
-
-const fixture = (name: string) => new URL(`../../../test/fixtures/${name}`, import.meta.url);
-const cases: Case[] = JSON.parse(readFileSync(fixture("client-queries.json"), "utf8"));
-const surface: { filters: string[]; sorts: string[] } = JSON.parse(
-  gunzipSync(readFileSync(fixture("subgraph-surface.json.gz"))).toString(),
-);
-const dump = readDump(fixture("chain-a-entities.json.gz"));
+const cases = clientQueries();
+const surface: { filters: string[]; sorts: string[] } = readFixture("subgraph-surface.json.gz");
+const dump = recordedEntities();
 const types = Object.keys(dump);
 // What the entities imply is worked out by test/support/evaluate.ts, without SQL.
 const evaluate = createEvaluator(dump);
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 
 beforeAll(async () => {
-  client = await createLoadedDatabase(dump);
+  client = await createLoadedDatabase();
 });
 afterAll(() => client.close());
 

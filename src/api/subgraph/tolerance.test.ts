@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { recordedEntities } from "../../../test/support/recordings.ts";
 import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
-import { readDump } from "../../../test/support/subgraph/entities.ts";
 
-const dump = readDump(new URL("../../../test/fixtures/chain-a-entities.json.gz", import.meta.url));
+const dump = recordedEntities();
 const eth = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 

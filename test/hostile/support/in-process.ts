@@ -15,7 +15,6 @@ import { indexedSubregistries, namespaces } from "../../../src/deployments/names
 import { insertAction } from "../../support/actions.ts";
 import { pageSources, service } from "../../support/service.ts";
 import { createEndpoint, createLoadedDatabase } from "../../support/subgraph/endpoint.ts";
-import { readDump } from "../../support/subgraph/entities.ts";
 import type { FuzzResponse } from "./oracle.ts";
 import type { FuzzRequest } from "./requests.ts";
 
@@ -33,8 +32,7 @@ const now = 1_700_000_000;
  * The whole HTTP interface over a recorded chain in an in-memory Postgres; `logged` collects what it logs as errors.
  */
 export async function createWholeApi() {
-  const dump = readDump(new URL("../../fixtures/chain-a-entities.json.gz", import.meta.url));
-  const client = await createLoadedDatabase(dump);
+  const client = await createLoadedDatabase();
   for (let i = 0; i < 30; i++) await insertAction(client, { name: `fuzz${i}.eth`, timestamp: now + i * 10 });
   const database = createDatabase(client);
   const namespace = namespaces.mainnet;

@@ -1,5 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { serveRpc } from "../../../devnet/rpc/server.ts";
+import { checkpointOf } from "../checkpoints.ts";
 import { stateTables } from "../create-tables.ts";
 import { createEmbedded } from "../embedded/database.ts";
 
@@ -46,8 +47,7 @@ export async function addIndex(
   schema: string,
   { chainId, block, heartbeatAt }: { chainId: number; block: number; heartbeatAt?: number },
 ) {
-  const digits = (value: number, length: number) => String(value).padStart(length, "0");
-  const checkpoint = `${digits(block * 12, 10)}${digits(chainId, 16)}${digits(block, 16)}${"9".repeat(33)}`;
+  const checkpoint = checkpointOf({ number: block, timestamp: block * 12 }, chainId);
   const app = { is_ready: 1, is_locked: heartbeatAt === undefined ? 0 : 1, heartbeat_at: heartbeatAt ?? 0 };
   await database.exec(`
     CREATE SCHEMA IF NOT EXISTS ${schema};

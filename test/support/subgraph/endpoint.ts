@@ -1,5 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { Hono } from "hono";
+import type { Entities, Entity } from "../../../devnet/entities.ts";
 import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
 import type { Parts } from "../../../src/api/rest/send.ts";
 import { createBlockHashes } from "../../../src/api/status/block-hashes.ts";
@@ -7,8 +8,10 @@ import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../s
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
+import { checkpointOf } from "../checkpoints.ts";
 import { createTables } from "../database.ts";
-import { type Entity, type EntityDump, insertStatements } from "./entities.ts";
+import { recordedEntities } from "../recordings.ts";
+import { insertStatements } from "./entities.ts";
 
 /** The block that the stand-in chain's index has reached, and its hashes. */
 export const headBlock = {
@@ -31,25 +34,10 @@ export function bodyText(body: Answer["body"]): string {
   return Buffer.concat(parts.map((part) => Buffer.from(part as string))).toString();
 }
 
-/** A checkpoint as Ponder writes it for a block whose events are all processed. */
-export function checkpointOf(
-  { number, timestamp }: { number: number; timestamp: number },
-  chainId = 1,
-): string {
-  return [
-    `${timestamp}`.padStart(10, "0"),
-    `${chainId}`.padStart(16, "0"),
-    `${number}`.padStart(16, "0"),
-    "9".repeat(16),
-    "9",
-    "9".repeat(16),
-  ].join("");
-}
-
-/** A database with the schema's tables and indexes, and a dump's rows. */
-export async function createLoadedDatabase(dump: EntityDump): Promise<PGlite> {
+/** A database with the schema's tables and indexes, and the rows of entities: those of the recorded root chain unless given. */
+export async function createLoadedDatabase(entities: Entities = recordedEntities()): Promise<PGlite> {
   const client = await createTables();
-  for (const { text, values } of insertStatements(dump)) await client.query(text, values);
+  for (const { text, values } of insertStatements(entities)) await client.query(text, values);
   await client.query(
     "INSERT INTO _ponder_checkpoint (chain_name, chain_id, latest_checkpoint) VALUES ('a', 1, $1)",
     [checkpointOf(headBlock)],

@@ -1,16 +1,6 @@
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import { getTableColumns, getTableName } from "drizzle-orm";
+import type { Entities, Entity } from "../../../devnet/entities.ts";
 import { tables } from "../create-tables.ts";
-
-export type Entity = { id: string; [field: string]: unknown };
-/** Entities of a dump by type; relations are ids, unset fields null. */
-export type EntityDump = { [type: string]: Entity[] };
-
-/** Reads a dump: JSON, gzipped. */
-export function readDump(path: string | URL): EntityDump {
-  return JSON.parse(gunzipSync(readFileSync(path)).toString("utf8"));
-}
 
 const tableOf: { [type: string]: string } = {
   Domain: "domain",
@@ -21,7 +11,7 @@ const tableOf: { [type: string]: string } = {
 };
 
 /** INSERT statements with their parameters that put a dump's entities into the tables. */
-export function insertStatements(dump: EntityDump): { text: string; values: unknown[] }[] {
+export function insertStatements(dump: Entities): { text: string; values: unknown[] }[] {
   return Object.entries(dump).flatMap(([type, entities]) => {
     const table = tables.get(tableOf[type] ?? eventTable(entities[0]));
     if (table === undefined || entities.length === 0) return [];

@@ -11,8 +11,8 @@ import {
   valueFromASTUntyped,
   visit,
 } from "graphql";
+import type { Entities, Entity } from "../../../devnet/entities.ts";
 import { readFixture } from "../recordings.ts";
-import type { Entity, EntityDump } from "./entities.ts";
 
 // A second, slow reading of the query dialect, over the entities of a dump in memory: what the SQL is
 // compared with. It shares no code with src/api/subgraph; the types are those of the original's schema.
@@ -69,7 +69,7 @@ const args = Object.fromEntries(
 );
 
 /** A dump that can be queried, with the results of the original subgraph over the same entities. */
-export function createEvaluator(dump: EntityDump) {
+export function createEvaluator(dump: Entities) {
   const typed = Object.entries(dump).flatMap(([type, entities]) =>
     entities.map((entity): Typed => ({ ...entity, __typename: type })),
   );

@@ -1,9 +1,9 @@
 import { inject } from "vitest";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
+import { checkpointOf } from "../checkpoints.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 import { createEmptyDatabase, createPool } from "../postgres.ts";
-import { checkpointOf } from "./endpoint.ts";
 import { addressSql, generateStatements, generateV2Statements, nodeSql } from "./generate.ts";
 
 /** A database of generated names on a Postgres server. */
