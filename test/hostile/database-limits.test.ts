@@ -176,7 +176,7 @@ describe("requests that are given up", () => {
 });
 
 test("statements never take the last two connections of their pool of 12", async () => {
-  const { database, close } = await listen({ concurrency: 50, slow: 0, timeoutMs: 60_000 });
+  const { database } = await listen({ concurrency: 50, slow: 0, timeoutMs: 60_000 });
   const leaving = new AbortController();
   const rows = Array.from({ length: 60 }, () =>
     database.row("SELECT pg_sleep(60)::text", [], leaving.signal),
@@ -186,11 +186,10 @@ test("statements never take the last two connections of their pool of 12", async
   leaving.abort();
   expect((await ended).every(({ status }) => status === "rejected")).toBe(true);
   await expect.poll(working).toBe(0);
-  close();
 });
 
 test("a statement that is planned once is prepared on its connection, others are not", async () => {
-  const { database, close } = await listen({});
+  const { database } = await listen({});
   const { signal } = new AbortController();
   const prepared = async () => {
     const [count] = await database.row("SELECT count(*)::text FROM pg_prepared_statements", [], signal);
@@ -200,7 +199,6 @@ test("a statement that is planned once is prepared on its connection, others are
   expect(await prepared()).toBe("0");
   for (const value of ["b", "c"]) await database.row(planOnce("SELECT $1::text"), [value], signal);
   expect(await prepared()).toBe("1");
-  close();
 });
 
 test("statements are bounded by settings of their connection, from before they are parsed", async () => {
