@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolders } from "../../test/support/archive/temporary-folders.ts";
+import { temporaryFolders } from "../../test/support/folders.ts";
 import { requireExpectedVersion } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
 import { expectReplaced, readNeededColumns } from "./store.ts";
