@@ -19,11 +19,8 @@ function respond(parts: Parts, isPacked: boolean, limits: Partial<SendLimits> = 
     .onError((error, c) => c.text(error.name, 503));
 }
 
-test("sends texts and pieces one after the other", async () => {
+test("sends texts and pieces one after the other, packed on the way if asked to", async () => {
   expect(await (await respond(parts, false).request("/")).text()).toBe(whole);
-});
-
-test("packs them on the way", async () => {
   const packed = await (await respond(parts, true).request("/")).arrayBuffer();
   expect(gunzipSync(packed).toString()).toBe(whole);
 });
