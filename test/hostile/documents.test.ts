@@ -59,29 +59,6 @@ describe("small documents whose response would be huge", () => {
   ])("refuses %s", async (_, query) => {
     expectRefusal(await createEndpoint(client).ask(query), /^(bytes of response|fields) /);
   });
-
-  test("shows equal selections under other keys as if each had been read alone", async () => {
-    const { ask } = createEndpoint(client);
-    const parts = [
-      "registration { registrationDate events { id } }",
-      "owner { id domains(first: 2) { name } }",
-      "events(first: 3) { id __typename ... on Transfer { owner { id } } }",
-      "resolver { id texts }",
-    ];
-    const { data } = await ask(
-      `{ domains(first: 50, orderBy: name) { name ${parts.map((part, i) => `a${i}: ${part} b${i}: ${part}`).join(" ")} } }`,
-    );
-    const alone = await Promise.all(
-      parts.map((part) => ask(`{ domains(first: 50, orderBy: name) { name value: ${part} } }`)),
-    );
-    const rows = (data?.["domains"] ?? []) as { [key: string]: unknown }[];
-    expect(rows).toHaveLength(50);
-    for (const [index, row] of rows.entries()) {
-      const expected = parts.map((_part, i) => alone[i]!.data?.["domains"]?.[index]?.["value"]);
-      expect(parts.map((_part, i) => row[`a${i}`])).toEqual(expected);
-      expect(parts.map((_part, i) => row[`b${i}`])).toEqual(expected);
-    }
-  });
 });
 
 describe("filters whose keys and values come from variables that are used again and again", () => {
@@ -187,26 +164,6 @@ describe("filters whose keys and values come from variables that are used again 
       /^characters of SQL$/,
     );
     expect(limit).toBe(10_000);
-  });
-
-  test("filters by a variable under many aliases as by one", async () => {
-    const { ask } = createEndpoint(client);
-    const w = {
-      and: [
-        { name_ends_with: ".eth" },
-        { or: [{ owner_: { id_gt: "0x5" } }, { registration_: { cost_gt: "0" } }, { resolver_not: null }] },
-      ],
-    };
-    const { data } = await ask(
-      `query($w: Domain_filter) { ${times(12, (i) => `a${i}: domains(first: ${i + 1}, orderBy: name, where: $w) { id subdomains(where: $w) { id } }`)} }`,
-      { w },
-    );
-    const { data: one } = await ask(
-      "query($w: Domain_filter) { domains(first: 12, orderBy: name, where: $w) { id subdomains(where: $w) { id } } }",
-      { w },
-    );
-    expect(one?.["domains"]).toHaveLength(12);
-    for (let i = 0; i < 12; i++) expect(data?.[`a${i}`]).toEqual(one?.["domains"]?.slice(0, i + 1));
   });
 
   test("binds a list once that is used many times", async () => {
