@@ -5,9 +5,6 @@ import { type TableIndex, tableIndexes } from "../../schema/indexes.ts";
 // Each table of the schema has its indexes with it.
 import "../../../ponder.schema.ts";
 
-/** How many of the indexes for queries there are, of how many. */
-export type IndexProgress = { built: number; total: number };
-
 const indexes = tableIndexes();
 const total = indexes.length;
 
@@ -85,7 +82,8 @@ export function buildIndexes(options: Options) {
   return { progress: () => state.progress, isComplete: () => state.isComplete, stop: () => stopped.abort() };
 }
 
-type State = { progress?: IndexProgress; isComplete: boolean };
+/** `progress`: how many of the indexes for queries there are, of how many. */
+type State = { progress?: { built: number; total: number }; isComplete: boolean };
 
 // Before the others, for which /ready waits: once it is 200, no build is under way.
 async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
