@@ -104,6 +104,7 @@ export const addressNames = endpoint({
     if (!isCounted && include.includes("total_count"))
       refuse("invalid_input", `include=total_count is not supported with relation=${relation}`);
     const ofNamespace = inNamespace(lookup, namespace);
+    const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
     return listPage(context, call, {
       list: ["addresses", address, list],
       isCommon:
@@ -133,12 +134,10 @@ export const addressNames = endpoint({
         };
       },
       extra: (statement) => extraOf(asked, statement),
-      ...(isCounted
-        ? { mostCounted: include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress }
-        : {}),
+      mostCounted: isCounted ? mostCounted : undefined,
       show: (listed) => ({
         ...addressRow(lookup.namespaces, listed, lookup.known),
-        ...(listed.coins ? resolutionsOf(listed.coins, coin_type) : {}),
+        ...(listed.coins && resolutionsOf(listed.coins, coin_type)),
       }),
     });
   },
@@ -346,41 +345,42 @@ export const addressPrimaryName = endpoint({
     return { status: 200, body, isCached: source === "indexed" };
 
     async function verified(): Promise<PrimaryAnswer> {
-      if (!isEvmCoinType(BigInt(coin))) return { source: "verified", ...noSuchNames };
+      const source = "verified" as const;
+      if (!isEvmCoinType(BigInt(coin))) return { source, ...noSuchNames };
       // The root chain's names are for coin type 60 on test networks too.
       const chainId = coin === eth ? 1 : coin - Number(defaultCoin);
       const found = await askChain(context, call, async (resolution) => ({
         name: await primaryName(resolution, { address, chainId }),
       }));
       // The claim is worth sending without it.
-      if ("failure_reason" in found) return { source: "verified", status: "failed", ...found };
-      return found.name === null
-        ? { source: "verified", status: "not_found" }
-        : { source: "verified", status: "ok", name: found.name };
+      if ("failure_reason" in found) return { source, status: "failed", ...found };
+      return { source, ...namedBy(found.name) };
     }
   },
 });
 
 const eth = 60;
 const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
+const namedBy = (name: string | null) =>
+  name === null ? ({ status: "not_found" } as const) : ({ status: "ok", name } as const);
 
 async function claimOf(
   lookup: LookupContext["lookup"],
   { address, coin }: { address: Hex; coin: number },
   signal: AbortSignal,
 ): Promise<PrimaryAnswer> {
+  const source = "indexed" as const;
   // Other chains' claims are indexed with the records.
-  if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords))
-    return { source: "indexed", ...noSuchNames };
+  if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords)) return { source, ...noSuchNames };
   const text = (index: number) => `$${index}::text COLLATE "C"`;
   const [sql, values] =
     coin === eth
       ? [claimSql(lookup, text(1), text(2)), [address, reverseNode(address)]]
       : [claimOfCoin(text(1), String(coin)), [address]];
   const [name] = await lookup.database.row(`SELECT ${sql}`, values, signal);
-  if (!name) return { source: "indexed", status: "not_found" };
-  if (!isNormalizedName(name)) return { source: "indexed", status: "invalid_name", raw_claim_name: name };
-  return { source: "indexed", status: "ok", name };
+  return name && !isNormalizedName(name)
+    ? { source, status: "invalid_name", raw_claim_name: name }
+    : { source, ...namedBy(name || null) };
 }
 
 const mostNames = 500;

@@ -63,10 +63,7 @@ export const lookupEnvelope: Envelope = {
       const first = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
       const field = first === undefined ? "" : first.path.join(".");
       const [message = "Invalid input", hint] = first?.message.split(hintMark) ?? [];
-      return coded("invalid_input", message, {
-        ...(field === "" ? {} : { field }),
-        ...(hint === undefined ? {} : { hint }),
-      });
+      return coded("invalid_input", message, { field: field || undefined, hint });
     },
   },
 };

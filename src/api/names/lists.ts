@@ -116,7 +116,7 @@ export type ListOptions = {
   /** A text that many names or few may have, of a list by name: looked for in order first, in an index where that does not fill the page. */
   contains?: TextAnywhere;
   /** SQL of further members of each row. */
-  extra?: Readonly<Partial<Record<keyof Extra, string>>>;
+  extra?: Readonly<Partial<Record<keyof Extra, string>>> | undefined;
 };
 
 /**
@@ -503,7 +503,7 @@ type List = {
   /** Whether connections plan it once: for the few forms of a list that most requests have. */
   isCommon?: boolean;
   /** Up to which number the total is counted; none: it is not. */
-  mostCounted?: number;
+  mostCounted?: number | undefined;
   show: (one: Listed) => Row;
 };
 
@@ -524,7 +524,7 @@ export async function listPage(
     after: opened.after?.map(statement.bind),
     isDescending,
     limit: opened.limit,
-    ...(extra ? { extra: extra(statement) } : {}),
+    extra: extra?.(statement),
   };
   const rows = await Promise.all([statement.rows<Listed>(listSql(lookup.namespaces, options)), total]);
   const { shown, page } = opened.of(...rows);
