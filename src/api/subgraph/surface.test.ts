@@ -1,16 +1,11 @@
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { readFixture } from "../../../test/support/recordings.ts";
 import { entityTypes, type Field } from "./schema/entities.ts";
 import { filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
 
 type Surface = { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] };
 
-const surface: Surface = JSON.parse(
-  gunzipSync(
-    readFileSync(new URL("../../../test/fixtures/subgraph-surface.json.gz", import.meta.url)),
-  ).toString(),
-);
+const surface: Surface = readFixture("subgraph-surface.json.gz");
 const types = [...entityTypes.values()];
 const text = (field: Field) => {
   const isList = field.kind === "scalar" ? field.list : field.kind === "derived" && field.many;
