@@ -117,20 +117,12 @@ describe("a URL", () => {
   });
 
   test("that is behind is told by how much", async () => {
-    let seconds = 0;
     const url = await behind(({ method, params: [first] }) => {
       if (method !== "eth_getBlockByNumber" || first !== "latest") return undefined;
-      const timestamp = `0x${Math.floor(Date.now() / 1_000 - seconds).toString(16)}`;
+      const timestamp = `0x${Math.floor(Date.now() / 1_000 - 28_492_364).toString(16)}`;
       return { jsonrpc: "2.0", id: 1, result: { number: "0x682", timestamp, transactions: [] } };
     });
-    for (const [age, text] of [
-      [28_492_364, "head 1666, 330 days old"],
-      [7_300, "head 1666, 2 h old"],
-      [600, "head 1666, 10 min old"],
-    ] as const) {
-      seconds = age;
-      expect((await withNode(url))[0]?.found).toBe(text);
-    }
+    expect((await withNode(url))[0]?.found).toBe("head 1666, 330 days old");
   });
 
   test("that does not answer is named without its key", async () => {

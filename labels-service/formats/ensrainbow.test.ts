@@ -23,15 +23,13 @@ const empty = Buffer.concat([hex("22 0a20"), emptyHash]);
 const parse = (...pieces: Buffer[]) => collect(ensrainbow.createParser, pieces);
 
 describe(".ensrainbow file", () => {
-  test("has a header with the label set's id and version", () => {
-    expect(ensrainbow.labelSetOf?.(header)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 0 });
-    const second = hex("1f 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76 20ac02");
-    expect(ensrainbow.labelSetOf?.(second)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 300 });
-  });
-
-  test("may omit version 0 in its header", () => {
-    const short = hex("1c 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76");
-    expect(ensrainbow.labelSetOf?.(short)).toEqual({ labelSetId: "ens-test-env", labelSetVersion: 0 });
+  test.each([
+    ["1e 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76 2000", 0],
+    ["1f 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76 20ac02", 300],
+    // Version 0 may be omitted.
+    ["1c 0a0a656e737261696e626f77 1001 1a0c656e732d746573742d656e76", 0],
+  ])("has a header with the label set's id and version: %s", (header, labelSetVersion) => {
+    expect(ensrainbow.labelSetOf?.(hex(header))).toEqual({ labelSetId: "ens-test-env", labelSetVersion });
   });
 
   test.each([
@@ -64,39 +62,36 @@ describe(".ensrainbow file", () => {
     expect((await parse(Buffer.concat([header, record, eth]))).labels).toEqual([long.toString(), "eth"]);
   });
 
-  test("may have fields in another order, and unknown ones", async () => {
-    const swapped = framed(hex("1203 657468 0a20"), ethHash, hex("1805"));
-    expect((await parse(header, swapped)).labels).toEqual(["eth"]);
-  });
-
-  test("reports a record whose hash has the wrong length", async () => {
-    const short = framed(hex("0a1f"), ethHash.subarray(1), hex("1203 657468"));
-    expect(await parse(header, short, eth)).toMatchObject({
-      labels: ["eth"],
-      invalid: ["record 1 at byte 31: the labelhash has 31 bytes; expected 32"],
-    });
-  });
-
-  test("reports a broken record and continues after it", async () => {
-    const broken = framed(hex("0a20"), ethHash, hex("120a 657468"));
-    expect(await parse(header, broken, eth)).toMatchObject({
-      labels: ["eth"],
-      invalid: ["record 1 at byte 31: the record is broken"],
-    });
-  });
-
-  test("detects truncation", async () => {
-    for (const missing of [1, 10, 39]) {
-      const { labels, invalid } = await parse(header, eth, eth.subarray(0, eth.length - missing));
-      expect(labels).toEqual(["eth"]);
-      expect(invalid).toEqual(["record 2 at byte 71: the file ends within this record"]);
-    }
-  });
-
-  test("stops at an impossible length", async () => {
-    expect(await parse(header, eth, hex("ffffffffff01"), eth)).toMatchObject({
-      labels: ["eth"],
-      invalid: ["record 2 at byte 71: its length is broken, so nothing after it can be read"],
-    });
+  const swapped = framed(hex("1203 657468 0a20"), ethHash, hex("1805"));
+  const short = framed(hex("0a1f"), ethHash.subarray(1), hex("1203 657468"));
+  const broken = framed(hex("0a20"), ethHash, hex("120a 657468"));
+  test.each<[string, Buffer[], string[], string[]]>([
+    ["fields in another order, and unknown ones", [swapped], ["eth"], []],
+    [
+      "a hash of the wrong length, and goes on after it",
+      [short, eth],
+      ["eth"],
+      ["record 1 at byte 31: the labelhash has 31 bytes; expected 32"],
+    ],
+    [
+      "a broken record, and goes on after it",
+      [broken, eth],
+      ["eth"],
+      ["record 1 at byte 31: the record is broken"],
+    ],
+    ...[1, 10, 39].map((missing): [string, Buffer[], string[], string[]] => [
+      `an end that lacks ${missing} bytes`,
+      [eth, eth.subarray(0, eth.length - missing)],
+      ["eth"],
+      ["record 2 at byte 71: the file ends within this record"],
+    ]),
+    [
+      "an impossible length, and stops there",
+      [eth, hex("ffffffffff01"), eth],
+      ["eth"],
+      ["record 2 at byte 71: its length is broken, so nothing after it can be read"],
+    ],
+  ])("knows %s", async (_, records, labels, invalid) => {
+    expect(await parse(header, ...records)).toMatchObject({ labels, invalid });
   });
 });

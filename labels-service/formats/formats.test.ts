@@ -72,6 +72,22 @@ test.each<[FormatName, string | Buffer]>([
   },
 );
 
+test("plain text has one label per line, taken literally: empty, blank, quoted, with CR, NUL and U+2028", async () => {
+  const labelsOf = async (text: string) =>
+    (await collect(formats.text.createParser, [Buffer.from(text)])).labels;
+  const labels = ["eth", "", "  ", '"007"', "a\r", "\0", "\u2028", "\ufeffxyz"];
+  expect(await labelsOf(`\ufeff${labels.join("\n")}`)).toEqual(labels);
+  expect(await labelsOf(`${labels.join("\n")}\n`)).toEqual(labels);
+  expect(await labelsOf("")).toEqual([]);
+});
+
+test.each(["text", "csv"] as const)("a row of %s that never ends is refused", async (name) => {
+  for (const byte of ["x", ",", '"'])
+    await expect(
+      collect(formats[name].createParser, ["eth\n", byte.repeat(17 * 1024 * 1024)]),
+    ).rejects.toThrow("The row at line 2 is longer than 16777216 bytes.");
+});
+
 test("every format is documented as the command line explains it, in the order of detection", () => {
   const guide = readFileSync(new URL("../../docs/labels.md", import.meta.url), "utf8");
   const documented = [...guide.matchAll(/^\| ([^|]+) \| `([a-z]+)` \| ([^|]+) \|/gm)].map((row) =>

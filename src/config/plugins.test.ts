@@ -2,40 +2,23 @@ import { describe, expect, test } from "vitest";
 import { namespaces } from "../deployments/namespaces.ts";
 import { datasourcesOf, indexedChainIds, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
 
-describe("datasources of a plugin", () => {
-  test.each<[PluginId, string[]]>([
-    ["subgraph", ["ensroot"]],
-    ["basenames", ["basenames"]],
-    ["lineanames", ["lineanames"]],
-    ["threedns", ["threednsOptimism", "threednsBase"]],
-    ["registrars", ["ensroot", "basenames", "lineanames"]],
-    ["tokenscope", ["ensroot", "seaport", "basenames", "lineanames", "threednsOptimism", "threednsBase"]],
-  ])("%s on mainnet", (plugin, expected) => {
-    expect(datasourcesOf(plugin, namespaces.mainnet)).toEqual(expected);
-    expect(missingDatasources(plugin, namespaces.mainnet)).toEqual([]);
-  });
-
-  test.each<[PluginId, string[]]>([
-    ["registrars", ["ensroot"]],
-    ["tokenscope", ["ensroot"]],
-    ["protocol-acceleration", ["ensroot", "rrRoot"]],
-  ])("%s uses what the test network has", (plugin, expected) => {
-    expect(datasourcesOf(plugin, namespaces["ens-test-env"])).toEqual(expected);
-    expect(missingDatasources(plugin, namespaces["ens-test-env"])).toEqual([]);
-  });
-});
-
-describe("required datasources that a namespace lacks", () => {
-  test("3DNS is not on Sepolia", () => {
-    expect(missingDatasources("threedns", namespaces.sepolia)).toEqual(["threednsOptimism", "threednsBase"]);
-  });
-
-  test.each<[PluginId, string[]]>([
-    ["basenames", ["basenames"]],
-    ["lineanames", ["lineanames"]],
-  ])("%s is not on the test network", (plugin, expected) => {
-    expect(missingDatasources(plugin, namespaces["ens-test-env"])).toEqual(expected);
-  });
+test.each<[PluginId, keyof typeof namespaces, string[], string[]?]>([
+  ["subgraph", "mainnet", ["ensroot"]],
+  ["basenames", "mainnet", ["basenames"]],
+  ["threedns", "mainnet", ["threednsOptimism", "threednsBase"]],
+  ["registrars", "mainnet", ["ensroot", "basenames", "lineanames"]],
+  [
+    "tokenscope",
+    "mainnet",
+    ["ensroot", "seaport", "basenames", "lineanames", "threednsOptimism", "threednsBase"],
+  ],
+  ["tokenscope", "ens-test-env", ["ensroot"]],
+  ["protocol-acceleration", "ens-test-env", ["ensroot", "rrRoot"]],
+  ["threedns", "sepolia", [], ["threednsOptimism", "threednsBase"]],
+  ["lineanames", "ens-test-env", [], ["lineanames"]],
+])("%s on %s indexes the datasources %j, and lacks %j", (plugin, namespace, expected, missing = []) => {
+  expect(datasourcesOf(plugin, namespaces[namespace])).toEqual(expected);
+  expect(missingDatasources(plugin, namespaces[namespace])).toEqual(missing);
 });
 
 describe("indexed chains", () => {

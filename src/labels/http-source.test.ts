@@ -160,19 +160,14 @@ describe("label service client", () => {
     ]);
   });
 
-  test("treats 404 as unknown and an empty label as a label", async () => {
-    const source = await open(await serve([failure(404, "Label not found"), success("")]));
-    expect(await source.heal(eth)).toBeUndefined();
-    expect(await source.heal(labelhash(""))).toBe("");
-  });
-
-  test("returns cached labels at once, without a promise", async () => {
-    const source = await open(await serve([success("eth"), failure(404)]));
-    await source.heal(eth);
-    await source.heal(labelhash("unknown"));
-    expect(source.heal(eth)).toBe("eth");
-    expect(source.heal(labelhash("unknown"))).toBeUndefined();
-    expect(asked.length).toBe(2);
+  test("returns known labels at once then, the empty one and 404 as unknown among them", async () => {
+    const source = await open(await serve([success("eth"), success(""), failure(404)]));
+    const labelhashes = [eth, labelhash(""), labelhash("unknown")];
+    const healed = [];
+    for (const one of labelhashes) healed.push(await source.heal(one));
+    expect(healed).toEqual(["eth", "", undefined]);
+    expect(labelhashes.map(source.heal)).toEqual(healed);
+    expect(asked.length).toBe(3);
   });
 
   test("sends one request for simultaneous heals of one labelhash", async () => {

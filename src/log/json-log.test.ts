@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createJsonLog, escapeControls } from "./json-log.ts";
+import { createJsonLog, escapeControls, spanOf } from "./json-log.ts";
 
 describe("text for logs and terminals", () => {
   test.each([
@@ -23,4 +23,13 @@ describe("text for logs and terminals", () => {
     ]);
     expect(JSON.parse(lines[0]!).path).toBe('a\n"\u2028');
   });
+});
+
+test.each([
+  [28_492_364, "330 days"],
+  [7_300, "2 h"],
+  [600, "10 min"],
+  [12, "12 s"],
+])("%i seconds are %s", (seconds, text) => {
+  expect(spanOf(seconds)).toBe(text);
 });
