@@ -1,6 +1,6 @@
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { digestOfText } from "../../src/ens/keccak.ts";
-import { isLabelSetId, type LabelSetPin } from "../../src/labels/label-set.ts";
+import { type LabelSetPin, labelSetIdPattern } from "../../src/labels/label-set.ts";
 import {
   type Checkpoint,
   InputError,
@@ -107,7 +107,7 @@ function parseHeader(bytes: Buffer): LabelSetPin {
     throw new InputError(`The file's format version is ${version}; expected ${formatVersion}.`);
   }
   const labelSetId = text(3);
-  if (!isLabelSetId(labelSetId)) throw new InputError("The file's label set id is malformed.");
+  if (!labelSetIdPattern.test(labelSetId)) throw new InputError("The file's label set id is malformed.");
   return { labelSetId, labelSetVersion: fields.numbers.get(4) ?? 0 };
 }
 

@@ -1,9 +1,9 @@
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import {
-  isLabelSetId,
   type LabelSetFacts,
   type LabelSetPin,
+  labelSetIdPattern,
   labelSetIdRule,
   parseLabelSetVersion,
   pinMismatch,
@@ -57,7 +57,7 @@ export function checkedPin(labelSetId: string, versionText: string): PinResult {
   if (versionText !== "" && labelSetVersion === undefined) {
     return refused("label_set_version must be a non-negative integer");
   }
-  if (labelSetId !== "" && !isLabelSetId(labelSetId)) {
+  if (labelSetId !== "" && !labelSetIdPattern.test(labelSetId)) {
     return refused(`label_set_id must have ${labelSetIdRule}`);
   }
   if (labelSetVersion !== undefined && labelSetId === "") {

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { openLabelFile } from "../../src/labels/label-file.ts";
 import {
-  isLabelSetId,
   type LabelSetFacts,
   type LabelSetPin,
+  labelSetIdPattern,
   labelSetIdRule,
 } from "../../src/labels/label-set.ts";
 import { detectFormat, detectionLength, type FormatName, formats } from "../formats/formats.ts";
@@ -117,7 +117,7 @@ function wantedLabelSet(
   if (labelSetId === undefined || labelSetVersion === undefined) {
     throw new Error("--label-set-id and --label-set-version are needed: only .ensrainbow files name them.");
   }
-  if (!isLabelSetId(labelSetId)) {
+  if (!labelSetIdPattern.test(labelSetId)) {
     throw new Error(`"${labelSetId}" is not a label set id: it has ${labelSetIdRule}.`);
   }
   if (named && (named.labelSetId !== labelSetId || named.labelSetVersion !== labelSetVersion)) {

@@ -3,7 +3,7 @@ import type { Hex } from "viem";
 import packageJson from "../../package.json" with { type: "json" };
 import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey, writeDigest } from "./digests.ts";
-import { isLabelSetId, type LabelSetFacts, labelDatabaseSchemaVersion } from "./label-set.ts";
+import { type LabelSetFacts, labelDatabaseSchemaVersion, labelSetIdPattern } from "./label-set.ts";
 import { counted, type LabelSource, LabelSourceError } from "./source.ts";
 
 /** A label database, open for reading. It keeps reading the file that it opened, even if another replaces it. */
@@ -171,7 +171,7 @@ function readFacts(database: Database.Database, path: string): LabelSetFacts {
     )
     .get();
   if (facts === undefined) throw unusable(path, "it was not finished; ingest the label set again");
-  if (!isLabelSetId(facts.labelSetId)) throw unusable(path, "its label set id is malformed");
+  if (!labelSetIdPattern.test(facts.labelSetId)) throw unusable(path, "its label set id is malformed");
   return facts;
 }
 

@@ -23,15 +23,6 @@ export const labelSetIdRule = '1 to 50 characters, only a to z and "-"';
 export const labelSetVersionPattern = /^[0-9]+$/;
 
 /**
- * Whether `text` is a label set id.
- * @example isLabelSetId("ens-test-env") // true
- * @example isLabelSetId("set_1") // false
- */
-export function isLabelSetId(text: string): boolean {
-  return labelSetIdPattern.test(text);
-}
-
-/**
  * The label set version that `text` is, or undefined: plain decimal digits only, at most 2^53 - 1.
  * @example parseLabelSetVersion("1") // 1
  * @example parseLabelSetVersion("0x1") // undefined
