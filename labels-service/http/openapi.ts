@@ -118,7 +118,6 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
       200: json("The label", label),
       ...fault(400, "Invalid labelhash, or the label set or its version cannot be served"),
       ...fault(404, "The label is unknown"),
-      ...failed,
       ...notReadyOrBusy,
     },
   },
@@ -140,7 +139,6 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
         413,
         `The body has more than ${largestBody} bytes, or the labels have more than ${largestAnswer}`,
       ),
-      ...failed,
       ...notReadyOrBusy,
     },
   },
@@ -150,7 +148,7 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
     tag: "label set",
     summary: "Count the labels",
     description: "How many labels can be healed.",
-    answers: { 200: json("The number of labels", count), ...failed, ...notReady },
+    answers: { 200: json("The number of labels", count), ...notReady },
   },
   {
     path: "/v1/config",
@@ -158,7 +156,7 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
     tag: "label set",
     summary: "Get the label set",
     description: "The label set that is served, its highest version, and the service's version.",
-    answers: { 200: json("The label set", config), ...failed, ...notReady },
+    answers: { 200: json("The label set", config), ...notReady },
   },
   {
     path: "/v1/version",
@@ -166,7 +164,7 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
     tag: "label set",
     summary: "Get the versions",
     description: "As /v1/config, for older clients, and with the version of the database's layout.",
-    answers: { 200: json("The versions", versions), ...failed, ...notReady },
+    answers: { 200: json("The versions", versions), ...notReady },
   },
   {
     path: "/health",
@@ -174,7 +172,7 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
     tag: "service",
     summary: "Check that the process is alive",
     description: "Says nothing about the database.",
-    answers: { 200: json("The process is alive", ok), ...failed },
+    answers: { 200: json("The process is alive", ok) },
   },
   {
     path: "/ready",
@@ -182,7 +180,7 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
     tag: "service",
     summary: "Check that labels can be healed",
     description: "Whether there is a label database.",
-    answers: { 200: json("Labels can be healed", ok), ...failed, ...notReady },
+    answers: { 200: json("Labels can be healed", ok), ...notReady },
   },
   {
     path: "/metrics",
@@ -195,13 +193,16 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
         description: "Metrics in the text format of Prometheus",
         content: { "text/plain": z.string().meta({ example: "labels_ready 1\n" }) },
       },
-      ...failed,
     },
   },
 ];
 
 /** Every endpoint but the document itself, in the document's order. */
-export const endpoints: Operation[] = described.map((one) => ({ method: "get", ...one }));
+export const endpoints: Operation[] = described.map((one) => ({
+  method: "get",
+  ...one,
+  answers: { ...one.answers, ...failed },
+}));
 
 /** The OpenAPI 3.1 document of the label service. The registry adds what schemas cannot express themselves. */
 export const labelsDocument = (version: string) =>
