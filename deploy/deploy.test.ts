@@ -38,11 +38,11 @@ const panels = boardFile.parse(JSON.parse(read("deploy/grafana/dashboards/nsinde
 
 /** The metrics of an expression; those of a histogram by its name. */
 const metricsOf = (expr: string) =>
-  (expr.match(/\b(names|labels|ponder|process|nodejs)_[a-z0-9_]+/g) ?? []).map((name) =>
+  (expr.match(/\b(nsindex|labels|ponder|process|nodejs)_[a-z0-9_]+/g) ?? []).map((name) =>
     name.replace(/_(bucket|count|sum)$/, ""),
   );
 
-const documented = new Set(operations.match(/`(names|labels|ponder|process|nodejs)_[a-z0-9_]+`/g));
+const documented = new Set(operations.match(/`(nsindex|labels|ponder|process|nodejs)_[a-z0-9_]+`/g));
 const undocumented = (expr: string) => metricsOf(expr).filter((name) => !documented.has(`\`${name}\``));
 
 describe("alerts", () => {
