@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { rootNode, subnode, zeroAddress } from "../ens/ids.ts";
+import { addrReverseNode, rootNode, subnode, zeroAddress } from "../ens/ids.ts";
 import { resolver } from "../schema/subgraph.ts";
 import {
   bareDomain,
@@ -70,7 +70,7 @@ async function nameOf(
   before: DomainRow | undefined,
 ) {
   const { naming } = scope;
-  const reverse = await reverseLabel(scope, { parentNode, labelhash, owner });
+  const reverse = parentNode === addrReverseNode ? await reverseLabel(scope, labelhash, owner) : undefined;
   const known = naming.proven(labelhash, reverse ?? (await healedLabel(scope, labelhash)));
   const { labelName, part } = known ?? naming.unknown(labelhash);
   const name = parentNode === rootNode ? part : childName(part, parent.name);

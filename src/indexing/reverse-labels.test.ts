@@ -1,7 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
 import { createScopes, savedInMemory } from "../../test/support/scope.ts";
-import { addrReverseNode } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 
@@ -17,8 +16,7 @@ function createReads(saved = savedInMemory()) {
     asked.push(method);
     return method === "debug_traceTransaction" ? { to: `0x${account}` } : undefined;
   };
-  const read = (of = hash) =>
-    reverseLabel(next({ nodes, saved }), { parentNode: addrReverseNode, labelhash: of, owner });
+  const read = (of = hash) => reverseLabel(next({ nodes, saved }), of, owner);
   return { read, asked, anomalies };
 }
 

@@ -1,5 +1,4 @@
 import type { Hex } from "viem";
-import { addrReverseNode } from "../ens/ids.ts";
 import { isLabelOf, labelhash } from "../ens/labels.ts";
 import { isReadGranted } from "./node-reads.ts";
 import type { AskNodes, Scope } from "./scope.ts";
@@ -7,15 +6,11 @@ import type { AskNodes, Scope } from "./scope.ts";
 /**
  * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash;
  * the account is searched where it must appear: sender, owner, the transaction's receipt, then its call trace.
- * Undefined for other parents, and if no address matches or the node returns no traces.
+ * Undefined if no address matches or the node returns no traces.
  */
-export async function reverseLabel(
-  scope: Scope,
-  { parentNode, labelhash: hash, owner }: { parentNode: Hex; labelhash: Hex; owner: Hex },
-): Promise<string | undefined> {
-  if (scope.naming.isSubgraphCompatible) return undefined;
+export async function reverseLabel(scope: Scope, hash: Hex, owner: Hex): Promise<string | undefined> {
   // ENSIP-19: only the root chain's registry contains names of accounts.
-  if (scope.chainId !== scope.rootChainId || parentNode !== addrReverseNode) return undefined;
+  if (scope.naming.isSubgraphCompatible || scope.chainId !== scope.rootChainId) return undefined;
   const own = [scope.sender, owner]
     .map((address) => address.slice(2).toLowerCase())
     .find((label) => isLabelOf(label, hash));
