@@ -224,7 +224,7 @@ export async function readNameOfPath(
  * An address whose names are asked for: what it owns, manages, or both. `after`: the rank, name and node of the last row of the page
  * before. `namespaces`: numbers (from 1) of those of which names are asked for; null: all.
  */
-export type AskedAddress = {
+type AskedAddress = {
   address: Hex;
   owner: boolean;
   manager: boolean;
@@ -234,7 +234,7 @@ export type AskedAddress = {
 };
 
 /** The names of an address, its primary name first, one more than asked for if there are more; the total up to 1,000. */
-export type FoundAddress = { rows: Listed[]; total: number };
+type FoundAddress = { rows: Listed[]; total: number };
 
 /** Reads the names of many addresses with one statement. `use` gets what is found of each by its place, in any order, perhaps twice. */
 export async function readAddresses(
