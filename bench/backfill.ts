@@ -1,4 +1,4 @@
-// Backfill speed: events per second of the real indexing functions compared with empty ones, over one generated chain.
+// Backfill speed: logs per second by set of plugins, over one generated chain.
 //
 //   node cli/with-node.mjs bench/backfill.ts [--logs 500000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
@@ -23,7 +23,7 @@ import { recordArchives } from "../test/support/archive/recorded.ts";
 import { query } from "../test/support/postgres.ts";
 import { holesky, type ServedHistory, serveHistory } from "./backfill/chain.ts";
 import { ensv2Datasources, ensv2History } from "./backfill/ensv2-history.ts";
-import { emptyRoot, type Indexed, indexOnce, realRoot } from "./backfill/indexing-process.ts";
+import { type Indexed, indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { startServer } from "./labels/service.ts";
 import { quantile, whole } from "./measure.ts";
 import { createDatabase, inWorld, type World } from "./world.ts";
@@ -44,7 +44,7 @@ type Mode = {
   /** Whether it has a database, and so a cache, of its own. */
   isCold?: boolean;
 };
-/** By the line that is printed; those of warm caches begin with empty functions, which are the ceiling, and end with every event. */
+/** By the line that is printed; those of warm caches end with every event. */
 type Modes = Readonly<Record<string, Mode>>;
 type Run = Indexed & { logsPerSecond: number; requests: number };
 type Subject = { world: World; served: ServedHistory };
@@ -53,7 +53,6 @@ const all = "subgraph,protocol-acceleration,registrars,tokenscope";
 const inSubgraphMode = { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" };
 
 const modesOfNames = (ensv2: Record<string, string>, labelService: string): Modes => ({
-  "empty functions": { appRoot: emptyRoot, settings: inSubgraphMode },
   "subgraph mode": { settings: inSubgraphMode },
   "labels by HTTP": { settings: { ...inSubgraphMode, LABELS_URL: labelService } },
   "multichain mode": { settings: { PLUGINS: "subgraph" } },
@@ -61,7 +60,6 @@ const modesOfNames = (ensv2: Record<string, string>, labelService: string): Mode
   "all and ensv2": { settings: { PLUGINS: `${all},ensv2`, ...ensv2 } },
 });
 const modesOfEnsv2 = (ensv2: Record<string, string>): Modes => ({
-  "empty functions": { appRoot: emptyRoot, settings: { PLUGINS: "ensv2", ...ensv2 } },
   ensv2: { settings: { PLUGINS: "ensv2", ...ensv2 } },
   "with resolvers": { settings: { PLUGINS: "subgraph,ensv2,protocol-acceleration", ...ensv2 } },
 });
@@ -94,7 +92,7 @@ async function measure(world: World): Promise<void> {
     if (options.archive) return printRuns(await inTurn(subject, await modesOfArchive(subject), rounds));
     const modes = options.ensv2 ? modesOfEnsv2(ensv2) : modesOfNames(ensv2, `http://127.0.0.1:${port}`);
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
-    for (const name of ["empty functions", Object.keys(modes).at(-1) ?? ""]) {
+    for (const name of [Object.keys(modes)[0] ?? "", Object.keys(modes).at(-1) ?? ""]) {
       const run = await backfill(subject, `cold_${name}`, modes[name] as Mode);
       const { logsPerSecond, seconds, peakMegabytes, requests } = run;
       console.log(
@@ -124,7 +122,6 @@ async function inTurn(subject: Subject, modes: Modes, rounds: number): Promise<M
 async function compare(subject: Subject, modes: Modes, other: string, rounds: number): Promise<void> {
   console.log("this checkout | the other | ratio, geometric mean: by time, by processor time");
   for (const [index, [name, mode]] of Object.entries(modes).entries()) {
-    if (mode.appRoot === emptyRoot) continue;
     const pairs: { own: Run; others: Run }[] = [];
     for (let round = 0; round < rounds; round++) {
       const own = () => backfill(subject, `own${index}_${round}`, mode);

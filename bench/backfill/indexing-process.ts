@@ -4,12 +4,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { startServiceProcess } from "../../devnet/service-process.ts";
 import { processorSecondsOf, residentMegabytes } from "../measure.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+/** The folder of this checkout. */
+export const realRoot = fileURLToPath(new URL("../..", import.meta.url));
 const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
-
-/** App folders: with the real indexing functions, and with empty ones in their place. */
-export const realRoot = root;
-export const emptyRoot = fileURLToPath(new URL("empty", import.meta.url));
 
 /** Seconds of the backfill, processor seconds of the process from its first batch to its end, and its largest memory. */
 export type Indexed = { seconds: number; processorSeconds: number; peakMegabytes: number };
@@ -78,7 +75,7 @@ export async function indexOnce(job: Job): Promise<Indexed> {
 
 // As cli/ponder.ts starts it; another checkout runs on its own packages.
 function startService({ name, appRoot, port, environment }: Job, see: (entry: LogEntry) => void) {
-  const home = existsSync(join(appRoot, ponder)) ? appRoot : root;
+  const home = existsSync(join(appRoot, ponder)) ? appRoot : realRoot;
   return startServiceProcess({
     name,
     args: [

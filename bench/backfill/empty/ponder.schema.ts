@@ -1,1 +1,0 @@
-export * from "../../../ponder.schema.ts";
