@@ -51,7 +51,7 @@ const refusedOften = /Refused .*retry_count=[6-9]|retry_count=[6-9].*Refused/;
 /** The Postgres server of all runs, and the folder of compiled modules that they share. */
 export type Place = { server: string; compiledModules: string };
 
-/** An index of the chain in a database of its own, whose process is started, killed and repaired. */
+/** An index of the chain in a database of its own, whose process is started, stopped and repaired. */
 export type Subject = Awaited<ReturnType<typeof createSubject>>;
 
 export async function createSubject({ server, compiledModules }: Place, name: string) {
@@ -59,7 +59,7 @@ export async function createSubject({ server, compiledModules }: Place, name: st
   let lines: string[] = [];
   let version = 1;
   const schema = () => `names_v${version}`;
-  const { url, running, start, run, crash, stop, close } = await createIndexer({
+  const { url, running, start, run, stop, close } = await createIndexer({
     labels: recordedLabels(["root"]),
     datasources: sepoliaDatasources(),
     ...{ databaseUrl, compiledModules },
@@ -102,7 +102,6 @@ export async function createSubject({ server, compiledModules }: Place, name: st
     newSchema() {
       version += 1;
     },
-    kill: () => crash(schema()),
   };
 }
 
