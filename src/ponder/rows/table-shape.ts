@@ -1,7 +1,6 @@
 import { type Column, getTableColumns, getTableName } from "drizzle-orm";
 import { toSnakeCase } from "drizzle-orm/casing";
 import { getTableConfig, PgArray, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
-import { moduleOfPonder } from "../expected.ts";
 import { NonRetryableUserError } from "./errors.ts";
 
 /** A row by the names of its properties, as handlers write it and read it. */
@@ -18,16 +17,6 @@ type ColumnShape = {
   stored(value: unknown): unknown;
   text(value: unknown): string;
 };
-
-type Utilities = {
-  normalizeColumn(column: Column, value: unknown, isUpdate: boolean): unknown;
-  getPrimaryKeyCache(tables: readonly PgTable[]): Map<PgTable, [property: string, column: PgColumn][]>;
-};
-const { normalizeColumn, getPrimaryKeyCache } = moduleOfPonder<Utilities>(
-  "indexing-store/utils.js",
-  "normalizeColumn",
-  "getPrimaryKeyCache",
-);
 
 const shapes = new WeakMap<PgTable, TableShape>();
 
@@ -49,8 +38,11 @@ function newShape(table: PgTable) {
         `${name}.${property}: columns of type timestamp or date and $onUpdateFn are not supported. Use bigint, and set it in handlers.`,
       );
   const config = getTableConfig(table);
-  const ofKey = getPrimaryKeyCache([table]).get(table) ?? [];
-  const keys = ofKey.flatMap(([name]) => shaped.find(({ property }) => property === name) ?? []);
+  const composed = config.primaryKeys[0]?.columns.map(({ name }) => name);
+  const keys = shaped.filter(({ column }) => composed?.includes(column.name) ?? column.primary);
+  // In the order of the key.
+  const order = ({ column }: ColumnShape) => composed?.indexOf(column.name) ?? 0;
+  keys.sort((a, b) => order(a) - order(b));
   const [only] = keys;
   return {
     table,
@@ -113,20 +105,38 @@ function lineOf(shaped: readonly ColumnShape[], row: Row): string {
 const nameOf = (column: Column): string =>
   "keyAsName" in column && column.keyAsName ? toSnakeCase(column.name) : column.name;
 
-const columnShapeOf = (property: string, column: PgColumn): ColumnShape => ({
-  ...{ property, column, name: nameOf(column), text: textBy(column) },
-  stored: storedBy(column),
-});
+function columnShapeOf(property: string, column: PgColumn): ColumnShape {
+  const stored = storedBy(column);
+  return {
+    property,
+    column,
+    name: nameOf(column),
+    stored: (value) => {
+      if (value === undefined) return defaultOf(column);
+      return value === null ? null : stored(value);
+    },
+    text: textBy(column),
+  };
+}
 
-// What the database returns of a value; the default of none.
+function defaultOf(column: Column): unknown {
+  if (column.default !== undefined) return column.default;
+  return column.defaultFn?.() ?? null;
+}
+
+// What the database returns of a value.
 function storedBy(column: Column): (value: unknown) => unknown {
-  const normalized = (value: unknown) => normalizeColumn(column, value, false);
+  if (column instanceof PgArray) {
+    const item = storedBy(column.baseColumn as Column);
+    return (value) => (value as unknown[]).map(item);
+  }
+  const throughDriver = (value: unknown) => column.mapFromDriverValue(column.mapToDriverValue(value));
   if (["bigint", "number", "boolean"].includes(column.dataType))
-    return (value) => (typeof value === column.dataType ? value : normalized(value));
+    return (value) => (typeof value === column.dataType ? value : throughDriver(value));
   // ponder: its texts lose their NULs on the way, with a message.
   if (column.columnType === "PgText")
-    return (value) => (typeof value === "string" && !value.includes("\0") ? value : normalized(value));
-  return normalized;
+    return (value) => (typeof value === "string" && !value.includes("\0") ? value : throughDriver(value));
+  return throughDriver;
 }
 
 const special = /[\\\b\f\n\r\t\v]/;
