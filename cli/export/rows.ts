@@ -1,14 +1,14 @@
-import { namesJoins } from "../../src/api/database/names.ts";
-import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
-import { homeOfRow, type IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
 import {
   allNames,
+  namesJoins,
   nameText,
   objectText,
   partsOfNames,
-  resolverOf,
   type StoredName,
-} from "../../src/api/names/names.ts";
+} from "../../src/api/database/names.ts";
+import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
+import { homeOfRow, type IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
+import { resolverOf } from "../../src/api/names/records.ts";
 import { listRow, registrationId, tokenId } from "../../src/api/names/rows.ts";
 
 /** What can be exported. */

@@ -28,7 +28,7 @@ import { sqlClientOf } from "../ponder/sql-client.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
-import { reachedFunction } from "./database/v2-domains.ts";
+import { reachedFunction } from "./database/v2-walk.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";

@@ -1,9 +1,6 @@
-import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
-import { keccak256 } from "../../ens/keccak.ts";
-import { mostLevels } from "../../ens/registrations.ts";
-import { quoted } from "../../ponder/sql-client.ts";
+import { zeroAddress } from "../../ens/ids.ts";
 import { walkedNames } from "./names.ts";
-import { askedByRow, type WalkContracts } from "./v2-walk.ts";
+import { askedByRow, attachedSql, ethAttachedSql, type WalkContracts } from "./v2-walk.ts";
 
 // Domains and registrations of both generations, for lists: see docs/subgraph.md. Names of the second are rows of v2_domains,
 // which nothing rewrites when a name above them changes: whether a row is reached is read along its parents.
@@ -12,7 +9,6 @@ import { askedByRow, type WalkContracts } from "./v2-walk.ts";
 export type BothGenerations = ReturnType<typeof bothGenerations>;
 
 const nobody = `'${zeroAddress}'`;
-const ethNode = `'${subnode(rootNode, keccak256("eth"))}'`;
 const now = "(SELECT t FROM v2_at)";
 const isEthAttached = "(SELECT is_eth FROM v2_at)";
 const noText = 'NULL::text COLLATE "C"';
@@ -74,53 +70,3 @@ const registrationsSql = (
 ) => `SELECT v.id, v.id AS domain_id, v.registration_date, v.expiry_date,
   NULL::numeric AS cost, v.owner_id AS registrant_id, v.label_name, v.change_block, v.registry
   FROM v2_domains v WHERE v.chain_id = ${chainId}`;
-
-/**
- * SQL of whether a row of `v2_domains` under an alias is reached at a time: a registry in a fixed path is a comparison, for the
- * others a function of the database follows the way up. `isEth`: SQL of whether the .eth registry is in its place.
- */
-function attachedSql(
-  alias: string,
-  { chainId, root, ethRegistry }: WalkContracts,
-  { time, isEth }: { time: string; isEth: string },
-): string {
-  const registry = `${alias}.registry`;
-  return `CASE ${registry} WHEN '${ethRegistry}' THEN ${isEth} WHEN '${root}' THEN true
-    ELSE v2_is_reached(${chainId}, ${registry}, ${alias}.path, '${root}', '${ethRegistry}', ${isEth}, ${time}) END`;
-}
-
-/**
- * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries: Postgres keeps the
- * answers of a statement by registry and path, since what is joined depends on nothing else of the row.
- */
-export function reachedJoin(alias: string, as: string, contracts: WalkContracts, time: string): string {
-  const isEth = ethAttachedSql(contracts, time);
-  return `CROSS JOIN LATERAL (SELECT ${attachedSql(alias, contracts, { time, isEth })} AS is_reached OFFSET 0) ${as}`;
-}
-
-/** SQL of whether the .eth registry is in its place at a time. */
-export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, time: string): string {
-  return `(SELECT EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${chainId} AND d.id = ${ethNode}
-    AND d.registry = '${root}' AND d.subregistry = '${ethRegistry}' AND d.expiry_date > ${time}))`;
-}
-
-/**
- * CREATE FUNCTION of what lists of names need: whether each entry above a path of a registry is in force at a time, and has as
- * subregistry the next one on the way, up to the root. A function is planned once for each connection, where the same text in each
- * list of a request would be planned each time.
- */
-export function reachedFunction(schema: string): string {
-  const own = quoted(schema);
-  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, path integer, root text, eth text, is_eth boolean, at numeric)
-    RETURNS boolean LANGUAGE plpgsql STABLE COST 20 AS $$ BEGIN RETURN EXISTS (
-      WITH RECURSIVE up AS (
-        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.path AS path, 0 AS level
-        UNION ALL
-        SELECT p.parent, p.parent_path, up.level + 1 FROM up
-          JOIN ${own}.v2_registry_paths p ON p.chain_id = chain AND p.registry = up.registry AND p.path = up.path
-          JOIN ${own}.v2_entries e ON e.chain_id = chain AND e.registry = p.parent AND e.storage_id = p.storage_id
-            AND e.subregistry = up.registry AND e.expiry > at
-        WHERE up.level < ${mostLevels}
-      )
-      SELECT FROM up WHERE up.registry = root OR up.registry = eth AND is_eth); END $$`;
-}

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { emancipation, gracePeriod, gracePeriodOfV2, mostLevels } from "../../ens/registrations.ts";
+import { quoted } from "../../ponder/sql-client.ts";
 
 // Names of the second generation are read by walking from the root registry: one statement, or a part of one. An entry counts
 // while its expiry has not been reached; see docs/data-model.md.
@@ -174,3 +175,53 @@ export const askedByRow = (alias: string, chainId: number) => `
     WHERE up.parent_id <> '${rootNode}' AND up.level < ${mostLevels}
   ) SELECT * FROM up WHERE up.id <> '${rootNode}') u
   HAVING bool_or(u.parent_id = '${rootNode}') AND bool_and(u.labelhash IS NOT NULL)`;
+
+/**
+ * SQL of whether a row of `v2_domains` under an alias is reached at a time: a registry in a fixed path is a comparison, for the
+ * others a function of the database follows the way up. `isEth`: SQL of whether the .eth registry is in its place.
+ */
+export function attachedSql(
+  alias: string,
+  { chainId, root, ethRegistry }: WalkContracts,
+  { time, isEth }: { time: string; isEth: string },
+): string {
+  const registry = `${alias}.registry`;
+  return `CASE ${registry} WHEN '${ethRegistry}' THEN ${isEth} WHEN '${root}' THEN true
+    ELSE v2_is_reached(${chainId}, ${registry}, ${alias}.path, '${root}', '${ethRegistry}', ${isEth}, ${time}) END`;
+}
+
+/**
+ * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries: Postgres keeps the
+ * answers of a statement by registry and path, since what is joined depends on nothing else of the row.
+ */
+export function reachedJoin(alias: string, as: string, contracts: WalkContracts, time: string): string {
+  const isEth = ethAttachedSql(contracts, time);
+  return `CROSS JOIN LATERAL (SELECT ${attachedSql(alias, contracts, { time, isEth })} AS is_reached OFFSET 0) ${as}`;
+}
+
+/** SQL of whether the .eth registry is in its place at a time. */
+export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, time: string): string {
+  return `(SELECT EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${chainId} AND d.id = '${ethNode}'
+    AND d.registry = '${root}' AND d.subregistry = '${ethRegistry}' AND d.expiry_date > ${time}))`;
+}
+
+/**
+ * CREATE FUNCTION of what lists of names need: whether each entry above a path of a registry is in force at a time, and has as
+ * subregistry the next one on the way, up to the root. A function is planned once for each connection, where the same text in each
+ * list of a request would be planned each time.
+ */
+export function reachedFunction(schema: string): string {
+  const own = quoted(schema);
+  return `CREATE OR REPLACE FUNCTION ${own}.v2_is_reached(chain integer, registry text, path integer, root text, eth text, is_eth boolean, at numeric)
+    RETURNS boolean LANGUAGE plpgsql STABLE COST 20 AS $$ BEGIN RETURN EXISTS (
+      WITH RECURSIVE up AS (
+        SELECT v2_is_reached.registry COLLATE "C" AS registry, v2_is_reached.path AS path, 0 AS level
+        UNION ALL
+        SELECT p.parent, p.parent_path, up.level + 1 FROM up
+          JOIN ${own}.v2_registry_paths p ON p.chain_id = chain AND p.registry = up.registry AND p.path = up.path
+          JOIN ${own}.v2_entries e ON e.chain_id = chain AND e.registry = p.parent AND e.storage_id = p.storage_id
+            AND e.subregistry = up.registry AND e.expiry > at
+        WHERE up.level < ${mostLevels}
+      )
+      SELECT FROM up WHERE up.registry = root OR up.registry = eth AND is_eth); END $$`;
+}

@@ -4,7 +4,7 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
-import { ownResolver } from "../database/names.ts";
+import { type Listed, namesHeldBy, ownResolver, partsOfNames } from "../database/names.ts";
 import { asOfWithToken, closedQuery, metaSchema, refuse } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
@@ -35,7 +35,6 @@ import {
   unsupportedAnswer,
 } from "../names/lists.ts";
 import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
-import { type Listed, namesHeldBy, partsOfNames } from "../names/names.ts";
 import { defaultCoin } from "../names/records.ts";
 import { addressRow, listRow, type Row } from "../names/rows.ts";
 import { primaryName } from "../resolution/resolve.ts";

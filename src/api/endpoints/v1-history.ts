@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { hideFromPlanner } from "../database/names.ts";
 import { asOf, closedQuery, metaSchema, openPage, refuse, timeParameter } from "../names/contract.ts";
 import {
   chainOfEntry,
@@ -38,7 +39,6 @@ import {
   wordsParameter,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
-import { hideFromPlanner } from "../names/names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";

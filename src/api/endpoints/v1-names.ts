@@ -3,7 +3,14 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
-import { secondGeneration } from "../database/names.ts";
+import {
+  entriesOf,
+  type Listed,
+  noExpiry,
+  notInSecond,
+  partsOfNames,
+  secondGeneration,
+} from "../database/names.ts";
 import {
   asOf,
   asOfWithToken,
@@ -44,7 +51,6 @@ import {
   wordsParameter,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
-import { entriesOf, type Listed, noExpiry, notInSecond, partsOfNames } from "../names/names.ts";
 import {
   defaultAddressOf,
   isAddressKey,

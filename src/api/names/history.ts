@@ -4,12 +4,11 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
-import { addressOfResolver, indexTime, secondGeneration } from "../database/names.ts";
-import { reachedJoin } from "../database/v2-domains.ts";
+import { addressOfResolver, indexTime, noExpiry, secondGeneration } from "../database/names.ts";
+import { reachedJoin } from "../database/v2-walk.ts";
 import type { SortType } from "../rest/pages.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
-import { noExpiry } from "./names.ts";
 
 // Which events histories show, and what each is there.
 

@@ -1,7 +1,21 @@
 import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
-import { planOnce } from "../database/client.ts";
-import { namesJoins, secondGeneration } from "../database/names.ts";
+import { type Database, planOnce, type RowsReader } from "../database/client.ts";
+import {
+  type Extra,
+  hasName,
+  hideFromPlanner,
+  type Listed,
+  listText,
+  nameOfNode,
+  namesJoins,
+  nameText,
+  noExpiry,
+  objectText,
+  partsOfNames,
+  secondGeneration,
+  tablesOfNames,
+} from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { type CursorQuery, cursorPageSchema, type SortType } from "../rest/pages.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
@@ -16,20 +30,6 @@ import {
   refuse,
 } from "./contract.ts";
 import { type IndexedNamespace, namespacesText, timesOf } from "./indexed-namespaces.ts";
-import {
-  type Extra,
-  hasName,
-  hideFromPlanner,
-  type Listed,
-  listText,
-  type NamesSource,
-  nameOfNode,
-  nameText,
-  noExpiry,
-  objectText,
-  partsOfNames,
-  tablesOfNames,
-} from "./names.ts";
 import { type Row, rowSchema } from "./rows.ts";
 
 // SQL of lists of names: pages of several branches together, each read in the order of an index, and counts.
@@ -387,6 +387,19 @@ function keysWithText(
     isAll: `(SELECT count(*) FROM keys_${table}) < ${most} AND (SELECT count(*) FROM groups_${table}) <= ${mostGroups}`,
   };
 }
+
+// The statement with, and without the records of the names.
+type LookUp = Readonly<Record<"full" | "bare", string>>;
+
+/** What statements about names are made for. */
+export type NamesSource = {
+  database: Database & RowsReader;
+  namespaces: readonly IndexedNamespace[];
+  /** Whether records of resolvers are indexed with their values. */
+  hasRecords: boolean;
+  /** Look-ups by key: long texts, which each connection plans once. */
+  statements: { names: LookUp; paths: LookUp; addresses: string };
+};
 
 /** What the endpoints under `/v1` respond from. */
 export type LookupContext = { lookup: NamesSource & { hashOf: HashOf; known: KnownContracts } };

@@ -3,26 +3,35 @@ import { rootNode } from "../../ens/ids.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
 import { planOnce, type RowsReader } from "../database/client.ts";
-import { namesJoins, ownResolver, secondGeneration } from "../database/names.ts";
-import { pathOf } from "../resolution/v2-names.ts";
-import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
-import { createPacer, yieldToEventLoop } from "../rest/turns.ts";
-import { type GivenName, isNode, readName, refuse } from "./contract.ts";
-import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
-import { type Branch, countSql, listSql, nameIn, type StatementCall, sortedByName } from "./lists.ts";
 import {
   allNames,
   columns,
   type Held,
   hasName,
   type Listed,
-  type NamesSource,
   nameOfNode,
   nameOfPath,
   namesHeldBy,
+  namesJoins,
   nameText,
   objectText,
-} from "./names.ts";
+  ownResolver,
+  secondGeneration,
+} from "../database/names.ts";
+import { pathOf } from "../resolution/v2-names.ts";
+import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
+import { createPacer, yieldToEventLoop } from "../rest/turns.ts";
+import { type GivenName, isNode, readName, refuse } from "./contract.ts";
+import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
+import {
+  type Branch,
+  countSql,
+  listSql,
+  type NamesSource,
+  nameIn,
+  type StatementCall,
+  sortedByName,
+} from "./lists.ts";
 import type { FoundName } from "./records.ts";
 
 // Others have their turn after each so many characters of rows, a millisecond's work.

@@ -2,10 +2,17 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { bytesValue } from "../../ens/record-values.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
+import type { StoredName } from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { StoredRecords } from "../resolution/v2-records.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
-import { resolverOf, type StoredName } from "./names.ts";
+
+/** The resolver of a name, by its chain and address; undefined if it has none. */
+export function resolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
+  return resolver === undefined || resolver === zeroAddress
+    ? undefined
+    : { chain_id: chainId, address: resolver };
+}
 
 // What a name's resolver returns, as far as its events tell.
 

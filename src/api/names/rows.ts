@@ -2,16 +2,17 @@ import { ens_beautify } from "@adraffy/ens-normalize";
 import { z } from "zod/v4";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrations.ts";
+import { type Listed, noExpiry, type StoredName } from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
-import { type Listed, noExpiry, resolverOf, type StoredName } from "./names.ts";
 import {
   addressRecordOf,
   defaultAddressOf,
   type FoundName,
   groupedRecords,
   recordsSchema,
+  resolverOf,
 } from "./records.ts";
 
 // Members of rows of names, by the rules of docs/names.md.

@@ -1,8 +1,8 @@
 import { namehash } from "../../ens/names.ts";
-import { namesJoins } from "../database/names.ts";
+import { listText, nameOfNode, namesJoins, nameText, objectText, partsOfNames } from "../database/names.ts";
 import type { SortType } from "../rest/pages.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
-import { listText, type NamesSource, nameOfNode, nameText, objectText, partsOfNames } from "./names.ts";
+import type { NamesSource } from "./lists.ts";
 
 // Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
 // one typing error away. Each kind is read from an index up to a number of candidates, the shortest first, so that any text takes
