@@ -8,10 +8,8 @@ import { type Listed, namesHeldBy, ownResolver, partsOfNames } from "../database
 import { asOfWithToken, closedQuery, metaSchema, refuse } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
-  anywhereIn,
   type Binder,
   type Branch,
-  beginsWith,
   byExpiry,
   byName,
   byNumber,
@@ -33,6 +31,7 @@ import {
   sortedByName,
   textParameter,
   unsupportedAnswer,
+  withText,
 } from "../names/lists.ts";
 import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
 import { defaultCoin } from "../names/records.ts";
@@ -112,24 +111,12 @@ export const addressNames = endpoint({
         [namespace, parent, q, status, call.query.coin_type].every((one) => one === undefined),
       isDescending: order === "desc",
       branches: (statement) => {
-        const text = q?.toLowerCase() ?? "";
-        const begins = text && match === "prefix" ? beginsWith(statement.bind, text) : undefined;
-        const anywhere =
-          text && match === "contains" ? [anywhereIn(statement.bind, text, { isOfAll: false }).text] : [];
-        const found = branchesOf(asked, statement);
+        const { branches, filters } = branchesOf(asked, statement);
+        const isActive = status === undefined ? [] : ["names.status = 'active'"];
         return {
-          branches: found.branches.map(({ name, ...branch }) =>
-            begins === undefined ? branch : { ...branch, where: `${branch.where} AND ${begins(name)}` },
-          ),
-          rowFilters: [
-            ...(parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`]),
-            ...anywhere,
-          ],
-          filters: [
-            ...found.filters,
-            ...ofNamespace,
-            ...(status === undefined ? [] : ["names.status = 'active'"]),
-          ],
+          ...withText(branches, statement, { text: q?.toLowerCase(), match }),
+          rowFilters: parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`],
+          filters: [...filters, ...ofNamespace, ...isActive],
         };
       },
       extra: (statement) => extraOf(asked, statement),

@@ -211,35 +211,31 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   const { times, signal, results, isFeed, namespace } = options;
   const homes = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
-  for (const one of given)
-    if (!isAddress(one.given)) results[one.at] = JSON.stringify({ input: echoOf(one.given), ...wrong });
-  // Those that ask for the same names differ in their input alone, and are read once.
-  const equal = Map.groupBy(
-    given.filter((one) => isAddress(one.given)),
-    ({ given: { relation = "any", ...given } }) => JSON.stringify({ ...given, relation, id: undefined }),
-  );
-  const groups = [...equal].map(([key, inputs]) => {
-    const { address, relation = "any", ...query }: AddressInput = JSON.parse(key);
+  const opened = given.flatMap(({ given, at }) => {
+    const { address, relation = "any", ...query } = given;
+    const input = echoOf(given);
+    if (!isAddress(given)) {
+      results[at] = JSON.stringify({ input, ...wrong });
+      return [];
+    }
     const list = ["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])];
     const page = openPage(query, list, ["int", "text", "text"]);
     const isAsked = { owner: relation !== "manager", manager: relation !== "owner" };
     const namespaces = namespace === undefined ? null : homes;
-    return { inputs, page, asked: { address, ...isAsked, size: page.size, after: page.after, namespaces } };
+    const asked = { address, ...isAsked, size: page.size, after: page.after, namespaces };
+    return [{ at, input, page, asked }];
   });
-  const asked = groups.map((group) => group.asked);
-  await readAddresses(source, { asked, times }, signal, (at, { rows, total }) => {
-    const group = groups[at];
-    if (group === undefined) return;
-    const { shown, page } = group.page.of(rows, total > mostCountedOfAddress ? null : total);
+  const asked = opened.map((one) => one.asked);
+  await readAddresses(source, { asked, times }, signal, (index, { rows, total }) => {
+    const { at, input, page: own } = opened[index] as (typeof opened)[number];
+    const { shown, page } = own.of(rows, total > mostCountedOfAddress ? null : total);
     const records = shown.map((one) => ({
       ...(isFeed ? feedRow : profileRow)(source.namespaces, one.row),
       ...primaryFacts(source.namespaces, one, source.known),
       relations: one.relations,
     }));
-    const result: Omit<Result, "input"> = { kind: "address", status: "ok", records, page };
-    const rest = JSON.stringify(result).slice(1);
-    for (const { at, given } of group.inputs)
-      results[at] = `{"input":${JSON.stringify(echoOf(given))},${rest}`;
+    const result: Result = { input, kind: "address", status: "ok", records, page };
+    results[at] = JSON.stringify(result);
   });
 }
 

@@ -23,10 +23,8 @@ import {
 } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
 import {
-  anywhereIn,
   type Binder,
   type Branch,
-  beginsWith,
   branchesFrom,
   byExpiry,
   byName,
@@ -48,6 +46,7 @@ import {
   type StatementCall,
   textParameter,
   unsupportedAnswer,
+  withText,
   wordsParameter,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
@@ -274,12 +273,11 @@ export const subnames = endpoint({
       isCommon: sort === "name" && order === "asc",
       isDescending: order === "desc",
       branches: (statement) => ({
-        ...withText(lookup.namespaces, statement, {
-          where: `d.parent_id = ${statement.bind(node)}`,
-          order: sorted[sort],
-          text: q?.toLowerCase(),
-          match,
-        }),
+        ...withText(
+          branchesFrom(lookup.namespaces, `d.parent_id = ${statement.bind(node)}`, sorted[sort]),
+          statement,
+          { text: q?.toLowerCase(), match },
+        ),
         filters: include_expired === "true" ? [] : ["names.status = 'active'"],
       }),
       mostCounted,
@@ -323,9 +321,7 @@ export const search = endpoint({
       list: ["search", text, match, namespace, status],
       isCommon: true,
       branches: (statement) => ({
-        ...withText(lookup.namespaces, statement, {
-          where: "true",
-          order: byName,
+        ...withText(branchesFrom(lookup.namespaces, "true", byName), statement, {
           text,
           match,
           isOfAll: true,
@@ -351,26 +347,6 @@ async function relevant(
   const { shown, page } = opened.of(await rows<Listed>(relevanceSql(lookup, search, bind)));
   const data = shown.map(({ row }) => searchRow(lookup.namespaces, row));
   return { status: 200 as const, body: { data, page, meta: asOf(call.current, lookup.hashOf) } };
-}
-
-type TextOf = Pick<Branch, "where" | "order"> & {
-  text: string | undefined;
-  match: "prefix" | "contains";
-  /** Whether the names are all there are. */
-  isOfAll?: boolean;
-};
-
-/** Branches of names under a condition whose name has a text. One that may be anywhere in it is looked for in the order of names first. */
-function withText(
-  namespaces: readonly IndexedNamespace[],
-  { bind }: Binder,
-  { where, order, text, match, isOfAll = false }: TextOf,
-) {
-  const under = (condition: string) => ({ branches: branchesFrom(namespaces, condition, order) });
-  if (text === undefined) return under(where);
-  if (match === "prefix") return under(`${where} AND ${beginsWith(bind, text)()}`);
-  const anywhere = anywhereIn(bind, text, { isOfAll });
-  return order === byName ? { ...under(where), contains: anywhere } : under(`${where} AND ${anywhere.text}`);
 }
 
 // The text between the dots that stand for borders of labels, normalised.

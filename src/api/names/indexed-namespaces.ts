@@ -39,7 +39,7 @@ export function indexedNamespaces(namespace: Namespace, plugins: readonly string
     .flatMap((deployment: Deployment) =>
       deployment.datasources.flatMap((id) => {
         const source = namespace[id];
-        return source === undefined ? [] : [placeOf({ namespace, plugins }, deployment, id)];
+        return source === undefined ? [] : [indexedNamespace({ namespace, plugins }, deployment, id)];
       }),
     );
   return found.sort((a, b) => Number(b.isRoot) - Number(a.isRoot));
@@ -47,7 +47,11 @@ export function indexedNamespaces(namespace: Namespace, plugins: readonly string
 
 type Indexed = { namespace: Namespace; plugins: readonly string[] };
 
-function placeOf({ namespace, plugins }: Indexed, deployment: Deployment, id: string): IndexedNamespace {
+function indexedNamespace(
+  { namespace, plugins }: Indexed,
+  deployment: Deployment,
+  id: string,
+): IndexedNamespace {
   const chainId = namespace[id]?.chainId ?? 0;
   const managed = namespace[id]?.managedName === undefined ? undefined : managedNameOf(namespace, id);
   const isRoot = id === rootDatasource;

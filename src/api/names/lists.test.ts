@@ -5,7 +5,7 @@ import { createTables } from "../../../test/support/database.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { indexedNamespaces } from "./indexed-namespaces.ts";
-import { anywhereIn, binder, branchesFrom, byName, listSql } from "./lists.ts";
+import { binder, branchesFrom, byName, listSql, withText } from "./lists.ts";
 
 const indexed = indexedNamespaces(namespaces.mainnet, ["subgraph"]);
 type Name = { id: string; name: string; owner: string };
@@ -37,10 +37,15 @@ type Filters = { filters: string[]; rowFilters: string[] };
 
 async function page(text: string, filters: Filters, after: readonly string[] | undefined) {
   const { bind, values } = binder([1_760_000_000]);
-  const contains = anywhereIn(bind, text, { isOfAll: true });
+  const named = withText(
+    branchesFrom(indexed, "true", byName),
+    { bind },
+    { text, match: "contains", isOfAll: true },
+  );
   const start = after?.map(bind);
   const sql = listSql(indexed, {
-    ...{ branches: branchesFrom(indexed, "true", byName), ...filters, contains },
+    ...named,
+    ...filters,
     ...{ after: start, isDescending: false, limit: 11 },
   });
   const { rows } = await client.query<{ [column: string]: string }>(sql, values);

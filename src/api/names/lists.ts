@@ -113,8 +113,8 @@ export type ListOptions = {
   isDescending: boolean;
   /** A number, or SQL of one. */
   limit: number | string;
-  /** A text that many names or few may have, of a list by name: looked for in order first, in an index where that does not fill the page. */
-  contains?: TextAnywhere;
+  /** A text anywhere in names. In a list of a table by name it is looked for in order first, in an index where that does not fill the page. */
+  contains?: TextAnywhere | undefined;
   /** SQL of further members of each row. */
   extra?: Readonly<Partial<Record<keyof Extra, string>>> | undefined;
 };
@@ -141,7 +141,9 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
     const { from, where, derived = [], order, isLater, table } = branch;
     const beyond = after && beyondSql(order, after, isDescending);
     const upTo = isLater && order[0] ? [upToSql(order[0], limit, isDescending)] : [];
-    const own = [where, hasName, ...rowFilters.map(hideFromPlanner), ...(beyond ? [beyond] : []), ...upTo];
+    const isByName = table !== undefined && order === byName;
+    const ofRow = [...rowFilters, ...(contains && !isByName ? [contains.text] : [])].map(hideFromPlanner);
+    const own = [where, hasName, ...ofRow, ...(beyond ? [beyond] : []), ...upTo];
     const keys = order.map(({ sql, plus }) => `${sql}${plus ? ` + ${plus}` : ""}`);
     const columns = [
       "d.id",
@@ -151,16 +153,16 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
     const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
       `(SELECT ${columns.join(", ")} FROM ${source}${needsNames ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
     const ofNames = [...derived, ...filters].map(hideFromPlanner);
-    if (contains === undefined || table === undefined)
+    if (contains === undefined || !isByName)
       return select(from, [...own, ...ofNames], orderSql(order, isDescending));
     const most = ofNames.length === 0 ? `${limit}` : `${pagesAhead} * ${limit}`;
     const text = { name: `found${at}`, limit, ...keysWithText(contains, { table, own, most, direction }) };
     const byKeys = `ORDER BY k.o0${direction}, k.id${direction}`;
-    const withText = partOfKeys(text, (keys, most) =>
+    const searched = partOfKeys(text, (keys, most) =>
       select(`(${keys}) k ${nameOfNode(namespaces, "k.id")}`, ["true", ...ofNames], byKeys, most),
     );
-    tables.push(...withText.tables);
-    return withText.part;
+    tables.push(...searched.tables);
+    return searched.part;
   });
   const [sooner, later] = [false, true].map((isLater) =>
     parts.filter((_, at) => (branches[at]?.isLater ?? false) === isLater),
@@ -298,7 +300,7 @@ export function countSql(
 // are all in its own group.
 
 /** Conditions of `d.name`: a text is anywhere in it. */
-export type TextAnywhere = {
+type TextAnywhere = {
   text: string;
   /** Where all names are listed in their order, and it has a trigram: that a name begins with it, and that it has it later on. */
   ofAll?: { begins: string; later: string };
@@ -306,6 +308,25 @@ export type TextAnywhere = {
 
 /** Adds a value to a statement; returns its placeholder in the SQL. */
 type Bind = (value: string) => string;
+
+/** The text in names that a list is of; `isOfAll`: of all names. */
+type TextOf = { text: string | undefined; match: "prefix" | "contains"; isOfAll?: boolean };
+
+/** Branches of names that have a text; `name`: SQL of the name by which a branch is sorted. */
+export function withText(
+  branches: readonly (Branch & { name?: string })[],
+  { bind }: Binder,
+  { text, match, isOfAll = false }: TextOf,
+): Pick<ListOptions, "branches" | "contains"> {
+  if (text === undefined) return { branches };
+  if (match === "contains") return { branches, contains: anywhereIn(bind, text, { isOfAll }) };
+  const begins = beginsWith(bind, text);
+  const ofText = ({ name, where, ...branch }: Branch & { name?: string }) => ({
+    ...branch,
+    where: `${where} AND ${begins(name)}`,
+  });
+  return { branches: branches.map(ofText) };
+}
 
 // What trigrams are made of whatever the database's locale.
 const trigram = /[a-z0-9]{3}/i;
@@ -321,7 +342,7 @@ const mostGroups = 1_500;
 const last = "\u{10ffff}";
 
 /** Condition that a name begins with a text; of the SQL of a name. */
-export function beginsWith(bind: Bind, text: string): (name?: string) => string {
+function beginsWith(bind: Bind, text: string): (name?: string) => string {
   const first = [...text].slice(0, 256).join("");
   const [start, end] = [bind(first), bind(`${first}${last}`)];
   const like = first === text ? undefined : bind(`${escaped(text)}%`);
@@ -332,7 +353,7 @@ export function beginsWith(bind: Bind, text: string): (name?: string) => string 
 }
 
 /** Conditions that a name has a text anywhere. `isOfAll`: among all names, which are listed in their order. */
-export function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean }): TextAnywhere {
+function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean }): TextAnywhere {
   const like = bind(`%${escaped(text)}%`);
   const has = { text: `d.name LIKE ${like}` };
   if (!isOfAll || !trigram.test(text)) return has;
