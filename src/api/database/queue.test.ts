@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BusyError, createQueue, forClient, type QueueLimits } from "./queue.ts";
+import { BusyError, createQueue, forClient, type QueueLimits } from "./client.ts";
 
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setTimeout(resolve));

@@ -1,4 +1,4 @@
-import { createLane } from "../database/queue.ts";
+import { createLane } from "../database/client.ts";
 import { ApiError } from "../rest/errors.ts";
 
 /** What live resolution may take. It has RPC clients of its own, so that it never waits in indexing's queue, nor the reverse. */

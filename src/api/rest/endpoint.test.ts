@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
-import { BusyError, lockedUp } from "../database/queue.ts";
+import { BusyError, lockedUp } from "../database/client.ts";
 import { endpoint, mount } from "./endpoint.ts";
 import { ApiError, envelope, errorResponse } from "./errors.ts";
 

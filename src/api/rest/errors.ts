@@ -4,8 +4,7 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import { escapeControls, type Log } from "../../log/json-log.ts";
 import { databaseAway, isDatabaseAway } from "../../ponder/sql-client.ts";
-import { RowTooLongError } from "../database/client.ts";
-import { BusyError } from "../database/queue.ts";
+import { BusyError, RowTooLongError } from "../database/client.ts";
 
 /** Body of an error, unless an endpoint declares another form. */
 export type ErrorBody = { message: string; details?: unknown };

@@ -3,7 +3,7 @@ import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
-import { BusyError } from "../database/queue.ts";
+import { BusyError } from "../database/client.ts";
 import { yieldToEventLoop } from "./turns.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { forClient } from "../database/queue.ts";
+import { forClient } from "../database/client.ts";
 import { yieldToEventLoop } from "./turns.ts";
 
 test("slices of eight requests never run in the same turn of the event loop", async () => {

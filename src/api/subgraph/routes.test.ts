@@ -3,8 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph/endpoint.ts";
-import type { Database } from "../database/client.ts";
-import { BusyError } from "../database/queue.ts";
+import { BusyError, type Database } from "../database/client.ts";
 
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BusyError } from "../../database/queue.ts";
+import { BusyError } from "../../database/client.ts";
 import { joinEqual } from "./equal-requests.ts";
 
 const stay = new AbortController().signal;

@@ -1,4 +1,4 @@
-import { BusyError } from "../../database/queue.ts";
+import { BusyError } from "../../database/client.ts";
 
 // A request that joins another's may see a moment before its own, but never more than this.
 const joinableMs = 50;
