@@ -36,8 +36,8 @@ const plannedOnce = new LRUCache<string, string>({ max: 400 });
 let planned = 0;
 
 /**
- * Has each connection to a server plan this statement once: planning a long one takes longer than it. For texts of a few forms
- * that have one good plan whatever their values, such as look-ups by key. Returns the text.
+ * Marks a statement that each connection to a server plans once, since planning a long one takes longer than running it. It suits
+ * texts of a few forms with one good plan whatever their values, such as look-ups by key. Returns the text.
  */
 export function planOnce(sql: string): string {
   if (!plannedOnce.has(sql)) plannedOnce.set(sql, `once_${planned++}`);
@@ -86,7 +86,7 @@ export function queueStatements(
   return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), forClient };
 }
 
-// Set once for each connection, so that they hold before a statement is parsed. The rows that are asked for are looked up by
+// Each connection sets them once, so that they hold before a statement is parsed. The rows that are asked for are looked up by
 // index in tables that are mostly in memory: the default price of a random page makes the planner walk whole indexes in
 // the order of a sort instead. Compiling statements to machine code costs more than they take; parallel workers would take
 // the processors of other statements. A reorg locks tables for a moment: statements wait for it nearly as long as they may take,
@@ -103,7 +103,7 @@ function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
 ): Run {
-  // Of connections that have the session's settings: how they plan.
+  // A connection is here once it has the session's settings, with how it plans.
   const modes = new WeakMap<PoolClient, string>();
   const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
 
@@ -150,14 +150,14 @@ function createPooled(
       } catch (error) {
         const code = error instanceof Error && "code" in error ? error.code : undefined;
         if (code === lockNotAvailable) throw new BusyError(1, lockedUp);
-        // Of a read and a reorg: the read begins again, within its time.
+        // A reorganization got in the way of the read, which begins again, within its time.
         if (code !== deadlock) throw error;
       }
     }
   };
 }
 
-// Beyond so many characters of all rows the statement is cancelled.
+// Cancels a statement whose rows have more characters than this together.
 function readUpTo(most: number, cancel: () => void, take?: Take) {
   let characters = 0;
   return (text: string): string => {
@@ -267,7 +267,7 @@ export const currentClient = () => clients.getStore();
 /** Runs a task whose statements, later ones too, count as those of the client with this name. */
 export const forClient = <T>(name: string, task: () => T): T => clients.run(name, task);
 
-// Made once: each error would compute its stack.
+// One object each, since each new error would compute its stack.
 const tookTooLong = new DOMException("The statement took too long.", "TimeoutError");
 const tooSlow = new Error("The statement is slow.");
 
@@ -285,7 +285,7 @@ export function createQueue(limits: QueueLimits) {
     queue: slowQueue,
     queuePerClient: Math.ceil(slowQueue / 2),
   });
-  // For a minute, by client: what is slow with one's values may be quick with another's.
+  // They are kept by client and for a minute: what is slow with one's values may be quick with another's.
   const slowOnes = new LRUCache<string, true>({ max: 2_000, ttl: 60_000 });
 
   /**

@@ -85,7 +85,7 @@ export function buildIndexes(options: Options) {
 /** `progress`: how many of the indexes for queries there are, of how many. */
 type State = { progress?: { built: number; total: number }; isComplete: boolean };
 
-// Before the others, for which /ready waits: once it is 200, no build is under way.
+// They come before the others, for which /ready waits: once it is 200, no build is under way.
 async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
   const reason = await createSearchIndexes(run, schema);
   if (reason === undefined) log("info", "Names can be searched by index.");
@@ -142,7 +142,7 @@ async function buildMissing(
   if (!signal.aborted) log("info", `Built ${missing.length} indexes for queries in ${seconds} s.`);
 }
 
-// Not in the index's own schema: an extension would go with it, and other indexes' search indexes with the extension.
+// An extension in the index's own schema would go with it, and other indexes' search indexes with the extension.
 const createExtension = (name: string) => `CREATE EXTENSION IF NOT EXISTS ${name} WITH SCHEMA public`;
 const findExtension =
   "SELECT nspname AS schema FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'";
@@ -166,7 +166,7 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
   const [extension] = (await run(findExtension)).rows;
   const operators = `${quoted(String(extension?.["schema"] ?? "public"))}.gin_trgm_ops`;
   for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
-  // For names in order: src/api/names/lists.ts.
+  // src/api/names/lists.ts reads names in order from it.
   const reasonOfGroups = await create("btree_gin");
   if (reasonOfGroups === undefined)
     await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);

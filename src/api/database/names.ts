@@ -113,7 +113,7 @@ export function walkedNames(
   return `${walk} LEFT JOIN domain d ON d.id = entry.node${ofV1}${inForceJoin(contracts)}`;
 }
 
-// On all chains but the root one registries' links to resolvers are rows of their own.
+// Registries' links to resolvers are rows of their own, but on the root chain.
 function ofResolver(
   namespaces: readonly NamespaceRules[],
   onRoot: string,
@@ -215,7 +215,7 @@ export const columns =
   "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated, namespace, chain_id";
 const noText = 'NULL::text COLLATE "C"';
 
-// Of names that both have, the row of the first counts; what is in force is joined to it.
+// The row of the first generation counts where both have a name; what is in force is joined to it.
 const ofFirst = (where = "true") => `SELECT ${columns}, ${noText} AS registry FROM domain WHERE ${where}`;
 // A cheap look at the way up comes before the walk: anyone can have a million names in a registry that no name leads to.
 const ofSecond = (v2: WalkContracts, where = "true") => `
@@ -380,7 +380,7 @@ export const nameText: string = `concat('{"home":', names.home, ${Object.entries
 export type Extra = {
   relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
   isPrimary: boolean;
-  /** Of a claimed name: `forwardSql`. */
+  /** The result of `forwardSql` for a claimed name. */
   forward: (boolean | null)[] | null;
   /** Coin types whose record is the address. */
   coins: number[];

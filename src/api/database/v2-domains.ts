@@ -41,7 +41,7 @@ export function bothGenerations(contracts: WalkContracts, time: string) {
           { from: `domain ${alias}`, where: replaced(alias, `n.registry <> ${root}`) },
           {
             from: `(${domainsSql(chainId)}) ${alias}`,
-            // Of top-level names the first generation's rows count, where it has them.
+            // The first generation's rows of top-level names count, where it has them.
             where: `${isAttached(alias)} AND (${alias}.registry <> ${root} AND ${inForce(alias)} OR ${unknown(alias, table)})`,
           },
         ];

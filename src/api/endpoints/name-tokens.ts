@@ -246,7 +246,7 @@ function withOwnership(
   return [...tokens.map(described(ownershipOf)), ...ofV2.map(described(ownershipInV2))];
 }
 
-// Where ENSv2 is not indexed, it has no names.
+// The tables of ENSv2 are empty where it is not indexed.
 const statement = planOnce(`
 SELECT coalesce((SELECT max(v.name) FROM v2_domains v WHERE v.chain_id = $2::int AND v.id = q.node), d.name),
   CASE WHEN d.name IS NOT NULL THEN l.expires_at END::text, (l.expires_at + ${gracePeriod} >= $3::numeric)::text, (

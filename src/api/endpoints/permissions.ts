@@ -274,7 +274,7 @@ export const permissions = endpoint({
     const [counted, rows] = await database.row(statementOf(by, ensv2), all, signal);
     const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), mostCounted));
     const found = permission.rows(rows);
-    // Of a full page: there may be none after it.
+    // A full page may be the last one.
     const last = found.length === recordsPerPage ? found.at(-1) : undefined;
     const end = last && [last.contract.address, last.resource, last.account];
     const body = {
@@ -331,7 +331,7 @@ function describe(name: string, { entry, ...found }: V2Name): z.output<typeof na
   };
 }
 
-// Of `dns` and a name in DNS wire format, or of labels as they are stored, the first one first; the root has none.
+// The stored form is `dns` and a name in DNS wire format, or labels as they are stored, the first one first; the root has none.
 function nameOf(stored: string): string {
   if (!stored.startsWith("dns ")) return stored === "" ? "" : stored.split(" ").map(storedLabel).join(".");
   const labels = dnsLabels(stored.slice(4) as Hex) ?? [];

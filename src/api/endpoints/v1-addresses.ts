@@ -49,7 +49,7 @@ const sorts = {
   created_at: byNumber("d.created_at", { isDerived: false }),
 };
 
-// On request.
+// `include=total_count` counts that far.
 const mostCountedAsked = 100_000;
 
 const query = closedQuery({
@@ -198,7 +198,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
     ...inForce("true", "a.address", "a.chain_id"),
     order,
   });
-  // Only digits: it needs no placeholder among the values, each of which a statement must use.
+  // It has digits only, and needs no placeholder among the values, each of which a statement must use.
   const coin = `${coinType}::numeric`;
   const exact =
     coinType === "60" || isEvm
@@ -474,7 +474,7 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
       const event = calendar.createEvent({
         // The same after a renewal, which moves the event.
         id: `${home.chainId}-${row.namehash}-${kind}`,
-        // Not the present, so that a calendar that has not changed is the same text.
+        // The present would make another text of a calendar that has not changed.
         stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
         start: new Date(Number(time) * 1_000),
         summary,

@@ -19,14 +19,14 @@ import { createPacer } from "../rest/turns.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
 const mostInputs = 1_000;
-// As many as that many addresses have by default.
+// A thousand addresses have as many by default.
 const mostRows = 50_000;
 
 const id = z.string().trim().min(1, { error: "lookup input id must not be empty" }).max(200).optional();
 const nameInput = z.strictObject({ id, name: z.string() });
 const addressInput = z.strictObject({
   id,
-  // Which is none fails alone.
+  // A text that is no address fails alone.
   address: anyCaseAddress("address").catch(({ value }) => String(value) as Hex),
   coin_type: z.literal(60, { error: "coin_type must be 60" }).default(60),
   relation: relationText
@@ -65,7 +65,7 @@ const body = z.strictObject(
   {
     inputs: z
       .array(z.unknown())
-      // Before any is looked at.
+      // The number is checked before any input is read.
       .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
       .pipe(z.array(input))
       .refine((inputs) => sumOf(inputs, rowsOf) <= mostRows, {

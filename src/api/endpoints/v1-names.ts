@@ -114,7 +114,7 @@ export const nameDetail = endpoint({
 
 const mostCounted = 1_000;
 
-// Of a name with more it is left out.
+// A name with more subnames has no count.
 async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall, node: string) {
   const statement = openStatement(lookup, call, { isCommon: true });
   const branches = branchesFrom(lookup.namespaces, `d.parent_id = ${statement.bind(node)}`, byName);
@@ -125,7 +125,7 @@ async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall
 const mostKeys = 200;
 const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
 
-// As many of a kind as `/api/resolve/records` asks the chain for.
+// `/api/resolve/records` asks the chain for as many of a kind.
 const mostLive = 50;
 
 /** GET /v1/names/{name}/records. */
@@ -172,7 +172,7 @@ export const nameRecords = endpoint({
     const known = [...new Set(keys ?? keysOf(row))].sort();
     const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
     const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
-    // Without keys the index tells them, and with them their values, if the code of the name's resolver is known.
+    // The index tells keys that were not given, and values if the code of the name's resolver is known.
     const isProven = isReadFromEvents(lookup, found);
     const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
     const asked = source === "auto" && keys ? [...indexed].filter(isMissing).map(([key]) => key) : [];
@@ -441,7 +441,7 @@ const sorted = (plus: number, of = "d"): readonly SortKey[] => [
   { sql: `${of}.id`, type: "text", isAscending: true },
 ];
 
-/** Whose deadlines are asked for: `isGrace`: the ends of grace periods; `parent`: the node whose subnames alone count. */
+/** Which deadlines are asked for. `isGrace`: ends of grace periods; `parent`: the node whose direct subnames alone count. */
 type Deadlines = {
   namespace: string;
   isGrace: boolean;

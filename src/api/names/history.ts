@@ -10,9 +10,7 @@ import type { SortType } from "../rest/pages.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
 
-// Which events histories show, and what each is there.
-
-// Who emits an event, the type of its entry, and its action where that is not the ordinary one of the type. `Migration` and
+// The events that histories show: who emits each, the type of its entry, and its action where that is not the ordinary one of the type. `Migration` and
 // `ReverseNameChanged` stand for some of others; nobody emits `Release`.
 const events = {
   WrappedTransfer: ["wrapper", "transfer"],
@@ -54,7 +52,6 @@ const events = {
 type EventKind = keyof typeof events;
 type EventEmitter = (typeof events)[EventKind][0];
 
-/** Who emits an event. */
 const emitterOf = (event: EventKind): EventEmitter => events[event][0];
 
 /** The type of the entry that an event is. */
@@ -108,7 +105,7 @@ type EventFacts = {
   from?: Hex | null;
   sender?: Hex | null;
   formerRoles?: Hex | null;
-  /** Of a migration: how the name came over. */
+  /** How the name came over, in a migration. */
   path?: (typeof migrationPaths)[number];
 };
 
@@ -129,7 +126,7 @@ const migrationPaths = [
   "emancipated_child",
 ] as const;
 
-// Of the roles of registries (four bits each), by their index. The admin of a role is 32 further; others have no word.
+// Names of the roles of registries (four bits each), by their index. The admin of a role is 32 further; others have no name.
 const roles: Readonly<Record<number, string>> = {
   0: "registrar",
   1: "register_reserved",
@@ -344,7 +341,7 @@ function recordKey({ entry: { type, key, coin } }: Told): string | undefined {
   return type === "AddrChanged" || type === "MulticoinAddrChanged" ? `addr:${coin ?? "60"}` : undefined;
 }
 
-// Of addresses and primary names; the key has one beyond what JSON's numbers hold.
+// Addresses and primary names have one. A coin type beyond what JSON's numbers hold is in the key alone.
 function coinTypeOf({ entry: { type, coin } }: Told): number | undefined {
   const number = Number(coin ?? "60");
   const isOfCoin = coin !== null || type === "AddrChanged" || type === "ReverseNameChanged";
@@ -514,7 +511,7 @@ const ofResolver = (where: string) =>
     coin: "e.coin_type",
   });
 
-// Of reverse registrars, whose names have no node in any registry.
+// Names of reverse registrars have no node in any registry.
 const ofReverseName = (where: string) =>
   partSql("reverse_name_events e", where, {
     type: "'NameForAddrChanged'",
@@ -524,7 +521,7 @@ const ofReverseName = (where: string) =>
     coin: "e.coin_type",
   });
 
-// Of entries that a name leads to; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
+// Entries of ENSv2 that a name leads to; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
 const ofEntries = (from: string, where: string) =>
   partSql(from, where, {
     transaction_id: "e.transaction_hash",
@@ -610,7 +607,7 @@ function whereKind(kind: EventKind): string {
   return `e.type = '${kind}'${kind === "NameChanged" ? " AND e.primary_name_of IS NULL" : ""}`;
 }
 
-/** Who emitted events, as SQL of addresses; of the two registries of a chain whether the older one. */
+/** Emitters of events, as SQL of addresses; `isOld`: whether the older one of the two registries of a chain. */
 type EmitterSql = { resolver?: string; registryOfV2?: string; isOld?: boolean | undefined };
 
 /** The parts of what happened, without releases: one for each kind of event, whose latest an index gives; by anyone, or an emitter. */

@@ -214,7 +214,7 @@ function upToSql({ sql, plus = 0 }: SortKey, limit: number | string, isDescendin
   return `${sql} ${isDescending ? ">=" : "<="} (SELECT CASE WHEN count(*) < ${limit} THEN ${none} ELSE ${extreme}(k0) - ${plus} END FROM first)`;
 }
 
-// By the keys themselves, or by columns that have them.
+// Orders by the keys themselves, or by columns that have them.
 const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: string) =>
   `ORDER BY ${order
     .map(
@@ -277,7 +277,7 @@ export function countSql(
   const counted = (parts: readonly string[]) =>
     `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${most + 1})`).join(" UNION ")}) c)`;
   // One after the other: most lists with too many have them in one branch.
-  // Without a look at the names, of which only the root has none: from an index alone.
+  // An index alone answers this: only the root has no name, so that names need no look.
   const tooMany = branches.map(
     ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
   );
@@ -294,7 +294,7 @@ export function countSql(
 
 // Names that have a text, byte by byte.
 
-// Of those that have it anywhere, the first in order: an index of trigrams finds all that have it, in no order: thousands are read for a
+// The first in order of those that have it anywhere: an index of trigrams finds all that have it, in no order, and reads thousands for a
 // page. Names that begin with it are in the index of names, side by side; the others are looked up group by group, a group being the
 // names with the same first two characters, until the page is full. Both at once would read thousands again: those that begin with a word
 // are all in its own group.
@@ -302,7 +302,7 @@ export function countSql(
 /** Conditions of `d.name`: a text is anywhere in it. */
 type TextAnywhere = {
   text: string;
-  /** Where all names are listed in their order, and it has a trigram: that a name begins with it, and that it has it later on. */
+  /** Conditions that a name begins with the text, and that it has it later on: for lists of all names in order, of a text with a trigram. */
   ofAll?: { begins: string; later: string };
 };
 
@@ -328,17 +328,17 @@ export function withText(
   return { branches: branches.map(ofText) };
 }
 
-// What trigrams are made of whatever the database's locale.
+// Trigrams are made of these whatever the database's locale.
 const trigram = /[a-z0-9]{3}/i;
-// Of how many names in order a text is tried before it is looked up: where names with it are not looked up in order, and where they are.
+// A text is tried on so many names in order before it is looked up: where names with it are not looked up in order, and where they are.
 const [firstNames, firstOfAll] = [5_000, 200];
 // How many names with a text are looked for in order, in pages: some are left out by filters.
 const pagesAhead = 2;
-// With at most as many names all of them are read at once.
+// So few names with a text are all read at once.
 const few = 100;
-// Of a text that is in many names, but in none of so many groups, all names with it are read.
+// All names with a text are read if it is in many names, but in none of so many groups.
 const mostGroups = 1_500;
-// Behind each text that begins with what it is added to.
+// A text with it at the end comes behind all that begin with the text.
 const last = "\u{10ffff}";
 
 /** Condition that a name begins with a text; of the SQL of a name. */

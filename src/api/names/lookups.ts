@@ -158,7 +158,7 @@ const isWalked = ({ name }: Partial<AskedName> = {}) =>
 // Others have their turn while many are hashed.
 const pathsOfSlice = 32;
 
-// As `nameOfPath` reads it.
+// `nameOfPath` reads this form.
 function pathOfText(name: string) {
   const path = pathOf(name.split(".").map(labelhash));
   return {
@@ -272,7 +272,7 @@ export async function readAddresses(
   );
 }
 
-// Who an address is: its names by relation, and the name that it claims.
+// Names of an address by relation, and the name that it claims.
 
 /** Node of an address's reverse name on the root chain. */
 export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
@@ -313,7 +313,7 @@ export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: str
 /** Up to which number the names of an address are counted, those included that it does not own any more. */
 export const mostCountedOfAddress = 1_000;
 
-// With at most as many candidates all of them are read at once; a name that an address holds in two ways is two of them.
+// So few candidates are all read at once; a name that an address holds in two ways is two of them.
 const few = 100;
 
 const isAsked = "(q.namespaces IS NULL OR names.home = ANY (q.namespaces))";

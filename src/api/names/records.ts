@@ -142,7 +142,7 @@ export function recordOf(
   key: string,
   { found, fallback }: { found: FoundName; fallback: string | undefined },
 ): RecordAnswer {
-  // Of a name that nobody holds, or of a resolver in ENSv2 that only the chain knows.
+  // Nobody holds the name, or only the chain knows its resolver in ENSv2.
   if (records === undefined)
     return {
       status: "unsupported",

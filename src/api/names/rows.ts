@@ -319,7 +319,7 @@ export function detailRow(namespaces: Namespaces, found: FoundName, known: Known
   if (isReleased(row)) return profile;
   const primary = addressRecordOf(found, "60", defaultAddressOf(namespaces, found, known)) ?? "";
   const isAddress = /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress;
-  // Of a name in ENSv2 whose resolver only the chain knows they are left out, and of one whose link to a resolver is not indexed.
+  // Records are unknown where only the chain knows the resolver in ENSv2, and where links to resolvers are not indexed.
   const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;
   return {
     ...profile,

@@ -62,7 +62,7 @@ type Parts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "d
   hasTags?: boolean;
   params?: P;
   query?: Q;
-  /** Of a JSON body. */
+  /** Schema of a JSON body. */
   body?: B;
   answers: A;
   handle: Handle;
@@ -172,7 +172,7 @@ function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknow
   );
 }
 
-// Of all endpoints, beside those of the subgraph.
+// All REST endpoints share it.
 const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
 // Longer responses leave in slices, as their clients read them.
 const longFrom = 262_144;

@@ -40,7 +40,7 @@ export type Envelope = {
   schema: z.ZodType;
   body: (refusal: Refusal) => unknown;
   failure: unknown;
-  /** Of a body that is too large (413). */
+  /** The body of a 413. */
   tooLarge?: CodedError;
   invalid?: { schema: z.ZodType; body: (error: z.ZodError) => CodedError };
 };

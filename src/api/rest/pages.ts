@@ -46,7 +46,7 @@ export function pagedQuery<T extends z.core.$ZodLooseShape>(parameters: T) {
   });
 }
 
-/** Which page was asked for; a page has 10 records unless the request says otherwise. */
+/** The page that was asked for. */
 export type Paging = { page: number; recordsPerPage: number };
 
 /** The paging of a request, with defaults. */
@@ -113,7 +113,7 @@ function pageLinks(requestUrl: string, page: number, last: number): string {
 const mostOfCursorPage = 200;
 const sizeError = `page_size must be an integer from 1 to ${mostOfCursorPage}`;
 
-/** Where a list goes on: opaque to clients. */
+/** The place where a list goes on, opaque to clients. */
 export const cursorParameter = z
   .string({ error: "cursor must be given once" })
   .max(8_000, { error: "cursor must be a valid pagination cursor" })

@@ -46,7 +46,7 @@ const sliceSize = 65_536;
  */
 export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits) {
   let held = 0;
-  // Begins with the first read, which a response to HEAD never has, and goes on with each further one.
+  // It begins with the first read, which a response to HEAD never has, and goes on with each further one.
   async function* inTime(slices: Slices, bytes: number, drop: () => void) {
     held += bytes;
     let timer: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import { currentClient } from "../database/client.ts";
 /** Lets other requests, those of other clients first, have their turn. */
 export const yieldToEventLoop = () => nextTurn(currentClient());
 
-/** Has others have their turn each time that so much work was done; the caller tells how much it does, in a unit of its own. */
+/** Yields each time that `most` work was done; the caller tells how much it does, in a unit of its own. */
 export function createPacer(most: number): (work: number) => Promise<void> {
   let done = 0;
   return async (work) => {
