@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { refuse } from "../../src/http/refusal.ts";
-import { nextTurn } from "../../src/http/turn.ts";
+import { yieldToEventLoop } from "../../src/http/turn.ts";
 
 /** An HTTP response before it is written. A body of several parts is computed while it is sent. */
 export type Answer = {
@@ -152,7 +152,7 @@ async function* inChunks(parts: Iterable<string>): AsyncGenerator<string> {
     yield chunk;
     chunk = "";
     // A socket with room in its buffers takes megabytes at once, during which nothing else would run.
-    await nextTurn();
+    await yieldToEventLoop();
   }
   yield chunk;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
-import { nextTurn } from "../../src/http/turn.ts";
+import { yieldToEventLoop } from "../../src/http/turn.ts";
 import { writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
@@ -116,7 +116,7 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
       if (typeof label !== "number") shortBytes += label?.length ?? 0;
       else [longBytes, longest] = [longBytes + label, Math.max(longest, label)];
     }
-    await nextTurn();
+    await yieldToEventLoop();
   }
   const read = (label: ShortHeal, index: number) =>
     typeof label === "number"

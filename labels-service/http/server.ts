@@ -8,7 +8,7 @@ import {
 import packageJson from "../../package.json" with { type: "json" };
 import { createBodyReader, type Unread } from "../../src/http/bodies.ts";
 import { serveOneAtATime } from "../../src/http/one-at-a-time.ts";
-import { nextTurn } from "../../src/http/turn.ts";
+import { yieldToEventLoop } from "../../src/http/turn.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 import type { Log } from "../../src/log/json-log.ts";
 import type { LiveDatabase } from "../store/live-database.ts";
@@ -93,7 +93,7 @@ export function createLabelsServer(options: ServerOptions): Server {
     if (incoming.url?.startsWith(healPrefix) !== true) void handle(incoming, outgoing, since);
     // Many long labels delay other requests no more than one does.
     else if (wasSlow)
-      void nextTurn(incoming.socket.remoteAddress).then(() => heal(incoming, outgoing, since));
+      void yieldToEventLoop(incoming.socket.remoteAddress).then(() => heal(incoming, outgoing, since));
     else heal(incoming, outgoing, since);
   });
   server.maxConnections = limits.connections;

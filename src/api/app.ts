@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
+import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
 import { clientOf } from "./client-address.ts";
-import type { QueuedDatabase } from "./database/client.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
 import { unknownPath } from "./names/contract.ts";
 import { type Ask, nameRoutes } from "./pages/name-page.ts";
@@ -61,15 +61,15 @@ export function createApi({
   context,
   subgraph,
   pages,
-  clients,
+  trustedProxies,
   log,
 }: {
   context: ApiContext & GateContext;
   subgraph?: Hono | undefined;
   /** What the pages for browsers are made of; none: there are no pages. */
   pages?: PageSources;
-  /** Who queues statements by client, and how many proxies there are before the service; none: all are one client. */
-  clients?: Pick<QueuedDatabase, "forClient"> & { trustedProxies: number };
+  /** The number of proxies before the service. */
+  trustedProxies?: number;
   log: Log;
 }): Hono {
   const version = context.versions.nsIndexer;
@@ -77,14 +77,13 @@ export function createApi({
   const app = new Hono();
 
   app.use(async (c: Context, next) => {
-    const client = clientOf(c, clients?.trustedProxies ?? 0);
+    const client = clientOf(c, trustedProxies ?? 0);
     c.set("client", client);
     // ponder: its CORS middleware has begun a response, into which each of ours would be copied, its body as a stream.
     c.res = undefined;
     c.finalized = false;
     for (const [name, value] of headers) c.header(name, value);
-    if (clients === undefined) await next();
-    else await clients.forClient(client, next);
+    await forClient(client, next);
   });
   app.onError((error, c) => errorResponse(error, c, log));
   if (pages) addPages(app, pages, subgraph !== undefined);

@@ -236,7 +236,7 @@ function openApi(config: Config) {
       log,
       onStop: (stop) => void stops.push(stop),
     },
-    clients: { forClient: database.forClient, trustedProxies: config.subgraphLimits.trustedProxies },
+    trustedProxies: config.subgraphLimits.trustedProxies,
     log,
   });
   return { app, config };

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { nextTurn } from "./turn.ts";
+import { yieldToEventLoop } from "./turn.ts";
 
 /** A request and the response to it. */
 export type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse };
@@ -60,7 +60,7 @@ function createConnection(socket: Socket, handle: (exchange: Exchange) => void) 
 
   async function resumeInTurn(): Promise<void> {
     hasTurnAhead = true;
-    await nextTurn();
+    await yieldToEventLoop();
     hasTurnAhead = false;
     if (socket.destroyed) return;
     const next = waiting.shift();

@@ -14,6 +14,7 @@ import {
 import { errorResponse } from "../../src/api/rest/errors.ts";
 import { createBlockHashes } from "../../src/api/status/block-hashes.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
+import { forClient } from "../../src/http/turn.ts";
 import { createGeneratedDatabase, type GeneratedDatabase } from "../support/subgraph/generated-database.ts";
 import { closedAfterEach } from "./support/raw.ts";
 
@@ -41,7 +42,7 @@ async function listen(limits: Partial<DatabaseLimits>) {
     limits,
   });
   const app = new Hono()
-    .use((c, next) => database.forClient(clientOf(c, 1), next))
+    .use((c, next) => forClient(clientOf(c, 1), next))
     .get("/slow/:ms", async (c) => {
       const seconds = String(Number(c.req.param("ms")) / 1_000);
       return c.json(await database.row("SELECT pg_sleep($1::float)::text", [seconds], c.req.raw.signal));

@@ -1,8 +1,8 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { hash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
+import { currentClient } from "../../http/turn.ts";
 import {
   type EmbeddedClient,
   ownConnections,
@@ -56,11 +56,7 @@ export class RowTooLongError extends Error {
 }
 
 /** A database, all of whose statements pass through one queue. */
-export type QueuedDatabase = Database &
-  RowsReader & {
-    /** Runs a task whose statements, later ones too, are queued as those of `client`. */
-    forClient<T>(client: string, task: () => T): T;
-  };
+export type QueuedDatabase = Database & RowsReader;
 
 /** A database over a connection pool of node-postgres, or over PGlite, which has one connection. */
 export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits> = {}): QueuedDatabase {
@@ -83,7 +79,7 @@ export function queueStatements(
   const run = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
   const inTurn: Run = (sql, values, signal, take) =>
     run(sql, signal, (stop) => statement(sql, values, stop, take));
-  return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), forClient };
+  return { row: inTurn, rows: async (...given) => void (await inTurn(...given)) };
 }
 
 // Each connection sets them once, so that they hold before a statement is parsed. The rows that are asked for are looked up by
@@ -258,14 +254,6 @@ type Client = {
   /** The number of its latest start. */
   latest: number;
 };
-
-const clients = new AsyncLocalStorage<string>();
-
-/** The client whose request is worked on here, as named to `forClient`; undefined for the service's own work. */
-export const currentClient = () => clients.getStore();
-
-/** Runs a task whose statements, later ones too, count as those of the client with this name. */
-export const forClient = <T>(name: string, task: () => T): T => clients.run(name, task);
 
 // One object each, since each new error would compute its stack.
 const tookTooLong = new DOMException("The statement took too long.", "TimeoutError");

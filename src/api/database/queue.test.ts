@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { BusyError, createQueue, forClient, type QueueLimits } from "./client.ts";
+import { forClient } from "../../http/turn.ts";
+import { BusyError, createQueue, type QueueLimits } from "./client.ts";
 
 const never = new AbortController().signal;
 const settled = () => new Promise((resolve) => setTimeout(resolve));

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { createPacer } from "../../http/turn.ts";
 import {
   asOfWithToken,
   closedQuery,
@@ -15,7 +16,6 @@ import type { FoundName } from "../names/records.ts";
 import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
-import { createPacer } from "../rest/turns.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
 const mostInputs = 1_000;

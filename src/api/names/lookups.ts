@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { rootNode } from "../../ens/ids.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
+import { createPacer, yieldToEventLoop } from "../../http/turn.ts";
 import { planOnce, type RowsReader } from "../database/client.ts";
 import {
   allNames,
@@ -20,7 +21,6 @@ import {
 } from "../database/names.ts";
 import { pathOf } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
-import { createPacer, yieldToEventLoop } from "../rest/turns.ts";
 import { type GivenName, isNode, readName, refuse } from "./contract.ts";
 import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
 import {

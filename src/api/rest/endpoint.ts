@@ -3,6 +3,7 @@ import type { Context, Hono, HonoRequest } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import type { Operation } from "../../http/openapi.ts";
+import { yieldToEventLoop } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
 import { isBackfilled } from "../status/snapshot.ts";
 import type { CurrentStatus, StatusSource } from "../status/status-source.ts";
@@ -15,7 +16,6 @@ import {
   type Refusal,
 } from "./errors.ts";
 import { createSender } from "./send.ts";
-import { yieldToEventLoop } from "./turns.ts";
 import { jsonText } from "./values.ts";
 
 /** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */

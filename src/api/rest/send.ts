@@ -3,8 +3,8 @@ import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
+import { yieldToEventLoop } from "../../http/turn.ts";
 import { BusyError } from "../database/client.ts";
-import { yieldToEventLoop } from "./turns.ts";
 
 /** A response in parts: texts, and pieces of UTF-8. */
 export type Parts = readonly (string | Uint8Array)[];

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
+import { yieldToEventLoop } from "../../http/turn.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
 import { BusyError, type Database } from "../database/client.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
-import { yieldToEventLoop } from "../rest/turns.ts";
 import type { createBlockHashes } from "../status/block-hashes.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { createGraphiql } from "./graphiql.ts";

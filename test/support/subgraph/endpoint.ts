@@ -7,6 +7,7 @@ import { createBlockHashes } from "../../../src/api/status/block-hashes.ts";
 import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
+import { forClient } from "../../../src/http/turn.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { checkpointOf } from "../checkpoints.ts";
 import { createTables } from "../database.ts";
@@ -64,9 +65,7 @@ export function createEndpoint(
     limits,
     ...options,
   });
-  const app = new Hono()
-    .use((_, next) => database.forClient("192.0.2.1", next))
-    .route("/", subgraphRoutes(subgraph));
+  const app = new Hono().use((_, next) => forClient("192.0.2.1", next)).route("/", subgraphRoutes(subgraph));
   const post = (body: unknown, headers: Record<string, string> = {}) =>
     app.request("/", {
       method: "POST",

@@ -1,6 +1,6 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { zeroAddress } from "../../../ens/ids.ts";
-import { yieldToEventLoop } from "../../rest/turns.ts";
+import { yieldToEventLoop } from "../../../http/turn.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
 import { createBudget, workAtOnce } from "../request/budget.ts";
 import {

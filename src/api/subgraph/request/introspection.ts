@@ -10,7 +10,7 @@ import {
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
 } from "graphql";
-import { yieldToEventLoop } from "../../rest/turns.ts";
+import { yieldToEventLoop } from "../../../http/turn.ts";
 import { QueryError } from "../schema/errors.ts";
 import { createSchema } from "../schema/schema.ts";
 import { argument, collectFields, type Selected, type SelectionContext } from "./document.ts";

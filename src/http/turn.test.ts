@@ -1,7 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { forClient } from "../database/client.ts";
-import { yieldToEventLoop } from "./turns.ts";
+import { forClient, yieldToEventLoop } from "./turn.ts";
 
 test("slices of eight requests never run in the same turn of the event loop", async () => {
   let resumed = 0;
