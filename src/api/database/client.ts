@@ -12,62 +12,61 @@ import {
   type SqlClient,
 } from "../../ponder/sql-client.ts";
 
-/** Takes the text of a row. */
 type Take = (text: string) => void;
 
-/** Runs statements of one row. */
+/** Runs statements that return one row. */
 export type Database = RowReader;
 
-/** Runs statements of many rows of one text. */
+/** Runs statements that return many rows of one text each. */
 export type RowsReader = {
   /**
-   * Gives each row to `take` as it arrives, the first ones again if the statement has to be repeated. Resolves after the last one.
-   * Throws RowTooLongError once they are longer together than a row may be.
+   * Passes each row to `take` as it arrives, the first ones again if the statement is repeated. Resolves after the last row. Throws
+   * RowTooLongError once the rows together are longer than a row may be.
    */
   rows(sql: string, values: readonly string[], signal: AbortSignal, take: Take): Promise<void>;
 };
 
 type Row = Awaited<ReturnType<RowReader["row"]>>;
-// A statement's row; `take` gets all of its rows.
+// Resolves with the first row; `take` receives all rows.
 type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<Row>;
 
-// Names of the statements that connections plan once. Each connection keeps the plans, some hundred kilobytes each.
+// Names of prepared statements, by text. Each connection keeps their plans, some hundred kilobytes each.
 const plannedOnce = new LRUCache<string, string>({ max: 400 });
 let planned = 0;
 
 /**
- * Marks a statement that each connection to a server plans once, since planning a long one takes longer than running it. It suits
- * texts of a few forms with one good plan whatever their values, such as look-ups by key. Returns the text.
+ * Marks a statement that each server connection plans once: planning a long one takes longer than running it. For texts of few forms with
+ * one good plan for all values, such as look-ups by key. Returns the text.
  */
 export function planOnce(sql: string): string {
   if (!plannedOnce.has(sql)) plannedOnce.set(sql, `once_${planned++}`);
   return sql;
 }
 
-/** Whether connections to a server plan this statement once, for any values. */
+/** Whether server connections plan this statement once, for any values. */
 export const isPlannedOnce = (sql: string) => plannedOnce.has(sql);
 
-/** The limits of statements. */
+/** Limits of statements. */
 export type DatabaseLimits = Omit<QueueLimits, "spare"> & Pick<SubgraphLimits, "responseBytes">;
 
-/** The rows that a statement gives are longer than allowed. */
+/** The rows of a statement are longer than allowed. */
 export class RowTooLongError extends Error {
   override name = "RowTooLongError";
 }
 
-/** A database, all of whose statements pass through one queue. */
+/** A database whose statements all pass through one queue. */
 export type QueuedDatabase = Database & RowsReader;
 
-/** A database over a connection pool of node-postgres, or over PGlite, which has one connection. */
+/** A database over a node-postgres pool, or over PGlite, which has one connection. */
 export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits> = {}): QueuedDatabase {
   const limits = { ...defaultSubgraphLimits, ...given };
   if (!("connect" in client)) return queueStatements(createEmbedded(client), limits, 1);
-  // A connection stays free for Ponder's own paths, and another for what a statement that cannot be stopped still holds.
+  // One connection stays free for Ponder's own paths, another for a statement that runs on after its cancellation.
   const connections = Math.max(1, (client.options.max ?? 10) - 2);
   return queueStatements(createPooled(client, limits), limits, connections);
 }
 
-/** Lets the statements of `statement` run in turn, on `connections` connections. */
+/** Queues the statements of `statement` for `connections` connections. */
 export function queueStatements(
   statement: Run,
   { concurrency, slow, ...limits }: Omit<DatabaseLimits, "responseBytes">,
@@ -82,24 +81,22 @@ export function queueStatements(
   return { row: inTurn, rows: async (...given) => void (await inTurn(...given)) };
 }
 
-// Each connection sets them once, so that they hold before a statement is parsed. The rows that are asked for are looked up by
-// index in tables that are mostly in memory: the default price of a random page makes the planner walk whole indexes in
-// the order of a sort instead. Compiling statements to machine code costs more than they take; parallel workers would take
-// the processors of other statements. A reorg locks tables for a moment: statements wait for it nearly as long as they may take,
-// where Ponder's setting fails them after half a second. What a lock holds up is not slow: its clients may try again.
+// Each connection applies these once, so that they hold before a statement is parsed. Rows are looked up by index in tables that are mostly
+// in memory: the default cost of a random page makes the planner walk whole indexes in sort order instead. JIT compilation costs more than
+// a statement takes; parallel workers would take the processors of other statements. During a reorg, which locks tables for a moment,
+// statements wait nearly as long as they may take, where Ponder's setting fails them after half a second. A lock timeout can be retried.
 const sessionSettings = (timeoutMs: number) =>
   `SET random_page_cost = 1.1; SET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB'; SET hash_mem_multiplier = 1;
    SET lock_timeout = ${Math.ceil(timeoutMs * 0.9)}; SET statement_timeout = ${timeoutMs}`;
 
-// Left to itself, Postgres goes on planning a statement for its values where that promises a cheaper plan, without regard to what
-// planning takes.
+// By default Postgres plans a statement anew for its values if that promises a cheaper plan, whatever planning itself costs.
 const planning = { once: "force_generic_plan", always: "auto" } as const;
 
 function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
 ): Run {
-  // A connection is here once it has the session's settings, with how it plans.
+  // The plan cache mode of each connection that has the session settings.
   const modes = new WeakMap<PoolClient, string>();
   const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
 
@@ -146,14 +143,14 @@ function createPooled(
       } catch (error) {
         const code = error instanceof Error && "code" in error ? error.code : undefined;
         if (code === lockNotAvailable) throw new BusyError(1, lockedUp);
-        // A reorganization got in the way of the read, which begins again, within its time.
+        // A reorg deadlocked with the read: the read starts over, within its time.
         if (code !== deadlock) throw error;
       }
     }
   };
 }
 
-// Cancels a statement whose rows have more characters than this together.
+// Cancels a statement once its rows together have more than `most` characters.
 function readUpTo(most: number, cancel: () => void, take?: Take) {
   let characters = 0;
   return (text: string): string => {
@@ -167,20 +164,20 @@ function readUpTo(most: number, cancel: () => void, take?: Take) {
   };
 }
 
-// Postgres' codes.
+// Postgres error codes.
 const deadlock = "40P01";
 const lockNotAvailable = "55P03";
 
 const cancelAgainMs = 500;
 
-// A backend that has not begun the statement yet ignores a cancellation: it is repeated until the statement has ended.
+// A backend that has not begun the statement yet ignores a cancellation, so it is repeated until the statement ends.
 async function cancelUntil(
   ended: AbortSignal,
   canceller: Pick<Pool, "query">,
   { processID }: PoolClient,
 ): Promise<void> {
   while (!ended.aborted) {
-    // Where the cancellation fails, the statement ends by the session's timeout.
+    // If the cancellation fails, the session's timeout ends the statement.
     await canceller
       .query({ text: "SELECT pg_cancel_backend($1)", values: [processID] })
       .catch(() => undefined);
@@ -188,15 +185,15 @@ async function cancelUntil(
   }
 }
 
-// ponder: large updates pass through temporary tables named like the real ones. PGlite has one session, in which they
-// would hide the real tables from then on: here they are searched last.
+// ponder: large updates pass through temporary tables named like the real ones. PGlite has one session, in which they would hide the real
+// tables from then on, so temporary tables are searched last.
 const ownTablesFirst = "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)";
 
 function createEmbedded(client: EmbeddedClient): Run {
   return async (text, values, signal, take) => {
     signal.throwIfAborted();
     const result = await client.transaction(async (transaction) => {
-      // Nothing can stop a statement of this database: its thread is that of the service. It is not begun in vain.
+      // Nothing can stop a PGlite statement, which runs in the service's thread, so an aborted one never begins.
       signal.throwIfAborted();
       await transaction.query(ownTablesFirst, [], { rowMode: "array" });
       return transaction.query(text, [...values], { rowMode: "array" });
@@ -210,9 +207,7 @@ function toText(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-// --- Turns of statements ---
-
-/** Too many statements wait, or one for a lock; the caller may retry after `retryAfter` seconds. */
+/** Too many statements are waiting, or one waited too long for a lock. The client may retry after `retryAfter` seconds. */
 export class BusyError extends Error {
   override name = "BusyError";
   readonly retryAfter: number;
@@ -230,18 +225,18 @@ const queueFull = {
   details: "The queue for the database is full.",
 };
 
-/** The words for a statement that a lock held up. */
+/** Message for a statement that a lock held up. */
 export const lockedUp = {
   message: "What the query reads is locked in the database. Try again in a moment.",
   details: "A table is being changed.",
 };
 
-/** The limits of statements that a queue keeps. */
+/** Limits of a queue. */
 export type QueueLimits = Pick<
   SubgraphLimits,
   "concurrency" | "queue" | "queuePerClient" | "quickMs" | "slow" | "slowQueue" | "timeoutMs"
 > & {
-  /** Statements beyond `concurrency`, only for clients that have none running. */
+  /** Places beyond `concurrency`, only for clients without a running statement. */
   spare: number;
 };
 
@@ -249,20 +244,19 @@ type LaneLimits = Pick<QueueLimits, "concurrency" | "spare" | "queue" | "queuePe
 
 type Client = {
   running: number;
-  /** Those who wait, in their order. */
   line: Set<() => void>;
-  /** The number of its latest start. */
+  /** Sequence number of its latest start. */
   latest: number;
 };
 
-// One object each, since each new error would compute its stack.
+// Shared instances: a new error would compute its stack each time.
 const tookTooLong = new DOMException("The statement took too long.", "TimeoutError");
 const tooSlow = new Error("The statement is slow.");
 
 /**
- * The one queue for statements, in two lanes: one that has taken longer than `quickMs` goes on only on one of the places for
- * slow ones, so that quick ones wait for quick ones alone. What was slow lately begins there. Statements that no client asked for
- * (the service's own) are neither slow nor refused.
+ * The queue of statements, in two lanes. A statement that runs longer than `quickMs` continues only in a place of the slow lane, so that
+ * quick ones wait for quick ones alone; one that was slow lately starts there. Statements without a client (the service's own) are neither
+ * slow nor refused.
  */
 export function createQueue(limits: QueueLimits) {
   const { timeoutMs, quickMs, slow, slowQueue } = limits;
@@ -273,12 +267,12 @@ export function createQueue(limits: QueueLimits) {
     queue: slowQueue,
     queuePerClient: Math.ceil(slowQueue / 2),
   });
-  // They are kept by client and for a minute: what is slow with one's values may be quick with another's.
+  // Slow statements of the last minute, by client: the same text may be quick with another client's values.
   const slowOnes = new LRUCache<string, true>({ max: 2_000, ttl: 60_000 });
 
   /**
-   * Runs the statement `sql` by `task` when its turn comes, twice if it was slow and had no place among the slow ones. Throws
-   * BusyError, a TimeoutError, or the reason of `signal` once aborted; the turn ends with the statement.
+   * Runs the statement `sql` by `task` when its turn comes, a second time if it was slow and the slow lane was full. Throws BusyError, a
+   * TimeoutError, or the reason of `signal` once aborted. The turn ends with the statement.
    */
   return async <T>(sql: string, signal: AbortSignal, task: (stop: AbortSignal) => Promise<T>): Promise<T> => {
     const client = currentClient();
@@ -286,7 +280,7 @@ export function createQueue(limits: QueueLimits) {
       return runInTurn({ leave: await quickLane.turn(client, signal), signal, timeoutMs }, task);
     const key = `${client} ${hash("sha1", sql)}`;
     const leave = slowOnes.has(key) ? undefined : await quickLane.turn(client, signal);
-    // Others like it may have been slow while it waited.
+    // The same text may have turned out to be slow during the wait.
     if (leave && slowOnes.has(key)) leave();
     else if (leave) {
       try {
@@ -313,7 +307,7 @@ type Turn = {
   leave: () => void;
   signal: AbortSignal;
   timeoutMs: number;
-  /** After so many milliseconds the statement goes on only if `next` gives another place: how to leave it. */
+  /** After `quickMs` the statement continues only if `next` returns a place, as the function that leaves it. */
   overrun?: { quickMs: number; next: () => (() => void) | undefined };
 };
 
@@ -321,7 +315,7 @@ function runInTurn<T>(
   { leave, signal, timeoutMs, overrun }: Turn,
   task: (stop: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  // One signal for all: AbortSignal.any() costs as much as the rest of a small statement.
+  // A single controller: AbortSignal.any() costs as much as the rest of a small statement.
   const stop = new AbortController();
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let [hasEnded, end] = [false, leave];
@@ -339,7 +333,7 @@ function runInTurn<T>(
     end = leaveNext;
     timer = setTimeout(onTimeout, timeoutMs - quickMs);
   };
-  // A row that came while the event loop was held is read before.
+  // setImmediate lets a row that arrived while the event loop was blocked be read first.
   let timer = overrun
     ? setTimeout(() => setImmediate(onOverrun, overrun), overrun.quickMs)
     : setTimeout(onTimeout, timeoutMs);
@@ -355,10 +349,7 @@ function runInTurn<T>(
   return promise;
 }
 
-/**
- * Places for statements. The next turn goes to the client with the fewest running statements; among equals to the one whose
- * latest began first.
- */
+/** Places for statements. The next turn goes to the client with the fewest running statements, then the least recent start. */
 export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
   const clients = new Map<string, Client>();
   let [waiting, running, starts] = [0, 0, 0];
@@ -393,13 +384,13 @@ export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLi
     enter?.();
   }
 
-  /** A place if one is free; how to leave it. */
+  /** Takes a place if one is free. Returns the function that leaves it. */
   function enter(key: string): (() => void) | undefined {
     const client = clientOf(key);
     return client.line.size === 0 && mayRun(client) ? start(key, client) : undefined;
   }
 
-  /** Waits for a place. Resolves with how to leave it; throws BusyError, or the reason of `signal` once aborted. */
+  /** Waits for a place. Resolves with the function that leaves it; throws BusyError, or the reason of `signal` once aborted. */
   async function turn(name: string | undefined, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     const key = name ?? "";
@@ -421,7 +412,7 @@ export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLi
   return { enter, turn };
 }
 
-// Joins a line. Resolves with what `begin` gives once the entry in `line` is called; leaves and rejects once `signal` is aborted.
+// Waits in `line`. Resolves with the result of `begin` once its entry is called; leaves and rejects once `signal` is aborted.
 function lineUp<T>(line: Set<() => void>, signal: AbortSignal, begin: () => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const next = () => {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { quoted, type Statement } from "../../ponder/sql-client.ts";
 import { type TableIndex, tableIndexes } from "../../schema/indexes.ts";
-// Each table of the schema has its indexes with it.
+// Importing the schema registers the indexes of its tables.
 import "../../../ponder.schema.ts";
 
 const indexes = tableIndexes();
@@ -10,13 +10,13 @@ const total = indexes.length;
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** SQL expression: the number of indexes of this schema that queries can use, as a text. */
+/** SQL of the number of indexes for queries that are built in this schema, as text. */
 export function builtIndexesSql(schema: string): string {
   return `(SELECT count(*)::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = ${literal(schema)} AND i.indisvalid AND c.relname IN (${indexes.map(({ name }) => literal(name)).join(", ")}))`;
 }
 
-/** Whether that number, read as above, is all of them. */
+/** Whether the number that `builtIndexesSql` returned is all of them. */
 export const areIndexesBuilt = (built: string | null | undefined): boolean => Number(built) >= total;
 
 // An interrupted build leaves an index that is never used but keeps the name taken.
@@ -29,7 +29,7 @@ function dropIfInvalid(schema: string, name: string): string {
   );
 }
 
-/** The statement that builds an index; `isOnline` without blocking writes, which only a server can. */
+/** The statement that builds an index. `isOnline`: without blocking writes, which only a server can. */
 export function indexStatement(
   { name, table, keys }: TableIndex,
   { schema, isOnline, method = "btree" }: { schema: string; isOnline: boolean; method?: string },
@@ -38,7 +38,7 @@ export function indexStatement(
 }
 
 type Options = {
-  /** Whether the backfill is complete: before, the indexes would slow it down. */
+  /** Whether the backfill is complete; before that, indexes would slow it down. */
   isBackfilled: () => Promise<boolean>;
   /** Runs statements that may take hours, several at a time on a server. */
   run: Statement;
@@ -50,9 +50,8 @@ type Options = {
 };
 
 /**
- * Builds the indexes for queries once the backfill is complete, while the index follows the chains: those of three tables at a
- * time. They last: after a restart only missing ones are built. `progress` is undefined until it begins; `isComplete` includes those
- * for searches.
+ * Builds the indexes for queries once the backfill is complete, while indexing goes on; a server builds those of three tables at a time. A
+ * restart builds only missing ones. `progress` is undefined until the build begins; `isComplete` includes the search indexes.
  */
 export function buildIndexes(options: Options) {
   const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
@@ -77,15 +76,14 @@ export function buildIndexes(options: Options) {
       }
     }
   };
-  // Waiting ends with an error when it is stopped.
+  // `stop` rejects the pause.
   work().catch(() => undefined);
   return { progress: () => state.progress, isComplete: () => state.isComplete, stop: () => stopped.abort() };
 }
 
-/** `progress`: how many of the indexes for queries there are, of how many. */
 type State = { progress?: { built: number; total: number }; isComplete: boolean };
 
-// They come before the others, for which /ready waits: once it is 200, no build is under way.
+// Search indexes come before the others, for which /ready waits: once it returns 200, no build is under way.
 async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
   const reason = await createSearchIndexes(run, schema);
   if (reason === undefined) log("info", "Names can be searched by index.");
@@ -94,8 +92,8 @@ async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> 
 
 const tablesAtOnce = 3;
 
-// Columns of which queries ask for the few values that most rows have: subnames of eth. A plan for any value would reckon with the mean, a
-// handful of rows, and sort all subnames of a name for its first page. It shall reckon with a hundredth of the table.
+// Columns where queries ask for the few values that most rows have, such as the subnames of eth. The planner would expect the mean, a
+// handful of rows, and sort all subnames of a name for its first page. With this setting it expects a hundredth of the table.
 const crowded: Readonly<Record<string, readonly string[]>> = {
   domain: ["parent_id"],
   v2_domains: ["parent_id"],
@@ -118,7 +116,7 @@ async function buildMissing(
   log("info", `Building ${missing.length} indexes for queries; /ready waits for them.`);
   const begun = Date.now();
 
-  // Building two indexes of one table at a time would wait for each other.
+  // Two concurrent builds on one table would wait for each other.
   const tables = [...Map.groupBy(missing, ({ table }) => table)];
   const worker = async () => {
     for (let next = tables.shift(); next !== undefined; next = tables.shift()) {
@@ -134,7 +132,7 @@ async function buildMissing(
       await run(`ANALYZE ${quoted(schema)}.${table}`);
     }
   };
-  // All have ended before the next try: it takes an index that is still being built for one that was interrupted.
+  // All workers end before the next try, which would take an index that is still being built for an interrupted one.
   const workers = Array.from({ length: isEmbedded ? 1 : tablesAtOnce }, worker);
   const failure = (await Promise.allSettled(workers)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
@@ -142,15 +140,14 @@ async function buildMissing(
   if (!signal.aborted) log("info", `Built ${missing.length} indexes for queries in ${seconds} s.`);
 }
 
-// An extension in the index's own schema would go with it, and other indexes' search indexes with the extension.
+// If the extension were in the index's own schema, dropping that schema would also drop it and the search indexes of other schemas.
 const createExtension = (name: string) => `CREATE EXTENSION IF NOT EXISTS ${name} WITH SCHEMA public`;
 const findExtension =
   "SELECT nspname AS schema FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'";
 
 /**
- * Creates the indexes that make substring and case-insensitive searches in names quick, without blocking writes. Where the
- * extensions are unavailable (in PGlite, or without the right to create them) searches go on without: resolves with the reason. Throws
- * when a build fails.
+ * Creates the indexes for substring and case-insensitive searches in names, without blocking writes. Resolves with the reason if an
+ * extension is unavailable (in PGlite, or without the right to create it); searches work without the indexes. Throws if a build fails.
  */
 export async function createSearchIndexes(run: Statement, schema: string): Promise<string | undefined> {
   const build = async (what: string, keys: string) => {
@@ -166,7 +163,7 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
   const [extension] = (await run(findExtension)).rows;
   const operators = `${quoted(String(extension?.["schema"] ?? "public"))}.gin_trgm_ops`;
   for (const column of ["name", "label_name"]) await build(column, `(${column} ${operators})`);
-  // src/api/names/lists.ts reads names in order from it.
+  // src/api/names/lists.ts reads names in order from this index.
   const reasonOfGroups = await create("btree_gin");
   if (reasonOfGroups === undefined)
     await build("name_groups", `((left(name, 2)), (substr(name, 2)) ${operators})`);

@@ -12,41 +12,39 @@ import {
   wrapperExpiry,
 } from "./v2-walk.ts";
 
-// What holds of a name now, by the rules of docs/names.md: of its rows in the first generation, of its entry in ENSv2, and of the
-// generation in force. All of it is derived here, once.
+// The current state of a name (docs/names.md), derived only here: from its rows in the first generation and its entry in ENSv2.
 
-/** Where names live, and by which rules they end: what of a namespace the derivation depends on. The first one is that of the root chain. */
+/** A namespace as the derivation needs it: where its names live and when they end. The first namespace is the root chain's. */
 export type NamespaceRules = {
   namespace: string;
   chainId: number;
   /** Parent of the names that a registrar leases. */
   leases: Hex | undefined;
   nameWrapper: Hex | undefined;
-  /** The contract whose links of names to resolvers are rows of their own; undefined on the root chain, and where these are not indexed. */
+  /** The contract whose resolvers of names are rows of their own; undefined on the root chain, and if these are not indexed. */
   linker: Hex | undefined;
-  /** Seconds after the expiry of a lease in which it can still be renewed, and nobody else can register the name. */
+  /** Seconds after the expiry of a lease in which it can still be renewed and nobody else can register the name. */
   grace: number;
   v2?: WalkContracts | undefined;
 };
 
-/** SQL of the time of the root chain's last indexed block: `$1` are the times of the namespaces. */
+/** SQL of the timestamp of the root chain's last indexed block. `$1` holds the timestamp of each namespace. */
 export const indexTime = "(($1::bigint[])[1])::numeric";
 
-/** The contracts of ENSv2 on the root chain; undefined where it is not indexed. */
+/** The contracts of ENSv2 on the root chain; undefined if ENSv2 is not indexed. */
 export const secondGeneration = <T extends NamespaceRules>(namespaces: readonly T[]): T["v2"] =>
   namespaces[0]?.v2;
 
 const nobody = `'${zeroAddress}'`;
 const ethNode = subnode(rootNode, keccak256("eth"));
 
-/** SQL of the address in the SQL of a resolver's id, which ends with `0x<address>-0x<node>`, or of an address alone. A regular expression takes 20 times as long. */
+/** SQL of the address in a resolver id (`…0x<address>-0x<node>`) or of a bare address. A regular expression takes 20 times as long. */
 export const addressOfResolver = (id: string) => `left(right(${id}, 109), 42)`;
 
-/** SQL of the address of the resolver that the root chain's registry of the first generation has. */
+/** SQL of the address of the resolver in the root chain's first-generation registry. */
 export const ownResolver = addressOfResolver("d.resolver_id");
 
-// What the rules of the first generation depend on, as SQL: the time, the grace period, whether the name is leased below its parent, and
-// whether an address is the name wrapper of the name's chain.
+// SQL. `isManaged`: whether a registrar leases the name below its parent; `isWrapper`: whether an address is the name's name wrapper.
 type FirstGenerationInputs = {
   now: string;
   grace: string;
@@ -54,9 +52,9 @@ type FirstGenerationInputs = {
   isWrapper: (address: string) => string;
 };
 
-// Joins to `domain d`, all columns of which may be null: `lease`, its registration, `wrapped`, its wrapper entry with the expiry that
-// counts, and `of_v1`. Each step is computed once for a row: `OFFSET 0` keeps the planner from writing it out at each of its uses. A name
-// without a registrant has no registration, one without a wrapped owner no entry of the wrapper: nothing is looked up.
+// Joins `lease` (the registration), `wrapped` (the wrapper entry with its effective expiry) and `of_v1` to `domain d`, whose columns may
+// all be null. `OFFSET 0` computes each step once per row: otherwise the planner inlines it at each use. A name without a registrant has no
+// registration, and one without a wrapped owner has no wrapper entry: neither is looked up.
 function firstGenerationJoins({ now, grace, isManaged, isWrapper }: FirstGenerationInputs): string {
   return `
 LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id AND d.registrant_id IS NOT NULL LIMIT 1) lease ON true
@@ -80,8 +78,8 @@ CROSS JOIN LATERAL (SELECT kind.*, life.*,
     WHEN kind.is_wrapped THEN wrapped.owner_id ELSE nullif(d.owner_id, ${nobody}) END AS manager OFFSET 0) of_v1`;
 }
 
-// Joins to `entry`, a row of `walkSql`, and `of_v1`: `in_force`, what the generation in force says. Where neither is, the expiry that passed
-// last. A lease of the Graveyard has no end, nor has a wrapped name that its parent controls.
+// Joins `in_force`, the state by the generation in force, to `entry` (a row of `walkSql`) and `of_v1`. If neither is in force, an entry
+// that was registered counts. A lease held by the Graveyard has no end, nor has a wrapped name that its parent controls.
 const inForceJoin = ({ graveyard }: WalkContracts) => `
 CROSS JOIN LATERAL (SELECT coalesce(entry.version = 'v2' OR entry.version IS NULL AND (entry.was_registered OR NOT of_v1.is_lease), false) AS is_entry,
   of_v1.is_lease AND lease.registrant_id IS DISTINCT FROM '${graveyard}' AS is_leased OFFSET 0) whose
@@ -92,8 +90,8 @@ CROSS JOIN LATERAL (SELECT whose.is_entry,
   CASE WHEN whose.is_entry THEN entry.grace_ends WHEN whose.is_leased THEN of_v1.grace_ends END AS grace_ends) in_force`;
 
 /**
- * FROM of names of the root chain that a query for `walkSql` asks for, at a time (SQL): `entry`, the row of `walkSql`, and `in_force`, with
- * owner, resolver, expires and grace_ends of the generation in force; these are null where the first generation is not indexed.
+ * FROM clause of names of the root chain: `entry`, the row of `walkSql(asked)` at a time (SQL), and `in_force`, with owner, resolver,
+ * expires and grace_ends by the generation in force. These are null if the first generation is not indexed.
  */
 export function walkedNames(
   asked: string,
@@ -113,7 +111,7 @@ export function walkedNames(
   return `${walk} LEFT JOIN domain d ON d.id = entry.node${ofV1}${inForceJoin(contracts)}`;
 }
 
-// Registries' links to resolvers are rows of their own, but on the root chain.
+// The resolvers of names are rows of their own on all chains but the root chain.
 function ofResolver(
   namespaces: readonly NamespaceRules[],
   onRoot: string,
@@ -131,9 +129,9 @@ function ofResolver(
 }
 
 /**
- * Joins to `domain d` what holds of each name, as `names`: where it lives (`home`, from 1, `chain`, `now`), its status, owner, manager and dates,
- * and what of it a lease, the wrapper or ENSv2 says. `$1` is the time of each namespace. Columns that nothing reads cost nothing.
- * `path`: SQL of the path for `askedByPath`, where the rows have one. Of ENSv2, rows that no registry leads to are left out.
+ * Joins `names`, the current state of each name, to `domain d`: `home` (from 1), chain, status, owner, manager, dates, and its lease,
+ * wrapper and ENSv2 data. `$1` holds the timestamp of each namespace. Unread columns cost nothing. `path`: SQL of the path for
+ * `askedByPath`, if rows have one. ENSv2 rows that no registry leads to are left out.
  */
 export function namesJoins(namespaces: readonly NamespaceRules[], path?: string): string {
   const v2 = secondGeneration(namespaces);
@@ -146,7 +144,7 @@ export function namesJoins(namespaces: readonly NamespaceRules[], path?: string)
     isManaged: "rule.is_managed",
     isWrapper: (address) => `${address} = rule.wrapper`,
   });
-  // Names of ENSv2 alone have no row that says where they live: they are on the root chain.
+  // Names that only ENSv2 has carry no namespace: they are on the root chain.
   const isAt = ({ namespace, chainId }: NamespaceRules, at: number) =>
     `WHEN d.chain_id = ${chainId} AND d.namespace = '${namespace}' THEN ${at + 1}`;
   return `
@@ -170,8 +168,7 @@ const firstAlone = `
 CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS registered, ${lastHolder} AS last_holder, true AS has_v1_resolver,
   NULL::text AS v2_resolver, false AS is_v2, NULL::text AS registry, NULL::json AS v2, NULL::json AS reading) held`;
 
-// `kept.is_v2`: whether the facts are those of the entry that the walk from the root found, `kept.is_gone`: whether the first generation's
-// lease is one of the Graveyard. `reading`: how the resolver of a name in ENSv2 is read.
+// `kept.is_v2`: the ENSv2 entry gives the state. `kept.is_gone`: the Graveyard holds the lease. `reading`: how to read the ENSv2 resolver.
 const bothGenerations = (v2: WalkContracts, path?: string) => `
 CROSS JOIN LATERAL (SELECT CASE WHEN home.index = 1 THEN d.id END AS id OFFSET 0) walked
 LEFT JOIN LATERAL (${walkSql(path === undefined ? askedByRow("walked", v2.chainId) : askedByPath(path), v2, { time: indexTime, hasV1: true })} OFFSET 0) entry ON true${inForceJoin(v2)}
@@ -196,28 +193,23 @@ CROSS JOIN LATERAL (SELECT of_v1.is_wrapped AND NOT kept.is_v2 AS is_wrapped, of
     'implementation', entry.implementation, 'hasRecordIds', entry.has_record_ids, 'isUpgraded', entry.is_upgraded, 'labels', entry.label_path) END AS reading
   OFFSET 0) held`;
 
-/** The date of what never ends: the greatest that contracts store. */
+/** The expiry of what never ends: the maximum of a uint64. */
 export const noExpiry = "18446744073709551615";
 
-/**
- * SQL of a condition on what is derived: the planner takes it for rare, and would read and sort all rows where the first ones of an
- * index are enough.
- */
+/** SQL of a condition on derived values, in CASE: the planner takes the bare one for rare, and would sort all rows for a page. */
 export const hideFromPlanner = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
 
-/** SQL condition of names: the root has none. */
+/** SQL condition that holds for every name but the root, which has none. */
 export const hasName = "d.name <> ''";
 
-// Names of ENSv2 among those of the first generation: where rows of names come from, and what is in force (docs/names.md).
-
-/** What rows of `domain d` have. */
+/** Columns of `domain d`. */
 export const columns =
   "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated, namespace, chain_id";
 const noText = 'NULL::text COLLATE "C"';
 
-// The row of the first generation counts where both have a name; what is in force is joined to it.
+// If both generations have a name, the first generation's row counts; `namesJoins` adds what is in force.
 const ofFirst = (where = "true") => `SELECT ${columns}, ${noText} AS registry FROM domain WHERE ${where}`;
-// A cheap look at the way up comes before the walk: anyone can have a million names in a registry that no name leads to.
+// The cheap check of the way up comes before the walk: anyone can create a million names in a registry that no name leads to.
 const ofSecond = (v2: WalkContracts, where = "true") => `
   SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.resolver_id,
     ${noText} AS resolved_address_id, v.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, v.registry
@@ -238,9 +230,8 @@ export function nameOfNode(namespaces: readonly NamespaceRules[], node: string):
 }
 
 /**
- * SQL that joins the name at a path, given as SQL of JSON with `name`, `node`, `labelhash` and `parent` beside what `askedByPath` needs,
- * as a row of `domain d`: of any entry in registries of known code that is found from the root, also where lists have too many
- * names of its registry.
+ * SQL that joins the name at a path as a row of `domain d`: any entry below the root in registries of known code, even if lists leave it
+ * out since its registry has too many names. `path`: SQL of JSON with `name`, `node`, `labelhash`, `parent` and what `askedByPath` needs.
  */
 export const nameOfPath = (v2: WalkContracts, path: string) => `CROSS JOIN LATERAL (
   SELECT ${path}->>'node' AS id, ${path}->>'name' AS name, ${noText} AS label_name, ${path}->>'labelhash' AS labelhash, ${path}->>'parent' AS parent_id,
@@ -248,16 +239,16 @@ export const nameOfPath = (v2: WalkContracts, path: string) => `CROSS JOIN LATER
     ${noText} AS resolved_address_id, f.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, f.registry, ${path} AS path
   FROM (${walkSql(askedByPath(path), v2, { time: indexTime, hasV1: false })}) f WHERE f.storage_id IS NOT NULL AND f.is_proven OFFSET 0) d`;
 
-/** The tables that have names, in the order of `partsOfNames`. */
+/** The tables of names, in the order of `partsOfNames`. */
 export const tablesOfNames = ["domain", "v2_domains"] as const;
 
-/** SQL of all names in parts, each of which an index can have in order. */
+/** SQL of all names in parts, each of which an index can return in order. */
 export function partsOfNames(namespaces: readonly NamespaceRules[]): string[] {
   const v2 = secondGeneration(namespaces);
   return v2 === undefined ? ["domain d"] : [`(${ofFirst()}) d`, `(${ofSecond(v2)}) d`];
 }
 
-/** A way to find names as rows of `domain d`: by which column of a registry they are held, and SQL of the name and node that they are sorted by. */
+/** A way to find names as rows of `domain d`: `by` the column that has their holder, with SQL of the name and node to sort by. */
 export type Held = {
   by: "registrant_id" | "wrapped_owner_id" | "owner_id" | "entry";
   from: string;
@@ -266,7 +257,7 @@ export type Held = {
   id: string;
 };
 
-/** How the names are found that an address holds in any way, of which not all are its own now; each by a registry of one generation. */
+/** The ways to find the names that an address holds, in each registry of one generation. Some names may have another owner now. */
 export function namesHeldBy(namespaces: readonly NamespaceRules[], holder: string): Held[] {
   const [first = ""] = partsOfNames(namespaces);
   const v2 = secondGeneration(namespaces);
@@ -287,14 +278,14 @@ export function namesHeldBy(namespaces: readonly NamespaceRules[], holder: strin
   return [...held, { by: "entry", from, where: `${where} AND e.owner_id = ${holder}`, name, id }];
 }
 
-/** Names by their rows of `v2_domains` under an alias, of registries that names lead to; undefined where there are none. */
+/** Names by their rows of `v2_domains` under an alias, in registries that names lead to; undefined if ENSv2 is not indexed. */
 export function entriesOf(
   namespaces: readonly NamespaceRules[],
   alias: string,
 ): Pick<Held, "from" | "where" | "name" | "id"> | undefined {
   const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return undefined;
-  // What is not reached is looked up no further.
+  // Rows that are not reached need no further look-up.
   const reached = `CASE WHEN at_${alias}.is_reached THEN ${alias}.id END`;
   return {
     from: `v2_domains ${alias} ${reachedJoin(alias, `at_${alias}`, v2, indexTime)} ${nameOfNode(namespaces, reached)}`,
@@ -305,14 +296,14 @@ export function entriesOf(
 }
 
 /**
- * SQL condition that no entry of the .eth registry is in force for a node: most names that were migrated still have their
- * lease in the first generation, and need no walk.
+ * SQL condition that a node has no entry in force in the .eth registry. Most migrated names still have a lease in the first generation; the
+ * condition leaves them out without a walk.
  */
 export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXISTS (SELECT FROM v2_domains n
     WHERE n.chain_id = ${v2.chainId} AND n.id = ${node} AND n.registry = '${v2.ethRegistry}' AND n.owner_id <> '${zeroAddress}'
       AND n.expiry_date > ${indexTime} AND ${ethAttachedSql(v2, indexTime)} OFFSET 0)`;
 
-// A member of a row of `names` as JSON, null without a value: of text that has nothing to escape, of numbers and JSON, and of what is true.
+// A member of a row of `names` as JSON, null without a value. `ofText`: text without characters to escape; `ofJson`: numbers and JSON.
 type Member<T> = { sql: (member: string) => string; type?: T };
 const ofText = <T extends string = Hex>(column: string): Member<T> => ({
   sql: (member) => `',"${member}":"' || names.${column} || '"'`,
@@ -323,7 +314,7 @@ const ifTrue = (column: string): Member<true> => ({
   sql: (member) => `CASE WHEN names.${column} THEN ',"${member}":true' END`,
 });
 
-// Numbers of seconds are texts: they have up to 64 bits.
+// Seconds are strings: they have up to 64 bits.
 const always = {
   name: ofJson<string>("to_json(names.name)"),
   node: ofText("node"),
@@ -354,7 +345,7 @@ const perhaps = {
   v2: ofJson<EntryOfName>("names.v2"),
 };
 
-/** Where ENSv2 is indexed and knows the name. `isInForce`: the facts are those of its entry. */
+/** The entry of a name that ENSv2 knows. `isInForce`: whether the name's state is that of the entry. */
 type EntryOfName = {
   version: "v1" | "v2" | null;
   isReserved: boolean;
@@ -368,10 +359,10 @@ type EntryOfName = {
 
 type MembersOf<T> = { [K in keyof T]: T[K] extends Member<infer V> ? V : never };
 
-/** A name as the table `names` has it; absent is what it has not, or is not. */
+/** A row of `names`. Members that are null or false in SQL are absent. */
 export type StoredName = { home: number } & MembersOf<typeof always> & Partial<MembersOf<typeof perhaps>>;
 
-/** SQL of a row of `names` as the text of JSON, a `StoredName`: Postgres takes longer to make JSON of a record. */
+/** SQL of a row of `names` as JSON text, a `StoredName`. Postgres takes longer to convert a record to JSON. */
 export const nameText: string = `concat('{"home":', names.home, ${Object.entries({ ...always, ...perhaps })
   .map(([member, { sql }]) => sql(member))
   .join(", ")}, '}')`;
@@ -380,21 +371,20 @@ export const nameText: string = `concat('{"home":', names.home, ${Object.entries
 export type Extra = {
   relations: ("owner" | "manager" | "resolves_to" | "former_owner")[];
   isPrimary: boolean;
-  /** The result of `forwardSql` for a claimed name. */
   forward: (boolean | null)[] | null;
   /** Coin types whose record is the address. */
   coins: number[];
 };
 
-/** A row and what it is sorted by, as texts: where the next page begins. */
+/** A row with its sort values as text, after which the next page begins. */
 export type Listed = { row: StoredName; after: string[] } & { [K in keyof Extra]?: Extra[K] | undefined };
 
-/** SQL of the text of a JSON object, by the SQL of its members' JSON; members that are null are left out. */
+/** SQL of the text of a JSON object, from the SQL of its members' JSON; null members are left out. */
 export const objectText = (row: string, members: Readonly<Record<string, string>>): string =>
   `concat('{"row":', ${row}${Object.entries(members)
     .map(([member, sql]) => `, ${bare(member, sql)}`)
     .join("")}, '}')`;
 
-/** SQL of the text of a JSON list of what is found, each a text `found`. */
+/** SQL of the text of a JSON list, from rows with a text `found`. */
 export const listText = (rows: string): string =>
   `SELECT '[' || coalesce(string_agg(found, ','), '') || ']' FROM (${rows}) listed`;

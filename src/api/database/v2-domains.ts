@@ -2,8 +2,8 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { walkedNames } from "./names.ts";
 import { askedByRow, attachedSql, ethAttachedSql, type WalkContracts } from "./v2-walk.ts";
 
-// Domains and registrations of both generations, for lists: see docs/subgraph.md. Names of the second are rows of v2_domains,
-// which nothing rewrites when a name above them changes: whether a row is reached is read along its parents.
+// Domains and registrations of both generations, for lists (docs/subgraph.md). Names of ENSv2 are rows of v2_domains, which nothing
+// rewrites when a name above them changes: their parents show whether a row is reached.
 
 /** How the statement of a request reads both generations. */
 export type BothGenerations = ReturnType<typeof bothGenerations>;
@@ -13,7 +13,7 @@ const now = "(SELECT t FROM v2_at)";
 const isEthAttached = "(SELECT is_eth FROM v2_at)";
 const noText = 'NULL::text COLLATE "C"';
 
-/** Reads both generations with a set of contracts, at a time in SQL. */
+/** Reads both generations with a set of contracts, at a time (SQL). */
 export function bothGenerations(contracts: WalkContracts, time: string) {
   const { chainId } = contracts;
   const [root, eth] = [`'${contracts.root}'`, `'${contracts.ethRegistry}'`];
@@ -24,7 +24,7 @@ export function bothGenerations(contracts: WalkContracts, time: string) {
   const unknown = (alias: string, table: string) =>
     `NOT EXISTS (SELECT FROM ${table} o WHERE o.id = ${alias}.id OFFSET 0)`;
   return {
-    /** What a statement has under WITH that mentions `v2_at`: the time, and whether the .eth registry is in its place. */
+    /** The WITH query of statements that mention `v2_at`: the time, and whether the root has the .eth registry attached. */
     at: `v2_at AS MATERIALIZED (SELECT n.t, ${ethAttachedSql(contracts, "n.t")} AS is_eth
       FROM (SELECT ${time} AS t OFFSET 0) n)`,
     /** SQL that reads a domain's row under an alias from the registries. */
@@ -34,14 +34,14 @@ export function bothGenerations(contracts: WalkContracts, time: string) {
       in_force.owner AS effective_owner, in_force.resolver AS effective_resolver, in_force.expires AS effective_expiry_date,
       in_force.grace_ends AS grace_end_date
       FROM ${walkedNames(askedByRow(alias, chainId), contracts, { time: now, hasV1: true })}`,
-    /** The tables of an entity by its first one, each row of which is in one of them; undefined for other entities. */
+    /** The tables that together have each row of an entity once, by the entity's own table; undefined for other entities. */
     armsOf(table: string, alias: string): { from: string; where: string }[] | undefined {
       if (table === "domain")
         return [
           { from: `domain ${alias}`, where: replaced(alias, `n.registry <> ${root}`) },
           {
             from: `(${domainsSql(chainId)}) ${alias}`,
-            // The first generation's rows of top-level names count, where it has them.
+            // For a top-level name, the first generation's row counts if there is one.
             where: `${isAttached(alias)} AND (${alias}.registry <> ${root} AND ${inForce(alias)} OR ${unknown(alias, table)})`,
           },
         ];

@@ -4,38 +4,36 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { emancipation, gracePeriod, gracePeriodOfV2, mostLevels } from "../../ens/registrations.ts";
 import { quoted } from "../../ponder/sql-client.ts";
 
-// Names of the second generation are read by walking from the root registry: one statement, or a part of one. An entry counts
-// while its expiry has not been reached; see docs/data-model.md.
+// ENSv2 names are read by walking from the root registry. An entry counts until its expiry (docs/data-model.md).
 
-/** The contracts by which names are read: one set, all on the root chain. Addresses in lower case. */
+/** The contracts by which names are read: one set, all on the root chain. Addresses are lower case. */
 export type WalkContracts = {
   chainId: number;
   root: Hex;
   ethRegistry: Hex;
-  /** Registries besides those that the factory deployed, whose tokens are followed too. */
+  /** Registries that the factory did not deploy and whose tokens are followed too. */
   registries: readonly Hex[];
   /** Resolves what the first generation knows. */
   v1Resolver: Hex;
   graveyard: Hex;
-  /** Name wrappers of the first generation. */
   wrappers: readonly Hex[];
   /** Implementations of the registries of locked names. */
   wrapperRegistries: readonly Hex[];
-  /** Implementations of other registries that users deploy. Where there are none, any that the factory deployed counts. */
+  /** Implementations of other registries that users deploy. If there are none, any registry of the factory counts. */
   userRegistries: readonly Hex[];
 };
 
 const text = (value: Hex) => `'${value}'`;
 const list = (values: readonly Hex[]) => `ARRAY[${values.map(text).join(", ")}]::text[]`;
 const nobody = text(zeroAddress);
-// A burn, which ends a registration, raises the version in the token id; a reservation has no owner.
+// A burn, which ends a registration, raises the version in the token id. A reservation has no owner.
 const wasRegistered = `(e.owner <> ${nobody} OR right(e.token_id, 8) <> '00000000')`;
 const ethNode = subnode(rootNode, keccak256("eth"));
 
 /**
- * SQL: which generation is in force for a name directly under .eth (`g.generation`), and whether the expiry that counts is its
- * entry's (`k.is_entry`): where neither is in force, that of the later one. Of rows that may be all null: `e` of `v2_entries`,
- * `v1` of `registration`, `l` of `registration_lifecycles`.
+ * SQL of the generation in force for a name directly under .eth (`g.generation`), and of whether the entry's expiry counts (`k.is_entry`):
+ * if neither is in force, once it was registered. Reads rows that may be all null: `e` of `v2_entries`, `v1` of `registration`, `l` of
+ * `registration_lifecycles`.
  */
 export function generationSql({ time, graveyard }: Record<"time" | "graveyard", string>): string {
   return `
@@ -47,7 +45,7 @@ export function generationSql({ time, graveyard }: Record<"time" | "graveyard", 
       WHEN g.generation = 'none' THEN ${wasRegistered} ELSE false END AS is_entry OFFSET 0) k`;
 }
 
-/** SQL: the generation whose data count, by `g.generation`; null where neither is in force. */
+/** SQL of the generation whose data count, by `g.generation`; null if neither is in force. */
 export const versionSql = "CASE g.generation WHEN 'v2' THEN 'v2' WHEN 'none' THEN NULL ELSE 'v1' END";
 
 function firstGenerationSql({ time, graveyard }: Record<"time" | "graveyard", string>): string {
@@ -55,14 +53,14 @@ function firstGenerationSql({ time, graveyard }: Record<"time" | "graveyard", st
     WHEN v1.registrant_id = ${graveyard} AND v1.expiry_date >= ${time} THEN 'none' ELSE 'v1' END`;
 }
 
-/** SQL of the expiry of a row of `wrapped_domain` under an alias: a renewal through the wrapper moves it without an event of the wrapper's. */
+/** SQL of the expiry of a row of `wrapped_domain` under an alias. A renewal through the wrapper moves it without a wrapper event. */
 export const wrapperExpiry = (alias: string) =>
   `greatest(${alias}.expiry_date, ${alias}.renewed_expiry_date)`;
 
 const isEmancipated = (fuses: string) => `${fuses} & ${emancipation.mask} = ${emancipation.value}`;
 
-// The registry of a migrated, locked name leaves the subnames to the first generation that are beyond the reach of their
-// parent there, and that it never had itself. It does so for the name that it was made for, wherever else it is put.
+// The registry of a migrated, locked name leaves to the first generation the subnames that are emancipated there and that it never had
+// itself. It does so for the name that it was deployed for, wherever else it is attached.
 const leftToV1Sql = (time: string) => `
 SELECT true AS is_left FROM domain d
 WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
@@ -73,7 +71,7 @@ WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
     OR EXISTS (SELECT FROM v2_kept_fuses f
       WHERE f.node = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time}))`;
 
-// Anyone may have the factory deploy a proxy of any code, which then emits what it likes.
+// Anyone can have the factory deploy a proxy of any code, which then emits whatever it likes.
 function isUserRegistry({ userRegistries, wrapperRegistries }: WalkContracts): string {
   const isOther = `h.implementation <> ALL (${list(wrapperRegistries)})`;
   return userRegistries.length === 0
@@ -82,9 +80,9 @@ function isUserRegistry({ userRegistries, wrapperRegistries }: WalkContracts): s
 }
 
 /**
- * SQL: a row for each name of `asked`, a query with the columns `index`, `ids` (storage ids of its labels, the top one first,
- * as a JSON list), `labels` (their labelhashes), `nodes` (of the names that they end, likewise) and `depth`: what the registries
- * have of it at a time (SQL). `hasV1`: whether the index has the leases of the first generation, which decide with them.
+ * SQL of the state of each name of `asked` in the registries at a time (SQL), one row each. Columns of `asked`: `index`, `depth`, and as
+ * JSON lists with the top label first `ids` (storage ids of the labels), `labels` (labelhashes) and `nodes` (of the names that end in
+ * them). `hasV1`: whether the first generation's leases, which decide with them, are indexed.
  */
 export function walkSql(
   asked: string,
@@ -93,7 +91,7 @@ export function walkSql(
 ): string {
   const { chainId, root, ethRegistry, registries, v1Resolver, wrapperRegistries, graveyard } = contracts;
   const isLive = `e.expiry > ${time}`;
-  // Evaluated once where several columns need them.
+  // Evaluates once what several columns need.
   const fence = hasV1 ? " OFFSET 0" : "";
   const lease = hasV1 ? "LEFT JOIN registration v1 ON v1.id = a.nodes->>1" : "";
   const ofLease = firstGenerationSql({ time, graveyard: text(graveyard) });
@@ -154,7 +152,7 @@ CROSS JOIN LATERAL (SELECT CASE WHEN f.is_in_v1 AND f.level = a.depth THEN 'v1' 
   WHEN f.resolver = ${text(v1Resolver)} THEN 'v1' WHEN f.is_live AND f.level = a.depth THEN 'v2' END AS version${fence}) n`;
 }
 
-// A node's labelhash and parent, of the names of both generations: where both have it, they are the same.
+// The labelhash and parent of a node, by either generation: if both know the node, they agree.
 const pathStepSql = (chainId: number, node: string, level: string) => `
       SELECT s.id, s.labelhash, s.parent_id, ${level} AS level FROM domain s WHERE s.id = ${node} AND s.labelhash IS NOT NULL
       UNION ALL
@@ -164,7 +162,7 @@ const pathStepSql = (chainId: number, node: string, level: string) => `
 export const askedByPath = (path: string) =>
   `SELECT 1 AS index, ${path}->'ids' AS ids, ${path}->'labels' AS labels, ${path}->'nodes' AS nodes, jsonb_array_length(${path}->'ids') AS depth`;
 
-/** SQL of the same by the row of a name under an alias: its path is that of the names above it. No row where these are unknown. */
+/** SQL of a name for `walkSql` by its row under an alias, whose path is that of the names above it. No row if these are unknown. */
 export const askedByRow = (alias: string, chainId: number) => `
   SELECT 1 AS index, jsonb_agg(left(u.labelhash, 58) || '00000000' ORDER BY u.level DESC) AS ids,
     jsonb_agg(u.labelhash ORDER BY u.level DESC) AS labels, jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
@@ -177,8 +175,8 @@ export const askedByRow = (alias: string, chainId: number) => `
   HAVING bool_or(u.parent_id = '${rootNode}') AND bool_and(u.labelhash IS NOT NULL)`;
 
 /**
- * SQL of whether a row of `v2_domains` under an alias is reached at a time: a registry in a fixed path is a comparison, for the
- * others a function of the database follows the way up. `isEth`: SQL of whether the .eth registry is in its place.
+ * SQL of whether a row of `v2_domains` under an alias is reached at a time: a comparison for registries in a fixed place, else a database
+ * function that follows the way up. `isEth`: SQL of whether the .eth registry is attached.
  */
 export function attachedSql(
   alias: string,
@@ -191,24 +189,24 @@ export function attachedSql(
 }
 
 /**
- * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries: Postgres keeps the
- * answers of a statement by registry and path, since what is joined depends on nothing else of the row.
+ * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries: Postgres memoizes the
+ * result by registry and path, since the join depends on nothing else of the row.
  */
 export function reachedJoin(alias: string, as: string, contracts: WalkContracts, time: string): string {
   const isEth = ethAttachedSql(contracts, time);
   return `CROSS JOIN LATERAL (SELECT ${attachedSql(alias, contracts, { time, isEth })} AS is_reached OFFSET 0) ${as}`;
 }
 
-/** SQL of whether the .eth registry is in its place at a time. */
+/** SQL of whether the root has the .eth registry attached at a time. */
 export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, time: string): string {
   return `(SELECT EXISTS (SELECT FROM v2_domains d WHERE d.chain_id = ${chainId} AND d.id = '${ethNode}'
     AND d.registry = '${root}' AND d.subregistry = '${ethRegistry}' AND d.expiry_date > ${time}))`;
 }
 
 /**
- * CREATE FUNCTION of what lists of names need: whether each entry above a path of a registry is in force at a time, and has as
- * subregistry the next one on the way, up to the root. A function is planned once for each connection, where the same text in each
- * list of a request would be planned each time.
+ * CREATE FUNCTION of `v2_is_reached`: whether each entry above a path of a registry, up to the root, is in force at a time and has the next
+ * registry on the way as its subregistry. Each connection plans a function once; inline SQL would be planned anew in each list of a
+ * request.
  */
 export function reachedFunction(schema: string): string {
   const own = quoted(schema);
