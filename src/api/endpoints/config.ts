@@ -3,16 +3,16 @@ import { endpoint } from "../rest/endpoint.ts";
 import { chainIdSchema } from "../rest/values.ts";
 import type { LabelsVersion, Versions } from "../status/versions.ts";
 
-/** What `/api/config` responds from. Nothing else of `config` reaches a response than what `handle` names. */
+/** The context of `/api/config`. Responses contain only the members of `config` that `handle` names. */
 export type ConfigContext = {
   config: {
     namespace: string;
     plugins: readonly string[];
     isSubgraphCompatible: boolean;
     labelSet: { labelSetId: string; labelSetVersion: number };
-    /** Schema of the index that is served now: a reader of a views schema follows it. */
+    /** Schema of the index served now, which a reader of a views schema follows. */
     readonly databaseSchema: string;
-    /** Every indexed chain, in the order in which the plugins first name it. */
+    /** Every indexed chain, in the order of first mention by the plugins. */
     indexedChainIds: readonly number[];
   };
   versions: Versions;

@@ -40,7 +40,7 @@ const list = [
   lookupNamespace,
 ];
 
-/** What the endpoints respond from, all together. */
+/** The context of all endpoints together. */
 export type ApiContext = ContextOf<(typeof list)[number]>;
 
 type ContextOf<E> = (E extends Endpoint<infer C> ? (context: C) => void : never) extends (
@@ -49,5 +49,5 @@ type ContextOf<E> = (E extends Endpoint<infer C> ? (context: C) => void : never)
   ? All
   : never;
 
-/** Every REST endpoint: what the app serves, and what OpenAPI and `/docs` show, in this order. */
+/** Every REST endpoint that the app serves, in the order of the OpenAPI document and `/docs`. */
 export const endpoints: readonly Endpoint<ApiContext>[] = list;

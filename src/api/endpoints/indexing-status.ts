@@ -25,17 +25,14 @@ const schema = z.strictObject({
   }),
 });
 
-/**
- * What the endpoint responds from: `clock` gives milliseconds, `indexes` how many of the indexes for queries are built, `anomalies`
- * how often each kind of odd event was met.
- */
+/** `clock` gives milliseconds, `indexes` the progress of the indexes for queries, `anomalies` the number of anomalies by kind. */
 export type StatusContext = {
   clock: () => number;
   indexes?: () => { built: number; total: number } | undefined;
   anomalies?: () => Promise<Readonly<Record<string, number>> | undefined>;
 };
 
-/** GET /api/indexing-status: the newest snapshot, projected to the moment of the request. */
+/** GET /api/indexing-status. */
 export const indexingStatus = endpoint({
   path: "/api/indexing-status",
   tag: "Meta",
@@ -62,7 +59,7 @@ export const indexingStatus = endpoint({
 
 const defaultDistance = 60;
 
-// Plain decimal digits only: "1e3", "0x10", "+5" and " 5" are rejected, though they could be parsed as numbers.
+// Plain decimal digits only: "1e3", "0x10", "+5" and " 5" are invalid, though Number() parses them.
 const distance = z
   .string({ error: "maxWorstCaseDistance must be given once" })
   .regex(/^[0-9]*$/, { error: "maxWorstCaseDistance must be a non-negative integer", abort: true })
@@ -71,10 +68,9 @@ const distance = z
   .default(defaultDistance)
   .meta({ description: "Seconds that the index may lag behind at most" });
 
-/** What they respond from: `clock` gives milliseconds. */
 type RealtimeContext = Pick<StatusContext, "clock"> & Pick<GateContext, "status">;
 
-/** GET /amirealtime and its other name /api/realtime. */
+/** GET /amirealtime, also as /api/realtime. */
 export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
   endpoint({
     path,
@@ -96,7 +92,7 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
         schema: messageSchema,
       },
     },
-    // Bad input is reported first, whatever the status is.
+    // Invalid input comes first, whatever the status.
     handle: ({ query: { maxWorstCaseDistance } }, { clock, status }: RealtimeContext) => {
       const current = status.current();
       if (current === undefined)

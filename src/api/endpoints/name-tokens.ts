@@ -26,7 +26,7 @@ import {
   secondsSchema,
 } from "../rest/values.ts";
 
-/** The fields of a token, from a table that has them under the alias `table`. */
+/** Fields of a token, from a table under an alias. */
 function tokenFields(table: string) {
   return {
     assetNamespace: field(`${table}.asset_namespace`, z.enum(["erc721", "erc1155"])),
@@ -38,28 +38,26 @@ function tokenFields(table: string) {
   };
 }
 
-/** How a token is read. */
 const token = readingOf({
   token: tokenFields("t"),
   owner: { chainId: field("t.chain_id", chainIdSchema), address: field("t.owner", addressSchema) },
   mintStatus: field("t.mint_status", z.enum(["minted", "burned"])),
 });
-/** A token, as responses have it. */
 type Token = z.output<typeof token.schema>;
 
-/** What the endpoint responds from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
+/** The context of the endpoint. `ensv2` is undefined if the namespace has no contracts of ENSv2. */
 export type NameTokensContext = {
   database: Database;
   plugins: readonly string[];
   ensv2: V2Contracts | undefined;
-  /** The base registrars that are indexed, each with the plugin that indexes its names. */
+  /** The indexed base registrars, each with the plugin that indexes its names. */
   subregistries: readonly { namesPlugin: string }[];
   names: ReturnType<typeof namesContext>;
 };
 
 /**
- * What the plugins and the namespace determine: the names whose direct subnames the indexed base registrars issue, the others, each with
- * the plugin that would index its names, the one of them on the root chain, whose tokens alone are authoritative, and the name wrappers.
+ * Names whose direct subnames the base registrars issue: the indexed ones, and the inactive ones with their plugin. `rootManagedName` is
+ * the one on the root chain, whose tokens alone are authoritative. Also the name wrappers.
  */
 export function namesContext(namespace: Namespace, plugins: readonly string[]) {
   const all = deployments.flatMap(({ plugin, datasources }: Deployment) =>
@@ -143,7 +141,7 @@ export const nameTokens = endpoint({
     "The owner in the `fully-onchain` entry controls the name now; a gateway or a newer registration may contradict an owner marked `unknown`.",
   query,
   needs: {
-    // The name of a token comes from the plugin that indexes the names of its registrar.
+    // The plugin that indexes the names of a registrar also names its tokens.
     plugins: ({ subregistries }: NameTokensContext) => [
       "registrars",
       "tokenscope",
@@ -178,7 +176,7 @@ export const nameTokens = endpoint({
       const details = [
         ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
         outside ?? `No token of ${name ?? node} was seen on the indexed chains.`,
-        // The node does not say what it is below.
+        // A node alone does not tell its parent.
         ...(name === undefined ? names.inactiveNames.map(notActive) : []),
       ];
       const error = { message: "No indexed tokens for this name", details: details.join(" ") };
@@ -224,10 +222,10 @@ function withOwnership(
 ) {
   const isWrapper = ({ owner }: Token) =>
     nameWrappers.some(({ chainId, address }) => chainId === owner.chainId && address === owner.address);
-  // What ENSv2 has taken over, or what lies in its Graveyard, controls nothing any more.
+  // A token of a name that ENSv2 has taken over, or that the Graveyard holds, controls nothing any more.
   const isHistory = ({ owner }: Token) => isEntry || owner.address === graveyard;
   const isLastWord = parentName(name) === rootManagedName;
-  // A new registration after a wrapped one has expired leaves the wrapper's token behind, which is then meaningless.
+  // A new registration leaves the token of an expired wrapper entry behind, without meaning.
   const registrarToken = tokens.find(({ token }) => token.assetNamespace === "erc721");
   const isLeftBehind = ({ token }: Token) =>
     token.assetNamespace === "erc1155" && registrarToken !== undefined && !isWrapper(registrarToken);
@@ -246,7 +244,7 @@ function withOwnership(
   return [...tokens.map(described(ownershipOf)), ...ofV2.map(described(ownershipInV2))];
 }
 
-// The tables of ENSv2 are empty where it is not indexed.
+// The tables of ENSv2 are empty if it is not indexed.
 const statement = planOnce(`
 SELECT coalesce((SELECT max(v.name) FROM v2_domains v WHERE v.chain_id = $2::int AND v.id = q.node), d.name),
   CASE WHEN d.name IS NOT NULL THEN l.expires_at END::text, (l.expires_at + ${gracePeriod} >= $3::numeric)::text, (
@@ -256,21 +254,20 @@ FROM (SELECT $1::text COLLATE "C" AS node) q
 LEFT JOIN registration_lifecycles l ON l.node = q.node
 LEFT JOIN domain d ON d.id = q.node`);
 
-/** The tokens of a name: those of the first generation in the order of their first events, then those of ENSv2. */
+/** The tokens of a name: those of the first generation by their first events, then those of ENSv2. */
 type FoundTokens = {
   name: string;
-  /** Unix seconds. */
   expiresAt: number;
   tokens: Token[];
   ofV2: Token[];
-  /** Whether the expiry is that of an entry in ENSv2. */
+  /** Whether the expiry is that of an ENSv2 entry. */
   isEntry: boolean;
-  /** Where ENSv2 is indexed: the generation in force, and whether ENSv2 holds the name for its owner in the first. */
+  /** If ENSv2 is indexed: the generation in force, and whether ENSv2 reserves the name for its owner in the first. */
   version?: "v1" | "v2" | undefined;
   reserved?: boolean;
 };
 
-/** `isOutside`: whether no indexed base registrar issues the name; `v2`: where ENSv2 is indexed; `time`: Unix seconds. */
+/** `isOutside`: no indexed base registrar issues the name. `v2`: set if ENSv2 is indexed. `time`: Unix seconds. */
 type Asked = {
   node: Hex;
   name: string | undefined;
@@ -279,10 +276,7 @@ type Asked = {
   v2: V2Contracts | undefined;
 };
 
-/**
- * A registered name with its expiry and its tokens; undefined unless a base registrar or a registry of ENSv2 registered the name
- * and a token of it was seen.
- */
+/** Reads a registered name; undefined unless a base registrar or an ENSv2 registry registered it and a token of it was seen. */
 async function readTokens(
   database: Database,
   { node, name: given, isOutside, time, v2 }: Asked,
@@ -301,11 +295,11 @@ async function readTokens(
   const ofV2 = v2 && walked ? tokensOfEntry(v2.chainId, walked) : [];
   const tokens = leased || (isEth && entry) ? token.rows(rows) : [];
   if (tokens.length + ofV2.length === 0) return undefined;
-  // Where neither generation is in force, the later expiry counts: the entry's, once it was registered.
+  // If neither generation is in force, the entry's expiry counts once it was registered.
   const wasRegistered = entry && (entry.holder !== zeroAddress || !entry.tokenId.endsWith("00000000"));
   const authority = walked?.authority;
   const isEntry = !leased || authority === "v2" || (authority === "none" && Boolean(wasRegistered));
-  // An expiry may be beyond any date; more digits would not be exact in JSON.
+  // An expiry may be beyond any date; JSON numbers hold no more digits exactly.
   const expiresAt = Math.min(Number((isEntry ? entry?.expiry : leased) ?? "0"), Number.MAX_SAFE_INTEGER);
   const found = { name, expiresAt, tokens, ofV2, isEntry };
   if (!v2) return found;
@@ -318,8 +312,8 @@ async function readTokens(
 const mostFormerTokens = 100;
 const versions = 0xffff_ffffn;
 
-// Oldest first. A token id ends in its version, which rises with each burn: former ones were burned. Of these at most the latest hundred.
-// What only the chain knows has none.
+// Tokens of an ENSv2 entry, oldest first. A token id ends in its version, which each burn raises: lower versions were burned. The latest
+// hundred of them are listed. A holder that only the chain knows has no tokens here.
 function tokensOfEntry(chainId: number, { registry, entry }: V2Name): Token[] {
   if (registry === null || !entry?.holder) return [];
   const tokenOf = (tokenId: Hex, holder: Hex): Token => ({

@@ -37,7 +37,7 @@ import {
   secondsSchema,
 } from "../rest/values.ts";
 
-/** What the endpoint responds from; `ensv2` is undefined where the namespace has no contracts of ENSv2. */
+/** The context of the endpoint. `ensv2` is undefined if the namespace has no contracts of ENSv2. */
 export type PermissionsContext = {
   database: Database;
   plugins: readonly string[];
@@ -46,7 +46,7 @@ export type PermissionsContext = {
 
 const none: Hex = `0x${"0".repeat(64)}`;
 
-// The registries that a registry (p.address) claims to be below, up to the root, labels as they are stored; circles end at a depth.
+// The registries above a registry (p.address) up to the root, as each claims its parent, with stored labels. The depth limit ends cycles.
 const claimedPathSql = ({ chainId, root }: V2Contracts) => `
   WITH RECURSIVE up AS (
     SELECT p.address AS registry, ARRAY[p.address] AS path, NULL::text COLLATE "C" AS labels, 0 AS level
@@ -124,14 +124,13 @@ const permission = readingOf({
   bitmap: field("p.roles", hashSchema),
 });
 
-/** Up to which number roles are counted, and reached by pages; cursors reach all. */
+/** Up to which number roles are counted and pages reach; cursors reach all. */
 const mostCounted = 10_000;
 
-// Rows count for contracts that the deployment itself, or its factory, put on the chain; and for entries, while these are in force, those
-// of their present resource. Each contract's are read in the order of an index, no further than they are counted: anyone can give an
-// account any number. The planner takes what CASE says for likely, and follows the index. The path of a registry is what it claims, if its parent
-// points back.
-// $1: the subject, $2: the time, $3 and $4: the page, $5: after which contract, resource and account, $6 and on: more of the subject.
+// Roles count on contracts that the deployment or its factory deployed, and on entries in force for their present resource. Each contract's
+// roles are read in the order of an index, no further than they are counted: anyone can give an account any number. CASE makes the planner
+// take a condition for likely and follow the index. A registry's path is the one it claims, if its parents point back.
+// $1: the subject, $2: the time, $3, $4: the page, $5: contract, resource and account to continue after, $6 and up: more of the subject.
 function statementOf(by: Subject["by"], contracts: V2Contracts): string {
   const { chainId, registries, resolvers, wrapperRegistries, userRegistries } = contracts;
   const list = (addresses: readonly Hex[]) => `'{${addresses.join(",")}}'::text[]`;
@@ -164,8 +163,8 @@ SELECT (SELECT count(*) FROM found)::text, (
 )::text`;
 }
 
-// The contracts by which an account has roles, each found once in the index by account, from one to the next: the sum keeps the planner
-// from the primary key, which has the roles of all others in between.
+// The contracts on which an account has roles, found one after the other in the index by account. The sum keeps the planner from the
+// primary key, which has the roles of all other accounts in between.
 const ofAccount = (chainId: number, after: string) => `(SELECT p.address FROM v2_roles p
     WHERE p.account = $1 AND p.chain_id + 0 = ${chainId} AND p.address > ${after} ORDER BY p.address LIMIT 1)`;
 
@@ -288,7 +287,6 @@ export const permissions = endpoint({
   },
 });
 
-// The list goes on after a contract, a resource and an account.
 const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>): CursorList => ({
   list: ["permissions", name, registry, account, isProven],
   types: ["text", "text", "text"],
@@ -331,7 +329,7 @@ function describe(name: string, { entry, ...found }: V2Name): z.output<typeof na
   };
 }
 
-// The stored form is `dns` and a name in DNS wire format, or labels as they are stored, the first one first; the root has none.
+// Stored as `dns` and a name in DNS wire format, or as stored labels from the first to the last; empty for the root.
 function nameOf(stored: string): string {
   if (!stored.startsWith("dns ")) return stored === "" ? "" : stored.split(" ").map(storedLabel).join(".");
   const labels = dnsLabels(stored.slice(4) as Hex) ?? [];

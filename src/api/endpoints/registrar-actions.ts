@@ -27,7 +27,7 @@ import {
 } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
-/** What the endpoints respond from. */
+/** The context of the endpoints. */
 export type RegistrarActionsContext = {
   plugins: readonly string[];
   subregistries: readonly Subregistry[];
@@ -62,7 +62,7 @@ const price = (column: string, v2: V2Contracts | undefined) =>
 
 const generation = z.enum(["v1", "v2"]);
 
-/** How an action is read, with the current state of its name; `v2`: the contracts of ENSv2 where these are indexed. */
+/** How an action is read, with the current state of its name. `v2`: the contracts of ENSv2 if it is indexed. */
 const createActionReading = (v2: V2Contracts | undefined) =>
   readingOf({
     action: {
@@ -169,7 +169,7 @@ const query = pagedQuery({
   );
 type Query = z.output<typeof query>;
 
-/** The requested actions. `subregistryIds`: base registrars whose actions count, as CAIP-10 ids. */
+/** The requested actions. `subregistryIds`: CAIP-10 ids of the base registrars that count. */
 export type ActionFilter = Query & { subregistryIds?: readonly string[] };
 
 const errorSchema = z.strictObject({
@@ -255,8 +255,7 @@ async function respond(
   return { status: 200 as const, headers, body };
 }
 
-// What an action's row is read with, and the state of its name. In force is the lifecycle of the first generation, or the
-// entry in the .eth registry of ENSv2; where neither is, the later one of the two is shown.
+// An action with the state of its name, by the generation in force, else by an ENSv2 entry that was registered.
 const ofV1 = `
     JOIN registration_lifecycles l ON l.node = a.node
     JOIN domain d ON d.id = a.node
@@ -287,12 +286,12 @@ const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) 
 
 const zeroReferrer = `0x${"0".repeat(64)}`;
 
-// Ids begin with the block's timestamp in ten digits: their order is that of time, and ranges of time are ranges of ids.
+// Ids begin with the block's timestamp in ten digits, so they sort by time and a range of time is a range of ids.
 const idAt = (timestamp: number) => String(Math.min(Math.max(timestamp, 0), 10 ** 10 - 1)).padStart(10, "0");
 
 function conditionsOf({ subregistryIds, beginTimestamp, endTimestamp, ...filter }: ActionFilter) {
   const isOne = subregistryIds?.length === 1;
-  // Each `$` stands for the value beside it.
+  // `$` stands for the value beside it.
   const given: [condition: string, value: string | undefined][] = [
     isOne
       ? ["subregistry_id = $", subregistryIds[0]]
@@ -305,22 +304,19 @@ function conditionsOf({ subregistryIds, beginTimestamp, endTimestamp, ...filter 
     ["id < $", endTimestamp === undefined ? undefined : idAt(endTimestamp + 1)],
   ];
   const values: string[] = [];
-  // The condition on referrers is written like that of the partial index, which would not be used otherwise.
+  // The condition must match that of the partial index on referrers for the planner to use it.
   const parts = ["true", ...(filter.withReferral ? [`encoded_referrer <> '${zeroReferrer}'`] : [])];
   for (const [condition, value] of given)
     if (value !== undefined) parts.push(condition.replace("$", `$${values.push(value)}`));
   return { text: parts.join(" AND "), values };
 }
 
-/** Actions of a database; `v2`: the contracts of ENSv2 where these are indexed. */
+/** Actions of a database. `v2`: the contracts of ENSv2 if it is indexed. */
 export function openActions(database: Database, v2: V2Contracts | undefined) {
   const reading = createActionReading(v2);
   const settled = new LRUCache<string, { upTo: string; count: number }>({ max: 1_000 });
 
-  /**
-   * Counts matching actions. Of the 1,000 filters used last it remembers those up to the finalized checkpoint, which no reorganisation
-   * can reach, and counts on from there.
-   */
+  /** Counts matching actions. For the last 1,000 filters, counts on from the finalized checkpoint, which no reorg can reach. */
   async function count(filter: ActionFilter, signal: AbortSignal): Promise<number> {
     const { text, values } = conditionsOf(filter);
     const key = [text, ...values].join("\0");
@@ -334,10 +330,7 @@ export function openActions(database: Database, v2: V2Contracts | undefined) {
     return count + Number(all);
   }
 
-  /**
-   * One page of actions, newest first, ties by id, with the state of their names at a time (Unix seconds). `totalRecords` is
-   * their number: pages past the middle are counted from the oldest action on.
-   */
+  /** A page of actions, newest first, with their names' state at `time` (Unix seconds). Reads pages past the middle from the oldest on. */
   async function read(
     filter: ActionFilter,
     { page, recordsPerPage, totalRecords, time }: Paging & { totalRecords: number; time: number },

@@ -21,12 +21,12 @@ import { addressParameter, booleanParameter } from "../rest/values.ts";
 import { project } from "../status/snapshot.ts";
 import type { StatusSource } from "../status/status-source.ts";
 
-/** What the endpoints resolve with. `clock` gives milliseconds. */
+/** The context of resolutions. `clock` gives milliseconds. */
 export type ResolveContext = {
   database: Database;
   status: Pick<StatusSource, "current">;
   plugins: readonly string[];
-  /** Undefined where the namespace has no contracts of ENSv2. */
+  /** Undefined if the namespace has no contracts of ENSv2. */
   ensv2: V2Contracts | undefined;
   clock: () => number;
   resolution: {
@@ -37,7 +37,7 @@ export type ResolveContext = {
   };
 };
 
-// Seconds that the index may lag and still be used instead of the chain.
+// Seconds that the index may lag and still replace the chain.
 const maxDistance = 60;
 
 const optionsQuery = z.object({
@@ -153,11 +153,11 @@ const nothingSelected = {
   },
 };
 
-/** A request that asks the chain, and the client that sent it. */
+/** A request that asks the chain, and its client. */
 export type LiveCall = { request: { raw: Request }; client: string };
 type Asked = LiveCall & { query: z.output<typeof optionsQuery> };
 
-/** Runs a resolution within the limits of one client, and adds how it went. Throws ApiError 503 for a chain that cannot be asked. */
+/** Runs a resolution within the limits of one client and adds how it went. Throws ApiError 503 for an unavailable chain. */
 async function resolve<T extends object>(
   context: ResolveContext,
   { query: { accelerate, trace }, request, client }: Asked,
@@ -181,17 +181,17 @@ async function resolve<T extends object>(
       ...(trace ? { trace: spans } : {}),
     };
   } catch (error) {
-    // The cause may contain the URL of a node, and with it a key.
+    // The cause may contain the URL of an RPC endpoint, and with it a key.
     if (error instanceof UnavailableError)
       throw new ApiError(503, { message: error.message }, { "Retry-After": "5" });
     throw error;
   } finally {
-    // What one failure has made superfluous ends too.
+    // Also ends requests that a failure has made superfluous.
     ending.abort();
   }
 }
 
-/** What the chain responds, or why it does not: a failure of its own, or too many resolutions at a time. */
+/** The chain's response, or the reason for none: a failure of the chain, or too many concurrent resolutions. */
 export async function askChain<T extends object>(
   context: ResolveContext,
   call: LiveCall,
@@ -205,7 +205,7 @@ export async function askChain<T extends object>(
   }
 }
 
-// The index where it has records and is not far behind. Without the registries in force it does not know which generation answers for a name.
+// The index, if it has records and lags little. Without the registries in force it cannot tell which generation answers for a name.
 function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext) {
   const snapshot = status.current()?.snapshot;
   const contracts = ensv2?.isInForce ? ensv2 : undefined;
@@ -216,7 +216,7 @@ function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext)
   return { database, ensv2: contracts && { contracts, time } };
 }
 
-// One unreachable chain does not hide the names on the others.
+// An unavailable chain does not hide the names on the others.
 async function primaryNames(
   resolution: Resolution,
   { address, chainIds }: { address: Hex; chainIds: readonly number[] },

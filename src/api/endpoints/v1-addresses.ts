@@ -49,7 +49,7 @@ const sorts = {
   created_at: byNumber("d.created_at", { isDerived: false }),
 };
 
-// `include=total_count` counts that far.
+// The limit of `include=total_count`.
 const mostCountedAsked = 100_000;
 
 const query = closedQuery({
@@ -137,7 +137,7 @@ type Asked = {
   sort: keyof typeof sorts;
 };
 
-// Members of rows besides the name's own; a primary name is what the address claims for the coin type.
+// Members beyond the name's own. The primary name is the address's claim for the coin type.
 function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
   const holder = statement.bind(address);
   const relations = relationsOf(relation, holder);
@@ -178,8 +178,8 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
   return { branches: held, filters: [`(${[...owner, ...manager].join(" OR ")})`] };
 }
 
-// Address records of names' resolvers. An address that a resolver stores counts while it is the name's resolver; the default one
-// where the resolver returns it and the name has no record of its own (ENSIP-19). Nothing resolves to zero.
+// Names by the address records of their resolvers: a stored record counts while its resolver is the name's; the default one if the resolver
+// falls back to it and the name has no record of its own (ENSIP-19). No name resolves to zero.
 function resolving({ lookup, address, coinType, sort }: Asked, holder: string): Found {
   const { namespaces, known, hasRecords } = lookup;
   const order = sorts[sort];
@@ -191,14 +191,14 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
     where: `${where}${isZero}`,
     derived: [`names.resolver = ${resolver} AND names.chain = ${chain}`],
   });
-  // A name may have several records of the address.
+  // A name may have the address in several records.
   const stored = (condition: string): Branch => ({
     from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a
       WHERE left(a.value, 256) = ${holder} AND ${condition}) a JOIN ${first} ON d.id = a.node`,
     ...inForce("true", "a.address", "a.chain_id"),
     order,
   });
-  // It has digits only, and needs no placeholder among the values, each of which a statement must use.
+  // Digits only, so it is inlined: a statement must use each of its values.
   const coin = `${coinType}::numeric`;
   const exact =
     coinType === "60" || isEvm
@@ -225,10 +225,10 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
   };
 }
 
-// 60, and from the default one on (ENSIP-19).
+// 60, and those from the default one on (ENSIP-19).
 const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${2n * BigInt(defaultCoin) - 1n}`;
 
-/** SQL of the coin types asked for whose record, at the resolver in force, is the address, as a JSON list; the default one stands for others. */
+/** SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default one for them. */
 function matchedCoins(
   { hasRecords }: LookupContext["lookup"],
   { holder, coinType }: { holder: string; coinType: string },
@@ -240,7 +240,7 @@ function matchedCoins(
     ORDER BY a.coin_type LIMIT ${mostResolutions + 1}) a)`;
 }
 
-// What the address claims for one of the coin types, not for others.
+// Whether the address claims the name for any of the matched coin types.
 const claimedInEvm = (
   claim: string,
   holder: string,
@@ -333,12 +333,12 @@ export const addressPrimaryName = endpoint({
     async function verified(): Promise<PrimaryAnswer> {
       const source = "verified" as const;
       if (!isEvmCoinType(BigInt(coin))) return { source, ...noSuchNames };
-      // The root chain's names are for coin type 60 on test networks too.
+      // Coin type 60 means the root chain, which is 1 here on test networks too.
       const chainId = coin === eth ? 1 : coin - Number(defaultCoin);
       const found = await askChain(context, call, async (resolution) => ({
         name: await primaryName(resolution, { address, chainId }),
       }));
-      // The claim is worth sending without it.
+      // The claim is worth sending even if the chain fails.
       if ("failure_reason" in found) return { source, status: "failed", ...found };
       return { source, ...namedBy(found.name) };
     }
@@ -356,7 +356,7 @@ async function claimOf(
   signal: AbortSignal,
 ): Promise<PrimaryAnswer> {
   const source = "indexed" as const;
-  // Other chains' claims are indexed with the records.
+  // Claims for other chains are indexed with the records.
   if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords)) return { source, ...noSuchNames };
   const text = (index: number) => `$${index}::text COLLATE "C"`;
   const [sql, values] =
@@ -371,7 +371,7 @@ async function claimOf(
 
 const mostNames = 500;
 const mostAlarms = 5;
-// The last second that programs with four digits of a year know.
+// The last second of the year 9999.
 const lastDate = 253_402_300_799;
 const day = 86_400;
 const shownCharacters = 100;
@@ -411,7 +411,7 @@ export const addressCalendar = endpoint({
       branches: namesHeldBy(lookup.namespaces, holder).map((found) => ({
         ...found,
         where: `${found.where}${isCustodian(lookup.namespaces, address) ? " AND false" : ""}`,
-        // Anybody can give the address names that cost nothing and end soon: these come last.
+        // Anybody can give the address free names that end soon, so leases come first.
         order: [
           { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int", isDerived: true },
           ...byNumber("names.expires"),
@@ -421,7 +421,7 @@ export const addressCalendar = endpoint({
         `names.${relation} = ${holder}`,
         "names.status IN ('active', 'expired')",
         `names.expires BETWEEN 1 AND ${lastDate}`,
-        // A wrapper entry's date has no effect unless its parent gave up control.
+        // A wrapper entry's expiry has no effect unless its parent gave up control.
         "(names.is_lease OR names.is_emancipated)",
         ...inNamespace(lookup, namespace),
       ],
@@ -441,7 +441,7 @@ export const addressCalendar = endpoint({
 
 type Deadline = { row: Row; home: IndexedNamespace; parent: Hex | undefined };
 
-// One name more than it shows says that there are more.
+// Receives one name more than it shows if there are more.
 function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
   const calendar = new ICalCalendar({
     name: `Names of ${address.slice(0, 6)}…${address.slice(-4)}`,
@@ -460,7 +460,7 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
     if (!expires) continue;
     const name = safeName(row);
     const grace = Number(graceEnds) - Number(expires);
-    // A registrar leases names below its own; other names are their parents' to give.
+    // Anybody can register names below a registrar's own; any other name is its parent's to give.
     const afterwards =
       home.leases === undefined || home.leases === parent
         ? `Afterwards anybody can register ${name}.`
@@ -472,9 +472,9 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
 
     function add(kind: string, time: string, summary: string, then: string) {
       const event = calendar.createEvent({
-        // The same after a renewal, which moves the event.
+        // Stable, so that a renewal moves the event.
         id: `${home.chainId}-${row.namehash}-${kind}`,
-        // The present would make another text of a calendar that has not changed.
+        // The current time would change an otherwise unchanged calendar.
         stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
         start: new Date(Number(time) * 1_000),
         summary,
@@ -489,7 +489,7 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
 
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-// A name that nobody can have typed may hold line breaks, controls and any number of characters.
+// A name that is not normalized may contain line breaks, control characters and any number of characters.
 function safeName({ name, display_name }: Row): string {
   const safe = isNormalizedName(name) ? display_name : name.replace(controls, "\ufffd");
   const characters = [...safe];

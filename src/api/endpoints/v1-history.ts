@@ -46,7 +46,6 @@ import { anyCaseAddress } from "../rest/values.ts";
 const time = (name: string) =>
   timeParameter(name).optional().meta({ description: "Unix seconds or RFC 3339, included" });
 
-/** The query parameters that all histories have. */
 const historyParameters = {
   type: wordsParameter("type", historyTypes).optional(),
   exclude_type: wordsParameter("exclude_type", historyTypes).optional(),
@@ -70,30 +69,27 @@ const query = closedQuery({
     .meta({ description: "Entries of the name and of its registrations" }),
 });
 
-/** The response of a history. */
 const historyAnswer = {
   description: "A page of entries, perhaps empty",
   schema: z.strictObject({ data: z.array(entrySchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
-/** A request for a history. */
 type HistoryCall = StatementCall & { query: z.output<typeof query> };
 
-/** What a history is of: what its cursors belong to besides the common parameters, its parts, and its own conditions. */
+/** The subject of a history. `list`: what its cursors belong to besides the common parameters. */
 type Subject = {
   list: readonly unknown[];
-  /** The parts, which give the kinds of events asked for, and conditions, with values bound. */
+  /** The parts with the requested kinds of events, and further conditions, with bound values. */
   find: (
     statement: Binder,
     kinds: HistoryQuery["kinds"],
   ) => Pick<HistoryQuery, "parts"> & Partial<HistoryQuery>;
-  /** Whether entries are counted although `include` does not say so. */
+  /** Whether entries are counted even without `include`. */
   isCounted?: boolean;
 };
 
 const mostCounted = 10_000;
 
-/** A page of history. */
 async function historyPage(
   { lookup }: LookupContext,
   call: HistoryCall,
@@ -104,13 +100,13 @@ async function historyPage(
   checkOrder({ from_timestamp, to_timestamp });
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
   const opened = openPage(asked, ["history", ...subject, ...filters], historyOrderTypes);
-  // Kinds of events are many; most requests ask for all.
+  // Combinations of kinds are many; most requests ask for all kinds.
   const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
   const statement = openStatement(lookup, call, { isCommon });
   const kinds = kindsOf(asked);
   const { parts, conditions = [] } = find(statement, kinds);
   const history = { parts, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
-  // The times of the namespaces serve only histories of names.
+  // A statement must use each of its values, and not every history uses the times.
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
   const total =
     isCounted || include.includes("total_count")
@@ -125,7 +121,7 @@ async function historyPage(
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }
 
-// The first of two bounds is not beyond the second.
+// Refuses a start beyond the end.
 function checkOrder(bounds: Readonly<Record<string, number | string | undefined>>) {
   const [[start, from] = [], [end, to] = []] = Object.entries(bounds);
   if (from !== undefined && to !== undefined && Number(from) > Number(to))
@@ -153,7 +149,7 @@ function conditionsOf({ from_timestamp, to_timestamp, record_key }: HistoryCall[
   ];
 }
 
-/** The SQL of a bound text, which compares byte by byte as the columns do. */
+/** SQL of a bound text that compares byte by byte, as the columns do. */
 const inByteOrder = (bound: string) => `${bound}::text COLLATE "C"`;
 
 /** GET /v1/names/{name}/history. */
@@ -287,14 +283,14 @@ export const events = endpoint({
 
 type Finding = { statement: Binder; kinds: HistoryQuery["kinds"]; namespaces: readonly IndexedNamespace[] };
 
-/** Conditions by a value, where it is given. */
+/** Conditions on a value, if given. */
 const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
   value === undefined ? [] : [sql(value)].flat();
 
 const onChain = (chainId: number, namespaces: readonly IndexedNamespace[]) =>
   hideFromPlanner(`${chainOfEntry(namespaces, "p")} = ${chainId}`);
 
-// The narrowest filter says where to look; the others are conditions of what it finds.
+// The narrowest filter determines the parts; the others become conditions on them.
 function partsOf(
   { node, registration_id, resolver, address, contract_address }: Asked & { node: string | undefined },
   { statement: { bind }, kinds, namespaces }: Finding,
@@ -339,10 +335,10 @@ function partsOf(
   return { parts: partsOfKinds(own, namespaces, by), conditions };
 }
 
-/** What a contract can be: which events it emits, and the condition that it did. */
+/** A role of a contract: the events that it emits, and the condition that it emitted one. */
 type Role = { own: HistoryQuery["kinds"]; where: string; isOld?: boolean; isStranger?: boolean };
 
-// What is neither wrapper, registrar nor registry can be a resolver, or a registry of ENSv2.
+// An unknown contract can be a resolver or an ENSv2 registry.
 function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): Role[] {
   const known = namespaces.flatMap((home): (Role & { at: string | undefined })[] => {
     const { chainId, namespace, nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;

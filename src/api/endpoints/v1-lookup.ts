@@ -19,14 +19,14 @@ import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
 const mostInputs = 1_000;
-// A thousand addresses have as many by default.
+// A thousand addresses with the default page size.
 const mostRows = 50_000;
 
 const id = z.string().trim().min(1, { error: "lookup input id must not be empty" }).max(200).optional();
 const nameInput = z.strictObject({ id, name: z.string() });
 const addressInput = z.strictObject({
   id,
-  // A text that is no address fails alone.
+  // An invalid address fails only its own input.
   address: anyCaseAddress("address").catch(({ value }) => String(value) as Hex),
   coin_type: z.literal(60, { error: "coin_type must be 60" }).default(60),
   relation: relationText
@@ -41,7 +41,7 @@ const isAddress = ({ address }: AddressInput) => /^0x[0-9a-f]{40}$/.test(address
 type NameInput = z.output<typeof nameInput>;
 type AddressInput = z.output<typeof addressInput>;
 
-// One kind is checked, so that the fault named is that of the kind that was meant.
+// Only the schema of the apparent kind is tried, so that its issues are reported.
 const input = z.unknown().transform((value, context): NameInput | AddressInput => {
   const isAddress = typeof value === "object" && value !== null && "address" in value;
   const { data, error } = isAddress ? addressInput.safeParse(value) : nameInput.safeParse(value);
@@ -51,9 +51,9 @@ const input = z.unknown().transform((value, context): NameInput | AddressInput =
   return z.NEVER;
 });
 
-// Their labels are normalised and hashed one by one.
+// Labels are normalized and hashed one by one.
 const mostCharacters = 100_000;
-// Longer ones are no names.
+// Longer texts are no names, and cost nothing.
 const mostOfName = 2_000;
 const sumOf = <T>(inputs: readonly T[], of: (given: T) => number) =>
   inputs.reduce((sum, given) => sum + of(given), 0);
@@ -65,7 +65,7 @@ const body = z.strictObject(
   {
     inputs: z
       .array(z.unknown())
-      // The number is checked before any input is read.
+      // The length is checked before any input is parsed.
       .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
       .pipe(z.array(input))
       .refine((inputs) => sumOf(inputs, rowsOf) <= mostRows, {
@@ -115,7 +115,7 @@ type Options = {
   namespace: string | undefined;
   times: number[];
   signal: AbortSignal;
-  /** The JSON of each input's result. */
+  /** JSON of each input's result. */
   results: string[];
 };
 
@@ -136,7 +136,7 @@ export const lookup = endpoint({
     { body: { inputs, profile, namespace: given }, current, request },
     { lookup: source }: LookupContext,
   ) => {
-    // The home of each name is known from itself.
+    // `auto` and `public` mean no filter: each name tells its own namespace.
     const namespace = given === "auto" || given === "public" || given === "" ? undefined : given;
     const known = [...new Set(source.namespaces.map((home) => home.namespace))];
     if (namespace !== undefined && !known.includes(namespace))
@@ -162,7 +162,7 @@ export const lookup = endpoint({
 type Asked<Input> = { given: Input; at: number };
 type Source = LookupContext["lookup"];
 
-// Others have their turn after results of so many characters.
+// Other requests run after this many characters of results.
 const charactersWritten = 65_536;
 
 async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
@@ -195,7 +195,7 @@ function nameResult(
     normalization: reason && { changed, input_name: given.name, reason },
   });
   if ("fault" in name && found === null) return result("invalid_name", false, "invalid_normalized_name");
-  // A name that was found as it was given is not the normalised one.
+  // A name found as given, not by its normalized form, is not reported as changed.
   const isSame = "fault" in name || name.name === given.name || (found && found.row.node !== name.node);
   const reason = isSame ? undefined : "case_normalized";
   if (found === null) return result("not_found", true, reason);
@@ -239,7 +239,7 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   });
 }
 
-// What was given, the coin type, and relations in the order that rows have them in.
+// The input with its defaults; relations in the order of rows.
 const echoOf = (given: AddressInput) => ({
   ...given,
   relation: given.relation === "any" ? "owner,manager" : given.relation,

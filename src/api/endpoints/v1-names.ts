@@ -114,7 +114,7 @@ export const nameDetail = endpoint({
 
 const mostCounted = 1_000;
 
-// A name with more subnames has no count.
+// Null beyond `mostCounted`.
 async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall, node: string) {
   const statement = openStatement(lookup, call, { isCommon: true });
   const branches = branchesFrom(lookup.namespaces, `d.parent_id = ${statement.bind(node)}`, byName);
@@ -125,7 +125,7 @@ async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall
 const mostKeys = 200;
 const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
 
-// `/api/resolve/records` asks the chain for as many of a kind.
+// The limit of `/api/resolve/records` for each kind.
 const mostLive = 50;
 
 /** GET /v1/names/{name}/records. */
@@ -172,7 +172,7 @@ export const nameRecords = endpoint({
     const known = [...new Set(keys ?? keysOf(row))].sort();
     const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
     const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
-    // The index tells keys that were not given, and values if the code of the name's resolver is known.
+    // `auto` asks the chain for given keys that the index cannot answer: all of them if the resolver's code is unknown.
     const isProven = isReadFromEvents(lookup, found);
     const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
     const asked = source === "auto" && keys ? [...indexed].filter(isMissing).map(([key]) => key) : [];
@@ -192,7 +192,7 @@ export const nameRecords = endpoint({
 const unset: RecordAnswer = { status: "not_found" };
 const numberOf = (key: string) => BigInt(key.slice("addr:".length));
 
-/** What the chain responds for keys of a name. Keys that it cannot be asked for are `unsupported` or `failed`. */
+/** The chain's records by key. Keys that it cannot be asked for are `unsupported` or `failed`. */
 async function liveRecordsOf(
   context: ResolveContext,
   call: LiveCall,
@@ -349,7 +349,7 @@ async function relevant(
   return { status: 200 as const, body: { data, page, meta: asOf(call.current, lookup.hashOf) } };
 }
 
-// The text between the dots that stand for borders of labels, normalised.
+// Normalizes the text between leading and trailing dots, which mark label boundaries.
 function fragmentOf(q: string, match: "prefix" | "contains"): string {
   const start = match === "contains" && q.startsWith(".") ? "." : "";
   const end = q.length > 1 && q.endsWith(".") ? "." : "";
@@ -360,7 +360,7 @@ function fragmentOf(q: string, match: "prefix" | "contains"): string {
 const mostWindows = 32;
 const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
 
-/** A window of deadlines, in Unix seconds: from the first, up to the second, which is excluded. */
+/** A window of deadlines in Unix seconds: `from` included, `to` excluded. */
 type Window = { from: number | undefined; to: number | undefined; home?: number };
 
 const timeOf = (name: string, end: string) =>
@@ -411,7 +411,7 @@ const deadlinesQuery = closedQuery({
 
 type Asked = z.output<typeof deadlinesQuery>;
 
-// Exactly one family: the expiry or the end of grace, as a range or as windows.
+// Exactly one kind of deadline, as a range or as windows.
 function windowsOf(asked: Asked) {
   const families = (["expires", "grace_ends"] as const).flatMap((kind) => {
     const { [`${kind}_after` as const]: from, [`${kind}_before` as const]: to } = asked;
@@ -441,7 +441,7 @@ const sorted = (plus: number, of = "d"): readonly SortKey[] => [
   { sql: `${of}.id`, type: "text", isAscending: true },
 ];
 
-/** Which deadlines are asked for. `isGrace`: ends of grace periods; `parent`: the node whose direct subnames alone count. */
+/** The requested deadlines. `isGrace`: ends of grace periods; `parent`: only direct subnames of this node. */
 type Deadlines = {
   namespace: string;
   isGrace: boolean;
@@ -450,7 +450,7 @@ type Deadlines = {
   parent: Hex | undefined;
 };
 
-/** Leases, wrapper entries and entries of ENSv2 whose deadline is in a window, each in the order of an index. */
+/** Leases, wrapper entries and ENSv2 entries whose deadline is in a window, each in the order of an index. */
 function branchesOf(
   namespaces: readonly IndexedNamespace[],
   { bind }: Binder,
@@ -469,7 +469,7 @@ function branchesOf(
   const child = (of: string) => (parent === undefined ? "" : ` AND ${of}.parent_id = ${bind(parent)}`);
   // Only 3DNS leases names below more than one parent.
   const hasLeases = parent === undefined || home?.leases === undefined || home.leases === parent;
-  // A reservation has no owner, nor has what was unregistered: it has no grace period.
+  // A reservation or an unregistered name has no owner, and so no grace period.
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
     const plus = isLeased && isGrace ? gracePeriodOfV2 : 0;
     const hasGrace = `(o.registry = '${registry}' AND o.owner_id <> '${zeroAddress}')`;
@@ -496,7 +496,7 @@ function branchesOf(
   ];
 }
 
-// The names of one parent often end together: they are sorted by name before anything is derived of them.
+// Names of one parent often end together: they are sorted by name before anything is derived of them.
 function ofWrapper(names: string, within: string, isDescending: boolean): Branch {
   const ended = `SELECT o.id, o.expiry_date, left(d.name, 256) AS name FROM wrapped_domain o JOIN ${names} ON d.id = o.id
     WHERE ${within} AND o.fuses & ${isDotEth} = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(d.name, 256), o.id`;
@@ -548,7 +548,7 @@ export const deadlineNames = endpoint({
     const isDescending = order === "desc";
     const of = { namespace, isGrace, isDescending, parent: node };
     const found: (Listed & { home: number | undefined })[] = [];
-    // Windows are apart, so that each one's names follow those of the one before.
+    // Windows do not overlap, so the names of each follow those of the one before.
     for (const window of isDescending ? [...windows].reverse() : windows) {
       if (found.length > opened.size) break;
       const statement = openStatement(lookup, call, { isCommon: !isDescending && authority === undefined });

@@ -33,7 +33,7 @@ const statusSchema = z.strictObject({
 
 type ChainState = z.output<typeof chainSchema>;
 
-// Seconds behind the present from which on a chain counts as degraded, and as stale.
+// Lag in seconds beyond which a chain counts as degraded or stale.
 const [degradedAfter, staleAfter] = [60, 600];
 
 type StatusContext = LookupContext & { clock: () => number };
