@@ -8,7 +8,7 @@ import { type CursorQuery, openCursorPage, type SortType } from "../rest/pages.t
 import { indexedBlockOf } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
-// The wire format of the REST API that ENS's own applications read (docs/lookup.md): names of fields, codes, cursors, limits.
+// The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors, limits.
 
 const codes = {
   invalid_input: 400,
@@ -32,10 +32,10 @@ export const errorSchema = z.strictObject({
   }),
 });
 
-/** The response to a path under `/v1` that is none. */
+/** The response to an unknown path under `/v1`. */
 export const unknownPath: CodedError = coded("not_found", "There is no such path");
 
-/** Ends a request under `/v1` with the status of an error's code. */
+/** Ends a request under `/v1` with an error code and its status. */
 export function refuse(code: keyof typeof codes, message: string): never {
   throw new ApiError(codes[code], coded(code, message));
 }
@@ -48,7 +48,7 @@ const ofReason = {
   long: "invalid_input",
 } as const;
 
-/** Refusals, faults of the input and internal errors, as `/v1` words them. */
+/** Refusals, invalid input and internal errors in the form of `/v1`. */
 export const lookupEnvelope: Envelope = {
   ...envelope(errorSchema, ({ reason, message, details }) => {
     const { error } = coded(ofReason[reason], `${message} ${details}`);
@@ -59,7 +59,7 @@ export const lookupEnvelope: Envelope = {
   invalid: {
     schema: errorSchema,
     body: ({ issues }) => {
-      // A misspelt parameter may also be a missing one.
+      // A misspelt parameter may also show up as a missing one.
       const first = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
       const field = first === undefined ? "" : first.path.join(".");
       const [message = "Invalid input", hint] = first?.message.split(hintMark) ?? [];
@@ -68,12 +68,12 @@ export const lookupEnvelope: Envelope = {
   },
 };
 
-// Clients of this format compare whole messages: what more there is to say is a detail.
+// Clients of this format compare whole messages, so hints go into the details.
 const hintMark = "\u0000hint:";
 
 const trimmed = (value: unknown) => (typeof value === "string" ? value.trim() || undefined : value);
 
-/** Query parameters, of which no others may be given. Blanks around a value do not count, and an empty one counts as absent. */
+/** The schema of a closed set of query parameters. Values are trimmed; an empty one counts as absent. */
 export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
   const known = Object.keys(shape);
   const optional = Object.fromEntries(
@@ -92,7 +92,7 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
   });
 }
 
-/** A point in time: Unix seconds, or RFC 3339 with at most nine digits of a fraction. Read as seconds, perhaps with a fraction. */
+/** A point in time: Unix seconds, or RFC 3339 with up to nine fractional digits. Parsed to seconds, possibly fractional. */
 export const timeParameter = (name: string) =>
   z
     .string({ error: `${name} must be given once` })
@@ -101,10 +101,10 @@ export const timeParameter = (name: string) =>
       error: `${name} must be Unix seconds or a time of RFC 3339, such as 2026-01-31T12:00:00Z`,
     });
 
-// The day is checked: JavaScript takes 30 February for 2 March.
+// The day is checked: JavaScript parses 30 February as 2 March.
 const rfc3339 = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
-/** Seconds of a time in one of the forms of `timeParameter`; undefined for anything else. */
+/** Seconds of a time in the forms of `timeParameter`; undefined for anything else. */
 export function readTime(text: string): number | undefined {
   if (/^-?\d{1,15}$/.test(text)) return Number(text);
   const [, date, day, fraction = ""] = rfc3339.exec(text) ?? [];
@@ -113,7 +113,7 @@ export function readTime(text: string): number | undefined {
   return Number.isFinite(seconds) ? seconds + Number(`0${fraction}`) : undefined;
 }
 
-/** A page of a list under `/v1`; `list`: the list with its filters and its order. Refuses the cursor of another one. */
+/** Opens a page of a list under `/v1`. `list`: the list with its filters and order. Refuses the cursor of another one. */
 export const openPage = (query: CursorQuery, list: readonly unknown[], types: readonly SortType[]) =>
   openCursorPage(query, { list, types, refuse: (message) => refuse("invalid_input", message) });
 
@@ -129,7 +129,7 @@ export const metaSchema = z.strictObject({
   source: z.enum(["indexed", "verified"]).optional(),
 });
 
-/** The hash of a chain's block, if it is known. */
+/** The hash of a chain's block, if known. */
 export type HashOf = (chainId: number, block: { number: number; timestamp: number }) => string | undefined;
 
 /** The last indexed block of each chain. */
@@ -144,19 +144,19 @@ export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<type
   return { as_of: Object.fromEntries(entries) };
 }
 
-/** The last indexed block of each chain, and a word that is the same as long as they are: of reads of one thing, not of lists. */
+/** The last indexed block of each chain, and a token that changes with them. For responses about one thing, not for lists. */
 export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
   const { as_of } = asOf(current, hashOf);
   return { as_of, as_of_token: Buffer.from(JSON.stringify(as_of)).toString("hex") };
 }
 
-/** A name as it was given, and normalised: `fault` says why it is invalid. */
+/** A requested name, normalized; `fault` says why it is invalid. */
 export type GivenName = { name: string; node: `0x${string}` } | { fault: string };
 
-/** Whether a text is a node, which requests can give in place of a name. */
+/** Whether a text is a node, which requests may give instead of a name. */
 export const isNode = (text: string) => /^0x[0-9a-f]{64}$/i.test(text);
 
-/** Reads a name label by label: each is normalised (ENSIP-15), or `[labelhash]`, which names the node. A node stands for its name. */
+/** Reads a name label by label: each is normalized (ENSIP-15) or `[labelhash]`. A node stands for its name. */
 export function readName(given: string): GivenName {
   if (isNode(given)) return { name: given, node: given.toLowerCase() as `0x${string}` };
   if (given === "") return { fault: "the name is empty" };

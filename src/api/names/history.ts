@@ -10,8 +10,8 @@ import type { SortType } from "../rest/pages.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
 import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
 
-// The events that histories show: who emits each, the type of its entry, and its action where that is not the ordinary one of the type. `Migration` and
-// `ReverseNameChanged` stand for some of others; nobody emits `Release`.
+// Events shown in histories: the emitter of each, the type of its entry, and the action if it is not the type's default. `Migration` and
+// `ReverseNameChanged` replace certain events of other kinds; no contract emits `Release`.
 const events = {
   WrappedTransfer: ["wrapper", "transfer"],
   Transfer: ["registry", "authority"],
@@ -54,24 +54,24 @@ type EventEmitter = (typeof events)[EventKind][0];
 
 const emitterOf = (event: EventKind): EventEmitter => events[event][0];
 
-/** The type of the entry that an event is. */
+/** The type of an event's entry. */
 export const entryType = (event: EventKind): HistoryType => events[event][1];
 
-/** The names of all events that histories show, and of those that stand for some of them. */
+/** The kinds of events shown in histories. */
 export const eventKinds = Object.keys(events) as [EventKind, ...EventKind[]];
 
-/** The events of contracts of one kind. Reverse registrars name accounts on other chains, and on all without a name of their own (ENSIP-19). */
+/** The events of one kind of contract. Reverse registrars name accounts on other chains, or on all chains by default (ENSIP-19). */
 export const eventsOf = (emitter: EventEmitter): EventKind[] =>
   eventKinds.filter((kind) => emitterOf(kind) === emitter);
 
-// What begins a registration in ENSv2.
+// Events that begin a registration in ENSv2.
 const begins = ["LabelRegistered", "Migration"];
 
-// What entries of histories changed, by their type: `data`. A member is there if the index knows it; `null` is an expiry that is no date.
+// `data` of entries: what each entry changed, by its type. Unknown members are absent; `null` is an expiry that is no date.
 
 /**
- * An entry as the statement gives it. `since`: the start of the registration that it belongs to; `old`: whether the older of two registries
- * emitted it; without `node` one of a reverse registrar.
+ * An entry as the statement returns it, without `node` for reverse registrars. `since`: start of its registration; `old`: emitted by the
+ * older of two registries.
  */
 export type StoredEntry = {
   id: string;
@@ -98,18 +98,18 @@ export type StoredEntry = {
   after: string[];
 };
 
-/** What an event tells beside what the parts of a history have in common; null or absent where it tells nothing. */
+/** What an event tells beyond the common columns of parts; null or absent if nothing. */
 type EventFacts = {
   labelhash?: Hex;
   token?: Hex | null;
   from?: Hex | null;
   sender?: Hex | null;
   formerRoles?: Hex | null;
-  /** How the name came over, in a migration. */
+  /** How the name was migrated. */
   path?: (typeof migrationPaths)[number];
 };
 
-/** What a registration or renewal was paid with, in wei or units of the token. */
+/** The price of a registration or renewal, in wei or units of the token. */
 type Payment = {
   base: string | null;
   premium: string | null;
@@ -126,7 +126,7 @@ const migrationPaths = [
   "emancipated_child",
 ] as const;
 
-// Names of the roles of registries (four bits each), by their index. The admin of a role is 32 further; others have no name.
+// Names of registry roles (four bits each), by index. A role's admin is 32 above it; other indexes have no name.
 const roles: Readonly<Record<number, string>> = {
   0: "registrar",
   1: "register_reserved",
@@ -154,10 +154,9 @@ const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 const digits = z.string().regex(/^\d+$/);
 const power = z.enum(Object.values(powers) as [string, ...string[]]);
 
-/** An event of a type, and the contract that emitted it. */
 type Told = { type: string; entry: StoredEntry; contract?: Hex | undefined };
 
-// A member of `data`, and what an event tells of it, if it does.
+// A member of `data`, with its value if the event tells it.
 const member = <S extends z.ZodType>(
   schema: S,
   value: (told: Told) => z.output<S> | null | undefined,
@@ -168,7 +167,7 @@ const holder = ({ entry }: Told) => entry.holder;
 const sender = ({ entry }: Told) => entry.facts?.sender;
 const at = ({ chain }: StoredEntry, address: string | null | undefined) =>
   address && address !== zeroAddress ? { chain_id: chain, address: address as Hex } : undefined;
-// Older controllers emit one amount, which is kept as a base without premium: only a premium proves two.
+// Older controllers emit a single amount, stored as a base without premium: only a premium proves that there are two.
 const isSplit = ({ entry: { payment }, type }: Told) =>
   type === "registration" && (payment?.token !== null || (payment.premium ?? "0") !== "0");
 
@@ -247,7 +246,7 @@ const lease = [
   "action_role",
 ] as const;
 
-// The actions of each type, the ordinary one first, and its members.
+// The actions of each type, the default first, and its members.
 const dataOfTypes = {
   registration: [["registration_granted"], [...lease, ...paid]],
   renewal: [["registration_renewed"], [...expiry, ...paid, "canonical_id"]],
@@ -278,10 +277,10 @@ const dataOfTypes = {
 
 type HistoryType = keyof typeof dataOfTypes;
 
-/** The kinds of entries; further ones may come. */
+/** The types of entries. */
 export const historyTypes = Object.keys(dataOfTypes) as [HistoryType, ...HistoryType[]];
 
-/** `data` of entries: the members of each action, which belong to one type each. */
+/** `data` of entries: the members of each type. */
 export const dataSchema = z.union(
   Object.entries(dataOfTypes).map(([type, [actions, names]]) =>
     z
@@ -299,12 +298,12 @@ type Data = z.output<typeof dataSchema>;
 export function dataOf(type: HistoryType, entry: StoredEntry, contract?: Hex): Data {
   const [[action], names] = dataOfTypes[type];
   const told = names.map((name) => [name, members[name].value({ type, entry, contract })] as const);
-  // An expiry is null for a reason.
+  // `expires_at` is null for a reason, which is another member.
   const known = told.filter(([name, value]) => value != null || (name === "expires_at" && value === null));
   return { action: events[entry.type][2] ?? action, ...Object.fromEntries(known) };
 }
 
-// Entries of the name wrapper and of ENSv2 have no end at the highest date, those of the wrapper none at 0.
+// Wrapper and ENSv2 entries never expire at the highest date; a wrapper expiry of 0 is not set.
 function expiryOf({ entry: { type, expiry } }: Told) {
   const isWrapped = emitterOf(type) === "wrapper";
   if (type === "LabelUnregistered") return { expiry: null, reason: "released" as const };
@@ -341,14 +340,12 @@ function recordKey({ entry: { type, key, coin } }: Told): string | undefined {
   return type === "AddrChanged" || type === "MulticoinAddrChanged" ? `addr:${coin ?? "60"}` : undefined;
 }
 
-// Addresses and primary names have one. A coin type beyond what JSON's numbers hold is in the key alone.
+// For addresses and primary names. A coin type beyond safe integers is only in the key.
 function coinTypeOf({ entry: { type, coin } }: Told): number | undefined {
   const number = Number(coin ?? "60");
   const isOfCoin = coin !== null || type === "AddrChanged" || type === "ReverseNameChanged";
   return isOfCoin && Number.isSafeInteger(number) ? number : undefined;
 }
-
-// Entries of histories as responses have them.
 
 export const entrySchema = z.strictObject({
   id: z.string().length(64),
@@ -367,7 +364,7 @@ export const entrySchema = z.strictObject({
   data: dataSchema.optional(),
 });
 
-/** Which further members entries have. */
+/** The optional members of entries. */
 export type EntryMembers = { hasData: boolean; hasKind: boolean };
 
 /** An entry of a history as responses have it. */
@@ -397,7 +394,7 @@ export function entryOf(
   };
 }
 
-// Names of reverse registrars follow from the account.
+// Events of reverse registrars have no node; the reverse name follows from the account.
 function subjectOf({ node, name, holder, coin }: StoredEntry) {
   if (node !== null || holder === null || coin === null) return { node, name };
   const reverse = reverseName({ address: holder, coinType: BigInt(coin) });
@@ -423,19 +420,18 @@ function contractOf(
   return (resolver ?? undefined) as Hex | undefined;
 }
 
-// What happened to a name or by an address, from the stored events, in one order of time over all chains. Ends of leases are no
-// events: they follow from the dates.
+// The history of a name or an address, from the stored events of all chains by time. Releases have no event: they follow from the dates.
 
-/** Words as a list in SQL. */
+/** SQL of a list of words. */
 export const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
 
-/** SQL of the chain of an entry, under an alias: in subgraph mode, whose ids of events have none, the root chain. */
+/** SQL of the chain of an entry under an alias: the root chain in subgraph mode, where event ids have no chain. */
 export const chainOfEntry = (namespaces: readonly IndexedNamespace[], of: string) =>
   `coalesce(${of}.chain, ${namespaces[0]?.chainId ?? 0})`;
 
 /**
- * SQL of the namespace of an entry, under an alias. Two namespaces of one chain are told apart by where their names live; names of other
- * chains count for the first. Reverse registrars belong to the one that leases on their chain, else to ENS.
+ * SQL of the namespace of an entry under an alias. Where two namespaces share a chain, the name's row decides, else the first counts. A
+ * reverse registrar belongs to the namespace that leases on its chain, else to ENS.
  */
 export function namespaceOfEntry(namespaces: readonly IndexedNamespace[], of: string): string {
   const text = ({ namespace }: IndexedNamespace) => `'${namespace}'`;
@@ -451,7 +447,7 @@ export function namespaceOfEntry(namespaces: readonly IndexedNamespace[], of: st
   return `CASE WHEN ${of}.type = 'NameForAddrChanged' THEN ${ofChain(leasing)} ELSE ${ofChain(homes)} END`;
 }
 
-// What the parts have in common: the node, who it went to, a resolver, a key with its value, and dates. `e` is the event.
+// Columns of all parts: the node, the holder who received it, a resolver, a key and its value, and dates. `e` is the event.
 const partColumns = {
   id: "e.id",
   chain: "CASE WHEN split_part(e.id, '-', 2) = e.block_number::text THEN split_part(e.id, '-', 1)::int END",
@@ -495,7 +491,7 @@ const ofRegistration = (from: string, where: string) =>
     expiry: "e.expiry_date",
   });
 
-// The former event of an address comes with the one of its coin type, and says no more.
+// Resolvers emit the older AddrChanged beside the event for coin type 60, and it says no more.
 const isSaidAgain = `e.type = 'AddrChanged' AND EXISTS (
     SELECT FROM resolver_event o WHERE o.resolver_id = e.resolver_id AND o.block_number = e.block_number AND o.type = 'MulticoinAddrChanged'
       AND o.coin_type = 60 AND abs(o.log_index - e.log_index) = 1)`;
@@ -521,7 +517,7 @@ const ofReverseName = (where: string) =>
     coin: "e.coin_type",
   });
 
-// Entries of ENSv2 that a name leads to; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
+// ENSv2 events; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
 const ofEntries = (from: string, where: string) =>
   partSql(from, where, {
     transaction_id: "e.transaction_hash",
@@ -533,7 +529,7 @@ const ofEntries = (from: string, where: string) =>
     expiry: "e.expiry",
   });
 
-// The name of an entry: of several namespaces of its registry, one that is reached.
+// If the registry of an entry has several names, one that is reached counts.
 function entriesWhere(namespaces: readonly IndexedNamespace[], where: string): string[] {
   const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return [];
@@ -553,7 +549,7 @@ function entriesOfName(namespaces: readonly IndexedNamespace[], node: string): s
 const byName = "registration r JOIN registration_event e ON e.registration_id = r.id";
 const byEvent = "registration_event e JOIN registration r ON r.id = e.registration_id";
 
-// A lease that was not renewed before the end of its grace period, and the first second after it.
+// Leases that were not renewed within their grace period, at the first second after it.
 function releases(node: string, namespaces: readonly IndexedNamespace[]): string {
   const managed = namespaces.flatMap(({ leases, grace }) =>
     leases === undefined ? [] : [`WHEN '${leases}' THEN ${grace + 1}`],
@@ -575,14 +571,14 @@ function releases(node: string, namespaces: readonly IndexedNamespace[]): string
   });
 }
 
-// What lapses of a lease in the first generation is none once ENSv2 had the name.
+// A first-generation lease that lapses after ENSv2 has the name is no release.
 const notBroughtOver = (
   node: string,
 ) => ` AND NOT EXISTS (SELECT FROM v2_entries o WHERE o.node = ${node} AND EXISTS (
   SELECT FROM v2_events b WHERE b.registry = o.registry AND b.labelhash = o.labelhash AND b.type IN ${literal(begins)}
     AND b.timestamp <= t.expiry_date + t.grace))`;
 
-/** The parts of a name's history: of its node, at any resolver. */
+/** The parts of a name's history: events of its node, at any resolver. */
 export const partsOfName = (node: string, namespaces: readonly IndexedNamespace[]) => [
   ofDomain(`e.domain_id = ${node}`),
   ofRegistration(byName, `r.domain_id = ${node}`),
@@ -601,16 +597,16 @@ export const partsOfAddress = (address: string, namespaces: readonly IndexedName
   ...entriesWhere(namespaces, `e.holder = ${address}`),
 ];
 
-// Each has an index in the order of time.
+// Each condition has an index in order of time.
 function whereKind(kind: EventKind): string {
   if (kind === "ReverseNameChanged") return "e.primary_name_of IS NOT NULL";
   return `e.type = '${kind}'${kind === "NameChanged" ? " AND e.primary_name_of IS NULL" : ""}`;
 }
 
-/** Emitters of events, as SQL of addresses; `isOld`: whether the older one of the two registries of a chain. */
+/** SQL of the emitters' addresses. `isOld`: whether the older of a chain's two registries emitted. */
 type EmitterSql = { resolver?: string; registryOfV2?: string; isOld?: boolean | undefined };
 
-/** The parts of what happened, without releases: one for each kind of event, whose latest an index gives; by anyone, or an emitter. */
+/** The parts of a history by kind of event, each in the order of an index and without releases. Of any emitter, or the given one. */
 export const partsOfKinds = (
   kinds: readonly EventKind[],
   namespaces: readonly IndexedNamespace[],
@@ -629,7 +625,7 @@ export const partsOfKinds = (
     return emitter === "resolver" ? [ofResolver(and(`s.address = ${resolver}`, resolver !== undefined))] : [];
   });
 
-/** The order of entries, under an alias: by time, then by their order in the chain. */
+/** The order of entries under an alias: by time, then by position in the chain. */
 const historyOrder = (of: string) => [
   `${of}.timestamp`,
   `coalesce(${of}.block_number, 2147483647)`,
@@ -638,7 +634,7 @@ const historyOrder = (of: string) => [
 ];
 export const historyOrderTypes: readonly SortType[] = ["int", "int", "int", "text"];
 
-/** A history: its parts, the kinds of events that count, and conditions on the columns that parts have in common. */
+/** A history: its parts, its kinds of events, and conditions on the common columns of parts. */
 export type HistoryQuery = {
   parts: readonly string[];
   kinds: readonly EventKind[];
@@ -649,15 +645,15 @@ const conditionsOf = ({ kinds, conditions }: HistoryQuery) =>
   [`type IN ${literal([...kinds, "none"])}`, ...conditions].join(" AND ");
 
 type PageOfHistory = {
-  /** Sort values to go on after, bound. */
+  /** Bound sort values after which the page begins. */
   after: readonly string[] | undefined;
   isDescending: boolean;
   limit: number;
 };
 
 /**
- * SQL of a page of history: each part gives at most a page, and what happened in the same second as its last row. By time alone, as its
- * index has it: for the whole order the planner would sort all rows of a part that it takes for short.
+ * SQL of a page of history. Each part gives up to a page, and the rest of its last second: parts are sorted by time alone, as in their
+ * indexes. For the whole order the planner would sort all rows of a part that it takes for short.
  */
 export function historySql(
   query: HistoryQuery,
@@ -682,14 +678,14 @@ export function historySql(
 ${entriesSql(page, orderOf("h"), namespaces)}) listed`;
 }
 
-// What events tell beside what parts have in common, by their ids.
+// What events tell beyond the common columns of parts, by their ids.
 function factsSql(namespaces: readonly IndexedNamespace[]): string {
   const held = (table: string, more: string) =>
     `(SELECT json_build_object('from', e.from_id${more}) FROM ${table} e WHERE e.id = h.id)`;
   const v2 = secondGeneration(namespaces);
   const isUnwrapped = `EXISTS (SELECT FROM domain_event u WHERE u.domain_id = h.node AND u.block_number = h.block_number
       AND u.transaction_id = h.transaction_id AND u.type = 'NameUnwrapped')`;
-  // What the name wrapper gives back was not locked. A registry of a locked name brings its subnames itself.
+  // A name that the wrapper unwraps in the same transaction was not locked. Registries of locked names migrate their subnames themselves.
   const path = `CASE WHEN h.type <> 'Migration' THEN NULL WHEN e.sender = '${v2?.lockedMigrator}' THEN 'locked_wrapped'
       WHEN e.sender = e.registry THEN CASE WHEN ${isUnwrapped} THEN 'emancipated_child' ELSE 'locked_child' END
       WHEN ${isUnwrapped} THEN 'unlocked_wrapped' ELSE 'unwrapped' END`;
@@ -699,15 +695,14 @@ function factsSql(namespaces: readonly IndexedNamespace[]): string {
     WHEN h.type = 'WrappedTransfer' THEN ${held("domain_event", ", 'sender', e.operator_id")}${v2 ? ` WHEN h.type IN ${literal(eventsOf("registryOfV2"))} THEN ${ofEntry}` : ""} END`;
 }
 
-// The first action on the name in its transaction that is not before it, by the checkpoints that actions have as ids: they begin with
-// the time, and end with the log.
+// The first action on the name in its transaction, at or after the event. Action ids are checkpoints: time first, log index last.
 const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'LabelRegistered', 'ExpiryUpdated') THEN (
     SELECT json_build_object('base', a.base_cost::text, 'premium', a.premium::text, 'total', a.total::text, 'token', a.payment_token, 'referrer', a.encoded_referrer)
     FROM registrar_actions a WHERE a.node = h.node AND a.id >= h.timestamp::text AND a.id < (h.timestamp + 1)::text AND a.transaction_hash = h.transaction_id
       AND a.type = CASE WHEN h.type IN ('NameRegistered', 'LabelRegistered') THEN 'registration' ELSE 'renewal' END
       AND right(a.id, 16)::bigint >= h.log_index ORDER BY a.id LIMIT 1) END`;
 
-/** SQL of one `StoredEntry` a row, as JSON in the column `found`, from a list of what parts have in common. */
+/** SQL of a `StoredEntry` per row, as JSON in the column `found`, from rows with the common columns. */
 function entriesSql(
   entries: string,
   order: readonly string[],
@@ -727,19 +722,19 @@ LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_ev
 ORDER BY ${order.join(", ")}`;
 }
 
-/** SQL of all entries of one kind of event in the order of time, one a row in the column `found`. */
+/** SQL of all entries of one kind of event in order of time, one per row in the column `found`. */
 export function entriesOfKindSql(kind: EventKind, namespaces: readonly IndexedNamespace[]): string[] {
   return partsOfKinds([kind], namespaces).map((part) => entriesSql(part, historyOrder("h"), namespaces));
 }
 
-/** SQL of the number of entries, of which it counts at most `most` and one. */
+/** SQL of the number of entries, counted up to `most` and one. */
 export function historyCountSql(query: HistoryQuery, most: number): string {
   const where = conditionsOf(query);
   const limited = query.parts.map((part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${most + 1})`);
   return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ") || "SELECT 1 WHERE false"}) u LIMIT ${most + 1}) c`;
 }
 
-/** Condition that an entry belongs to the registration of a name that began at a time, all bound. */
+/** SQL condition that an entry belongs to the registration of a name that began at a time, both bound. */
 export function ofRegistrationSince(node: string, since: string): string {
   return `timestamp >= ${since}::bigint AND timestamp < coalesce(least((SELECT min(e.timestamp) FROM ${byName}
     WHERE r.domain_id = ${node} AND e.type = 'NameRegistered' AND e.timestamp > ${since}::bigint),
@@ -747,7 +742,7 @@ export function ofRegistrationSince(node: string, since: string): string {
     WHERE o.node = ${node} AND e.type IN ${literal(begins)} AND e.timestamp > ${since}::bigint)), 2147483647)`;
 }
 
-/** Condition that an entry is a write of the record with a key such as `addr:60` or `text:url`; undefined for an unknown family. */
+/** SQL condition that an entry writes a record, by its key such as `addr:60` or `text:url`; undefined for an unknown family. */
 export function ofRecord(key: string, bind: (value: string) => string): string | undefined {
   const [family = "", ...rest] = key.split(":");
   const name = rest.join(":");

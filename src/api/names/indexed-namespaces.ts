@@ -11,28 +11,28 @@ import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
 import { indexedBlockOf } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 
-/** Where the names of a deployment live, and by which rules they end; 3DNS leases names below any top level domain. */
+/** A deployment's namespace: where its names live and when they end. 3DNS leases names below any top-level domain. */
 export type IndexedNamespace = NamespaceRules & {
   network: string;
   /** Emits the events of leases; undefined for 3DNS. */
   registrar: Hex | undefined;
   /** Emits the events of owners and resolvers; undefined for 3DNS. */
   registry: Hex | undefined;
-  /** The registry that it replaced, where there is one. */
+  /** The registry that it replaced, if any. */
   oldRegistry: Hex | undefined;
   isRoot: boolean;
-  /** The contracts that name accounts (ENSIP-19), by chain; that of the root chain has all of them. */
+  /** Contracts that name accounts (ENSIP-19), by chain. The root namespace has all of them, the others none. */
   reverseRegistrars: ReadonlyMap<number, Hex>;
-  /** The contracts of ENSv2, where it is indexed: on the root chain. */
+  /** The contracts of ENSv2, on the root chain and if ENSv2 is indexed. */
   v2?: V2Contracts | undefined;
 };
 
-/** The words for where names live, for texts. */
+/** The indexed namespaces as a disjunction, for descriptions. */
 export const namespacesText: string = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
   namePlugins.map((plugin) => `\`${namespaceOfPlugin(plugin)}\``),
 );
 
-/** The namespaces of the names that the plugins index; the root chain's is the first. */
+/** The namespaces of the names that the plugins index, the root chain's first. */
 export function indexedNamespaces(namespace: Namespace, plugins: readonly string[]): IndexedNamespace[] {
   const found = deployments
     .filter(({ plugin }) => plugins.includes(plugin) && namePlugins.includes(plugin))
@@ -89,17 +89,17 @@ const reverseRegistrarsOf = (namespace: Namespace) =>
     return found === undefined ? [] : [[chainId, found]];
   });
 
-/** Whether a registrar leases names of another chain than the root one's there. */
+/** Whether a registrar leases the namespace's names on a chain other than the root chain. */
 export const isSubregistry = ({ isRoot, leases }: IndexedNamespace): boolean =>
   !isRoot && leases !== undefined;
 
-/** Whether an address holds names for others, or for nobody: zero, name wrappers, the Graveyard of ENSv2. It owns none, and manages none. */
+/** Whether an address only holds names for others or for nobody: zero, name wrappers, the Graveyard of ENSv2. */
 export function isCustodian(namespaces: readonly IndexedNamespace[], address: Hex): boolean {
   if (address === zeroAddress) return true;
   return namespaces.some(({ nameWrapper, v2 }) => nameWrapper === address || v2?.graveyard === address);
 }
 
-/** The home of a row. */
+/** The namespace of a row. */
 export function homeOfRow(
   namespaces: readonly IndexedNamespace[],
   { home: index }: { home: number },
@@ -109,7 +109,7 @@ export function homeOfRow(
   return found;
 }
 
-/** The time (Unix seconds) of the last indexed block of each home's chain. */
+/** Unix seconds of the last indexed block on each namespace's chain. */
 export function timesOf(namespaces: readonly IndexedNamespace[], { snapshot }: CurrentStatus): number[] {
   const { chains, omnichainIndexingCursor } = snapshot.omnichainSnapshot;
   return namespaces.map(

@@ -32,27 +32,22 @@ import {
 import { type IndexedNamespace, namespacesText, timesOf } from "./indexed-namespaces.ts";
 import { type Row, rowSchema } from "./rows.ts";
 
-// SQL of lists of names: pages of several branches together, each read in the order of an index, and counts.
-
 /** Collects the values of a statement. */
 export function binder(times: readonly number[]) {
   const values = [`{${times.join(",")}}`];
   return {
     values,
-    /** Adds a value; returns its placeholder in the SQL. */
+    /** Adds a value; returns its placeholder. */
     bind: (value: string | number) => `$${values.push(String(value))}`,
   };
 }
 
 export type Binder = Pick<ReturnType<typeof binder>, "bind">;
 
-/** A request that a statement answers. */
+/** A request that a statement serves. */
 export type StatementCall = { current: CurrentStatus; request: { raw: Request } };
 
-/**
- * Collects the values of a statement, and runs it. `isCommon`: whether connections plan it once, for the few forms that most requests
- * have.
- */
+/** Collects the values of a statement and runs it. `isCommon`: plan it once per connection, for the few forms that most requests have. */
 export function openStatement(
   { database, namespaces }: Pick<NamesSource, "database" | "namespaces">,
   { current, request }: StatementCall,
@@ -67,7 +62,7 @@ export function openStatement(
     bind,
     /** The rows of a list, from the values bound so far. */
     rows: <T>(sql: string): Promise<T[]> => run(sql),
-    /** A number of at most `most`, likewise; null for a greater one. */
+    /** A count up to `most`, likewise; null beyond. */
     count: async (sql: string, most: number): Promise<number | null> => {
       const count = await run(sql);
       return count > most ? null : count;
@@ -76,8 +71,8 @@ export function openStatement(
 }
 
 /**
- * What rows are sorted by: SQL of a value that is never null, and its type. `plus` is added where branches are compared, so that each
- * can be read in the order of its index. `isAscending`: whatever the order of the list; only keys after the first. `isDerived`: of `names`.
+ * A sort key: SQL of a value that is never null, and its type. `plus` is added only where branches are compared, so that each branch can be
+ * read in the order of its index. `isAscending`: ascending in any list (keys after the first only). `isDerived`: reads `names`.
  */
 export type SortKey = {
   sql: string;
@@ -88,45 +83,43 @@ export type SortKey = {
 };
 
 /**
- * One way to find names: what to join the names from, by which condition, and by which SQL they are sorted. `isLater`: its rows are
- * read only up to the last one of the first branch, if that fills the page. `table`: the one that has the names, where all are of it.
+ * One way to find names: a source, a condition and an order. `isLater`: rows are read only up to the last row of the branches that are not,
+ * if these fill the page. `table`: the table that has all of the names, if one does.
  */
 export type Branch = {
   from: string;
   where: string;
-  /** Further conditions, of `names`. */
+  /** Further conditions on `names`. */
   derived?: readonly string[];
   order: readonly SortKey[];
   isLater?: boolean;
   table?: string | undefined;
 };
 
-/** What a list is made of. */
 export type ListOptions = {
   branches: readonly Branch[];
-  /** Conditions of all branches, of `names`. */
+  /** Conditions of all branches on `names`. */
   filters: readonly string[];
-  /** The same of the row alone. */
+  /** Conditions of all branches on the row alone. */
   rowFilters?: readonly string[];
-  /** Values of the row to go on after, bound; none: from the first. */
+  /** Bound sort values of the row after which the page begins; undefined for the first page. */
   after: readonly string[] | undefined;
   isDescending: boolean;
   /** A number, or SQL of one. */
   limit: number | string;
-  /** A text anywhere in names. In a list of a table by name it is looked for in order first, in an index where that does not fill the page. */
+  /** A text anywhere in names. A branch of a table by name tries names in order first, then an index if that does not fill the page. */
   contains?: TextAnywhere | undefined;
   /** SQL of further members of each row. */
   extra?: Readonly<Partial<Record<keyof Extra, string>>> | undefined;
 };
 
 /**
- * SQL of the first names of several branches together. Each branch is read in its own order and only as far as the page needs;
- * a name that several find is there once. What is derived of a name is joined to the names of the page only, unless a filter or the
- * order needs it.
+ * SQL of the first names of several branches together, each name once. Each branch is read in its own order and only as far as the page
+ * needs. `names` is joined to the page alone, unless a filter or the order needs it.
  */
 export function listSql(namespaces: readonly IndexedNamespace[], options: ListOptions): string {
   const { branches, filters, rowFilters = [], after, isDescending, limit, contains, extra = {} } = options;
-  // Names that no registry of ENSv2 leads to are left out.
+  // The join leaves out ENSv2 names that no registry leads to.
   const needsNames =
     secondGeneration(namespaces) !== undefined || filters.length > 0 || branches.some(isDerived);
   const joins = namesJoins(namespaces);
@@ -182,7 +175,7 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
 const isDerived = ({ derived = [], order }: Branch) =>
   derived.length > 0 || order.some((key) => key.isDerived);
 
-// Names of the keys of each stage, as many as a page needs, unless those of the stages before are enough.
+// The names of each stage's keys, as many as a page needs, unless earlier stages found enough.
 function partOfKeys(
   {
     name,
@@ -208,13 +201,13 @@ function partOfKeys(
   return { tables: [...tables, ...staged], part: parts.join(" UNION ") };
 }
 
-// No row after the last one of the other branches is shown, if these fill the page.
+// If the other branches fill the page, it shows no row after their last one.
 function upToSql({ sql, plus = 0 }: SortKey, limit: number | string, isDescending: boolean): string {
   const [extreme, none] = isDescending ? ["min", "-1"] : ["max", noExpiry];
   return `${sql} ${isDescending ? ">=" : "<="} (SELECT CASE WHEN count(*) < ${limit} THEN ${none} ELSE ${extreme}(k0) - ${plus} END FROM first)`;
 }
 
-// Orders by the keys themselves, or by columns that have them.
+// Orders by the keys themselves, or by columns that hold them.
 const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: string) =>
   `ORDER BY ${order
     .map(
@@ -223,7 +216,7 @@ const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: str
     )
     .join(", ")}`;
 
-// Rows after the given values, in a form of which the first key's index reads only those.
+// Rows after the given values, in a form that lets the first key's index read only those.
 function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
   const start = after.map(
     (value, at) => `${value}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`,
@@ -242,7 +235,7 @@ export const branchesFrom = (
   order: Branch["order"],
 ): Branch[] => partsOfNames(namespaces).map((from, at) => ({ from, where, order, table: tablesOfNames[at] }));
 
-/** Order by name, as the indexes have it: of a long one the first 256 characters. Of the SQL of a name and its node. */
+/** Order by name, as indexed: the first 256 characters, then the node. Takes SQL of the name and its node. */
 export const sortedByName = ({ name, id }: { name: string; id: string }): readonly SortKey[] => [
   { sql: `left(${name}, 256)`, type: "text" },
   { sql: id, type: "text" },
@@ -251,22 +244,18 @@ export const sortedByName = ({ name, id }: { name: string; id: string }): readon
 /** Order by the name of the row. */
 export const byName = sortedByName({ name: "d.name", id: "d.id" });
 
-/** Order by a number of `names`, or of the row, missing ones first, then by name. */
+/** Order by a number of `names` or of the row, missing ones first, then by name. */
 export const byNumber = (sql: string, { isDerived = true } = {}): readonly SortKey[] => [
   { sql: `coalesce(${sql}, -1)`, type: "numeric", isDerived },
   ...byName,
 ];
 
-/** Order by expiry; names that never end, or whose date was not set, have none. */
+/** Order by expiry; names that never end, or whose date is not set, count as having none. */
 export const byExpiry = byNumber(`nullif(nullif(names.expires, 0), ${noExpiry})`);
 
-/** How names are found. */
 type FoundNames = Pick<ListOptions, "branches" | "filters" | "rowFilters" | "contains">;
 
-/**
- * How many names the branches find: exact while they have at most `most` candidates before anything is derived or a text is looked for, else null. What is
- * derived is joined only where a filter reads it.
- */
+/** SQL of the number of names that the branches find. Beyond `most` candidates, before filters and the text, it is `most` plus one. */
 export function countSql(
   namespaces: readonly IndexedNamespace[],
   { branches, filters, rowFilters = [], contains }: FoundNames,
@@ -276,8 +265,8 @@ export function countSql(
     `SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
   const counted = (parts: readonly string[]) =>
     `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${most + 1})`).join(" UNION ")}) c)`;
-  // One after the other: most lists with too many have them in one branch.
-  // An index alone answers this: only the root has no name, so that names need no look.
+  // CASE checks one branch after the other: most lists that are too long are so in one branch. Without `hasName`, which only the root
+  // fails, an index alone answers this.
   const tooMany = branches.map(
     ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
   );
@@ -292,27 +281,24 @@ export function countSql(
   return `SELECT (CASE ${tooMany.join(" ")} ELSE ${total} END)::text WHERE $1::bigint[] IS NOT NULL`;
 }
 
-// Names that have a text, byte by byte.
+// A trigram index finds all names that contain a text, but in no order: it reads thousands for a page. So names that begin with the text
+// come from the index of names, where they are adjacent; the others are looked up in groups of names with the same first two characters,
+// until the page is full. One look-up for both would read thousands again: all names that begin with a word are in one group.
 
-// The first in order of those that have it anywhere: an index of trigrams finds all that have it, in no order, and reads thousands for a
-// page. Names that begin with it are in the index of names, side by side; the others are looked up group by group, a group being the
-// names with the same first two characters, until the page is full. Both at once would read thousands again: those that begin with a word
-// are all in its own group.
-
-/** Conditions of `d.name`: a text is anywhere in it. */
+/** SQL conditions that a text is anywhere in `d.name`. */
 type TextAnywhere = {
   text: string;
-  /** Conditions that a name begins with the text, and that it has it later on: for lists of all names in order, of a text with a trigram. */
+  /** The name begins with the text, or has it later on. For lists of all names in order, if the text has a trigram. */
   ofAll?: { begins: string; later: string };
 };
 
-/** Adds a value to a statement; returns its placeholder in the SQL. */
+/** Adds a value to a statement; returns its placeholder. */
 type Bind = (value: string) => string;
 
-/** The text in names that a list is of; `isOfAll`: of all names. */
+/** The text in the names of a list. `isOfAll`: the list has all names. */
 type TextOf = { text: string | undefined; match: "prefix" | "contains"; isOfAll?: boolean };
 
-/** Branches of names that have a text; `name`: SQL of the name by which a branch is sorted. */
+/** Restricts branches to names with a text. `name`: SQL of the name by which a branch is sorted. */
 export function withText(
   branches: readonly (Branch & { name?: string })[],
   { bind }: Binder,
@@ -328,20 +314,20 @@ export function withText(
   return { branches: branches.map(ofText) };
 }
 
-// Trigrams are made of these whatever the database's locale.
+// The characters that make trigrams under any locale of the database.
 const trigram = /[a-z0-9]{3}/i;
-// A text is tried on so many names in order before it is looked up: where names with it are not looked up in order, and where they are.
+// How many names are tried in order before the text is looked up: without, and with a look-up in order (`ofAll`).
 const [firstNames, firstOfAll] = [5_000, 200];
-// How many names with a text are looked for in order, in pages: some are left out by filters.
+// Pages of names with the text that are looked up in order, since filters leave some out.
 const pagesAhead = 2;
-// So few names with a text are all read at once.
+// Up to this many names with the text are read at once.
 const few = 100;
-// All names with a text are read if it is in many names, but in none of so many groups.
+// Beyond this many groups the text is looked up in all names: many have it, but few groups do.
 const mostGroups = 1_500;
-// A text with it at the end comes behind all that begin with the text.
+// Sorts after every text with the same beginning.
 const last = "\u{10ffff}";
 
-/** Condition that a name begins with a text; of the SQL of a name. */
+/** SQL condition that a name, given as SQL, begins with a text. */
 function beginsWith(bind: Bind, text: string): (name?: string) => string {
   const first = [...text].slice(0, 256).join("");
   const [start, end] = [bind(first), bind(`${first}${last}`)];
@@ -352,7 +338,7 @@ function beginsWith(bind: Bind, text: string): (name?: string) => string {
   };
 }
 
-/** Conditions that a name has a text anywhere. `isOfAll`: among all names, which are listed in their order. */
+/** SQL conditions that a name has a text anywhere. `isOfAll`: among all names, listed in order. */
 function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean }): TextAnywhere {
   const like = bind(`%${escaped(text)}%`);
   const has = { text: `d.name LIKE ${like}` };
@@ -363,14 +349,13 @@ function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean })
 const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
 
 /**
- * SQL of names of a table that have a text, as `id` and `o0`: the first ones by stages, each for where those of the one before are too few, with
- * the tables that are to be named for them, and all, `lookedUp`. `isAll`: the condition that the last stage has all, if it can have.
+ * SQL of the names of a table that have a text, as `id` and `o0`. `stages`: the first names, each stage for when earlier ones find too few;
+ * `tables`: the WITH queries of the stages; `lookedUp`: all names; `isAll`: SQL of whether the last stage found all.
  */
 type KeysWithText = { tables: string[]; stages: string[]; isAll?: string; lookedUp: string };
 
-// The planner follows an order through a column, not through what is computed of one. The text is looked for in the rows of the
-// table, before anything is joined to them; where it is looked up, no order may tempt the planner to read all names. `own`: further
-// conditions of `d`, with the row to begin after.
+// The planner follows an order through a column, not through an expression on it. The text is looked for in the table's rows before any
+// join. The look-up has no order, which could tempt the planner to read all names. `own`: further conditions on `d`.
 function keysWithText(
   { text, ofAll }: TextAnywhere,
   { table, own, most, direction }: Record<"table" | "most" | "direction", string> & { own: string[] },
@@ -386,9 +371,9 @@ function keysWithText(
   const { begins, later } = ofAll;
   const areMany = `(SELECT count(*) FROM few_${table}) > ${few}`;
   const end = `(CASE WHEN char_length(g.start) = 2 THEN g.start || '${last}' ELSE g.start END COLLATE "C")`;
-  // Groups without a trigram index, as on the embedded database, are read from the index of names.
+  // Without a trigram index, as in PGlite, the index of names serves a group.
   const ofGroup = `left(d.name, 2) = g.start AND left(d.name, 256) >= g.start COLLATE "C" AND left(d.name, 256) <= ${end}`;
-  // Groups come in their order, and the limit ends the search.
+  // Groups come in order, and the limit ends the search.
   const ofGroups = `SELECT n.* FROM groups_${table} g CROSS JOIN LATERAL (
     ${keys} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${most}) n LIMIT ${most}`;
   const found = `(${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
@@ -409,38 +394,38 @@ function keysWithText(
   };
 }
 
-// The statement with, and without the records of the names.
+// The statement with the records of names, and without.
 type LookUp = Readonly<Record<"full" | "bare", string>>;
 
-/** What statements about names are made for. */
+/** The source of statements about names. */
 export type NamesSource = {
   database: Database & RowsReader;
   namespaces: readonly IndexedNamespace[];
-  /** Whether records of resolvers are indexed with their values. */
+  /** Whether resolver records are indexed with their values. */
   hasRecords: boolean;
-  /** Look-ups by key: long texts, which each connection plans once. */
+  /** Look-ups by key: long texts, planned once per connection. */
   statements: { names: LookUp; paths: LookUp; addresses: string };
 };
 
-/** What the endpoints under `/v1` respond from. */
+/** The context of the endpoints under `/v1`. */
 export type LookupContext = { lookup: NamesSource & { hashOf: HashOf; known: KnownContracts } };
 
-/** The plugins of names, one of which each endpoint under `/v1` needs. */
+/** Each endpoint under `/v1` needs one of the plugins of names. */
 export const needsNames = {
   plugins: [[...namePlugins]],
   index: "complete" as const,
 };
 
-/** What endpoints under `/v1` have in common. */
+/** Common parts of the endpoints under `/v1`. */
 export const ofLookup = { tag: "Lookup", envelope: lookupEnvelope, needs: needsNames } as const;
 
-/** Responses of an endpoint that lists rows. */
+/** The response of an endpoint that lists names. */
 export const listAnswer = {
   description: "A page of names, perhaps empty",
   schema: z.strictObject({ data: z.array(rowSchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
-/** The response where there is nothing under the path. */
+/** The response to an unknown name or namespace. */
 export const notFoundAnswer = {
   description: "A name that the index never saw, or an unknown namespace",
   schema: errorSchema,
@@ -464,7 +449,7 @@ export const textParameter = (name: string, most: number) =>
 
 const wordsOf = (text: string) => [...new Set(text.split(",").map((word) => word.trim()))].filter(Boolean);
 
-/** A parameter with some of a few values, with commas between. */
+/** A comma-separated parameter with a few values. */
 export const wordsParameter = <const T extends readonly [string, ...string[]]>(
   name: string,
   values: T,
@@ -476,16 +461,16 @@ export const wordsParameter = <const T extends readonly [string, ...string[]]>(
 
 const disjunction = new Intl.ListFormat("en", { type: "disjunction" });
 
-/** The parameter for further members of a response. Clients read from the message of a refusal which ones there are. */
+/** The parameter for further members of a response. Clients learn from the refusal which ones exist. */
 export const includeParameter = <const T extends readonly [string, ...string[]]>(values: T) =>
   wordsParameter("include", values, `include must contain only ${disjunction.format(values)}`).optional();
 
 const standAlone = ["resolves_to", "former_owner"] as const;
 
-/** How an address is related to names. `any`: as owner or manager. */
+/** The relation of an address to names. `any`: owner or manager. */
 export type Relation = "owner" | "manager" | "any" | (typeof standAlone)[number];
 
-/** The relation that words with commas between them name, in any order and repeatedly. */
+/** A relation from comma-separated words, in any order and repeatable. */
 export const relationText = textParameter("relation", 100)
   .transform(wordsOf)
   .transform((words, context): Relation => {
@@ -498,12 +483,12 @@ export const relationText = textParameter("relation", 100)
     return z.NEVER;
   });
 
-/** The parameter that picks a namespace. */
+/** The parameter that selects a namespace. */
 export const namespaceParameter = textParameter("namespace", 60)
   .optional()
   .meta({ description: namespacesText });
 
-/** The namespaces of a namespace; without one none. Refuses one that is not indexed. */
+/** The indexed deployments of a namespace; none if it is undefined. Refuses a namespace that is not indexed. */
 export function namespacesIn({ namespaces }: NamesSource, namespace: string | undefined) {
   if (namespace === undefined) return [];
   const ofIt = namespaces.filter((home) => home.namespace === namespace);
@@ -512,13 +497,13 @@ export function namespacesIn({ namespaces }: NamesSource, namespace: string | un
   return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed; indexed: ${known}`);
 }
 
-/** The condition that names are of a namespace. Refuses one that is not indexed. */
+/** SQL condition that names belong to a namespace. Refuses one that is not indexed. */
 export function inNamespace(source: NamesSource, namespace: string | undefined): string[] {
   const ofIt = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   return ofIt.length === 0 ? [] : [`names.home IN (${ofIt.join(", ")})`];
 }
 
-/** A name that a path or parameter gives. Refuses one that cannot be normalised. */
+/** Reads a name from a path or parameter. Refuses one that cannot be normalized. */
 export function nameIn(given: string) {
   const name = readName(given);
   return "fault" in name ? refuse("invalid_input", `The name is invalid: ${name.fault}`) : name;
@@ -526,22 +511,21 @@ export function nameIn(given: string) {
 
 type ListCall = StatementCall & { query: CursorQuery };
 
-/** What a list is made of: how names are found, and the form of its rows. `list`: what its cursors belong to. */
+/** A list: how to find its names, and the form of its rows. `list`: what its cursors belong to. */
 type List = {
   list: readonly unknown[];
-  /** How names are found, from the statement's values. */
   branches: (statement: Binder) => FoundNames;
-  /** Further members of the rows. */
+  /** SQL of further members of the rows. */
   extra?: (statement: Binder) => NonNullable<ListOptions["extra"]>;
   isDescending?: boolean;
   /** Whether connections plan it once: for the few forms of a list that most requests have. */
   isCommon?: boolean;
-  /** Up to which number the total is counted; none: it is not. */
+  /** Up to which number the total is counted; without it there is no total. */
   mostCounted?: number | undefined;
   show: (one: Listed) => Row;
 };
 
-/** A page of a list, with one statement, and one more for its total. */
+/** A page of a list, by one statement, and another for its total. */
 export async function listPage(
   { lookup }: LookupContext,
   call: ListCall,

@@ -34,13 +34,10 @@ import {
 } from "./lists.ts";
 import type { FoundName } from "./records.ts";
 
-// Others have their turn after each so many characters of rows, a millisecond's work.
+// Other requests run after this many characters of rows, about a millisecond's work.
 const sliceCharacters = 32_768;
 
-/**
- * Runs a statement each of whose rows is JSON with the number `at` of what was asked for, and uses the rows while the next ones are read. A
- * row may come twice.
- */
+/** Runs a statement whose rows are JSON with the input's position `at`. Uses each row while the next are read. A row may come twice. */
 async function eachRow<Row extends { at: number }>(
   database: RowsReader,
   { sql, values }: { sql: string; values: string[] },
@@ -54,7 +51,7 @@ async function eachRow<Row extends { at: number }>(
       use(JSON.parse(row));
       return pace(row.length);
     });
-    // It is awaited below.
+    // The final await reports the error.
     work.catch(() => undefined);
   });
   await work;
@@ -64,13 +61,12 @@ type ReadName = FoundName & { inV2?: V2Resolver | null };
 
 type NamesToRead = Pick<NamesSource, "namespaces" | "hasRecords">;
 
-// Names by nodes.
 const byNode = ({ namespaces }: NamesToRead) => [
   "unnest($2::text[]) WITH ORDINALITY q (node, at)",
   `(SELECT q.node COLLATE "C" AS id) a ${nameOfNode(namespaces, "a.id")}${namesJoins(namespaces)}`,
 ];
 
-// Names by paths, in ENSv2 alone.
+// ENSv2 only.
 function byPath({ namespaces }: NamesToRead) {
   const v2 = secondGeneration(namespaces);
   return v2 === undefined
@@ -95,7 +91,7 @@ FROM ${rows} WHERE ${hasName}) n ON true`);
   return { full: sqlOf(members), bare: sqlOf({}) };
 }
 
-/** What statements about names are made for. */
+/** Creates the source of statements about names. */
 export const createNamesSource = (given: Omit<NamesSource, "statements">): NamesSource => ({
   ...given,
   statements: {
@@ -105,12 +101,12 @@ export const createNamesSource = (given: Omit<NamesSource, "statements">): Names
   },
 });
 
-/** A name that is asked for, by its text where that is known. */
+/** A requested name, by its text if known. */
 type AskedName = { node: string; name?: string };
 
 /**
- * Reads names, in order, with one statement; null for those that the index does not have. Names of ENSv2 that lists have no row of take
- * another, if their text is known, records in ENSv2 too, and one for each alias on the way.
+ * Reads names in order, by one statement; null for names that the index does not have. ENSv2 names that lists lack take another statement,
+ * if their text is known, as do records in ENSv2, and each alias on the way.
  */
 async function readNames(
   source: NamesSource,
@@ -151,14 +147,14 @@ async function readNames(
   return found;
 }
 
-// Lists have every name of the registries in fixed namespaces, and no longer name can be resolved (DNS).
+// Lists have all names of registries in fixed places (up to two labels), and no name longer than in DNS can be resolved.
 const isWalked = ({ name }: Partial<AskedName> = {}) =>
   name !== undefined && name.split(".").length > 2 && Buffer.byteLength(name) < 255;
 
-// Others have their turn while many are hashed.
+// Other requests run after this many names are hashed.
 const pathsOfSlice = 32;
 
-// `nameOfPath` reads this form.
+// The form that `nameOfPath` reads.
 function pathOfText(name: string) {
   const path = pathOf(name.split(".").map(labelhash));
   return {
@@ -170,7 +166,7 @@ function pathOfText(name: string) {
   };
 }
 
-// Others have their turn while many or long names are hashed.
+// Other requests run after this many characters of names.
 const charactersOfSlice = 2_000;
 
 const isHashable = (text: string) =>
@@ -179,8 +175,8 @@ const isHashable = (text: string) =>
 type AskedNames = { given: readonly string[]; times: readonly number[]; withRecords: boolean };
 
 /**
- * Reads names as requests give them, in order: under the node of the normalised form, else under that of the text itself if the index
- * has the name in this form. Such are names that were registered without being normalised, where the index keeps names as they are.
+ * Reads requested names in order: by the node of the normalized form, else by that of the text itself if the index has the name in this
+ * form. The latter finds names that were registered without normalization, if the index keeps them as they are.
  */
 export async function readGivenNames(
   source: NamesSource,
@@ -208,10 +204,7 @@ export async function readGivenNames(
   return names.map((name, at) => ({ name, found: found[at] ?? null }));
 }
 
-/**
- * What is known of the name that a path gives, and the name by which the chain is asked for it. Refuses one that cannot be normalised,
- * and one that the index never saw.
- */
+/** Reads the name in a path, and the text by which to ask the chain for it. Refuses an invalid or unknown name. */
 export async function readNameOfPath(
   source: NamesSource,
   given: string,
@@ -230,8 +223,8 @@ export async function readNameOfPath(
 }
 
 /**
- * An address whose names are asked for: what it owns, manages, or both. `after`: the rank, name and node of the last row of the page
- * before. `namespaces`: numbers (from 1) of those of which names are asked for; null: all.
+ * An address whose names are requested: those that it owns, manages, or both. `after`: rank, name and node of the last row of the previous
+ * page. `namespaces`: their numbers (from 1); null for all.
  */
 type AskedAddress = {
   address: Hex;
@@ -242,10 +235,10 @@ type AskedAddress = {
   namespaces: readonly number[] | null;
 };
 
-/** The names of an address, its primary name first, one more than asked for if there are more; the total up to 1,000. */
+/** Names of an address, its primary name first, one beyond the page if there are more. The total stops after 1,000. */
 type FoundAddress = { rows: Listed[]; total: number };
 
-/** Reads the names of many addresses with one statement. `use` gets what is found of each by its place, in any order, perhaps twice. */
+/** Reads the names of many addresses by one statement. `use` receives each address's position and names, in any order, perhaps twice. */
 export async function readAddresses(
   { database, statements, namespaces }: NamesSource,
   { asked, times }: { asked: readonly AskedAddress[]; times: readonly number[] },
@@ -272,17 +265,15 @@ export async function readAddresses(
   );
 }
 
-// Names of an address by relation, and the name that it claims.
-
 /** Node of an address's reverse name on the root chain. */
 export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
 
-/** The coin type of the default name and address (ENSIP-19), which stand for every EVM chain without one of its own. */
+/** Coin type of the default name and address (ENSIP-19), which serve every EVM chain without its own. */
 const defaultCoin = 2_147_483_648;
 
 /**
- * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). The
- * claim is not checked forward. Where records are not indexed, the last event of the reverse name's resolver tells it.
+ * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). Not checked
+ * forward. If records are not indexed, the last event of the reverse name's resolver gives it.
  */
 export function claimSql({ namespaces, hasRecords }: NamesToRead, address: string, reverse: string): string {
   const stored = `SELECT v.name FROM domain_resolver_relations l
@@ -293,13 +284,13 @@ export function claimSql({ namespaces, hasRecords }: NamesToRead, address: strin
   return `coalesce((${hasRecords ? stored : emitted}), ${claimOfCoin(address, String(defaultCoin))})`;
 }
 
-/** SQL of the name that an address claims for the coin type of an EVM chain: that of its reverse registrar, else the default one (ENSIP-19). */
+/** SQL of the name that an address claims for an EVM coin type: by its reverse registrar, else the default one (ENSIP-19). */
 export const claimOfCoin = (address: string, coin: string) => `(SELECT value FROM reverse_name_records
   WHERE address = ${address} AND coin_type IN (${coin}, ${defaultCoin}) AND value <> '' ORDER BY coin_type <> ${coin} LIMIT 1)`;
 
 /**
- * SQL of whether the address records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for it are an address, as
- * a JSON list; null for none.
+ * SQL of whether the records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for the name are an
+ * address: a JSON list with null for a missing record, or null if records are not indexed.
  */
 export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: string): string {
   if (!hasRecords) return "'null'::json";
@@ -310,10 +301,10 @@ export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: str
   return `json_build_array(${isAddress(60)}, ${isAddress(defaultCoin)})`;
 }
 
-/** Up to which number the names of an address are counted, those included that it does not own any more. */
+/** Up to which number the names of an address are counted, including names that it no longer owns. */
 export const mostCountedOfAddress = 1_000;
 
-// So few candidates are all read at once; a name that an address holds in two ways is two of them.
+// Up to this many candidates are read at once; a name that an address holds in two ways counts twice.
 const few = 100;
 
 const isAsked = "(q.namespaces IS NULL OR names.home = ANY (q.namespaces))";
@@ -330,7 +321,7 @@ const extraOf = (claims: NamesToRead) => ({
   relations,
 });
 
-/** SQL of the names of an address with few: `n` candidates, and how many of them are its own. With more, nothing but `n` is computed. */
+/** SQL of the names of an address with few: `n` candidates, the `total` of its own, and rows. Beyond that only `n` is computed. */
 function fewSql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const { held, candidates } = candidatesOf(namespaces);
@@ -348,7 +339,7 @@ CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim
 WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
 }
 
-// SQL of what an address holds in any way, each way up to one more than few, and of the names of these as rows of `domain d`.
+// SQL of what an address holds in any way, up to one more than few per way, and of these names as rows of `domain d`.
 function candidatesOf(namespaces: readonly IndexedNamespace[]) {
   const ways = namesHeldBy(namespaces, "q.address");
   const most = few + 1;
@@ -359,8 +350,7 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
       candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(namespaces, "f.id")}`,
     };
   }
-  // Each row is read through the index that finds it. Those that a way before has found are left out after its limit, so that no
-  // more are read than that, whatever they are.
+  // Each row is read by the index that finds it. Rows that an earlier way found are left out after the limit, which so bounds what is read.
   const rows = ways.map(({ by }, at) => {
     const isNew = ways.slice(0, at).map((one) => `d.${one.by} IS DISTINCT FROM q.address`);
     const where = isNew.length === 0 ? "" : ` WHERE ${isNew.join(" AND ")}`;
@@ -369,9 +359,7 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
   return { held: rows.join(" UNION ALL "), candidates: "held d" };
 }
 
-// Names are read in their order from the indexes by holder, each as far as a page needs. Names that are only managed come last, and
-// are looked for only where the page has room for them.
-/** SQL of the names of an address with many. */
+// Reads the indexes by holder in order, each as far as a page needs. Names that the address only manages come last, if the page has room.
 function manySql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const ranked = (rank: number, { from, where, ...sorted }: Ranked, derived: string): Branch => ({
@@ -405,7 +393,6 @@ function manySql(claims: NamesToRead): string {
 
 type Ranked = Pick<Held, "from" | "where" | "name" | "id">;
 
-/** The statement that reads the names of addresses. */
 function namesOfAddressesSql(claims: NamesToRead): string {
   const claim = claimSql(claims, "q.address", "q.reverse");
   return `SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', n.rows, '}')

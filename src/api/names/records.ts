@@ -7,16 +7,14 @@ import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { StoredRecords } from "../resolution/v2-records.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 
-/** The resolver of a name, by its chain and address; undefined if it has none. */
+/** The chain and address of a name's resolver; undefined without one. */
 export function resolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
   return resolver === undefined || resolver === zeroAddress
     ? undefined
     : { chain_id: chainId, address: resolver };
 }
 
-// What a name's resolver returns, as far as its events tell.
-
-/** A name with its records, where they were asked for: null where only the chain knows them. */
+/** A name with its records, if requested; null if only the chain knows them. */
 export type FoundName = { row: StoredName; records: StoredRecords | null };
 
 /** The schema of a name's records. */
@@ -32,7 +30,6 @@ export const recordsSchema = z.strictObject({
   name: z.string().nullable().optional(),
 });
 
-/** A name's records as rows have them. */
 type GroupedRecords = z.output<typeof recordsSchema>;
 
 /** The schema of what is known of one record. */
@@ -53,10 +50,10 @@ export const recordSchema = z.strictObject({
 /** What is known of one record. */
 export type RecordAnswer = z.output<typeof recordSchema>;
 
-/** The key of the address record that others fall back to (ENSIP-19). */
+/** Coin type of the address record that other EVM chains fall back to (ENSIP-19). */
 export const defaultCoin = "2147483648";
 
-/** The address that a name's resolver returns for EVM coin types without a record of their own (ENSIP-19), if it does. */
+/** The address that a name's resolver returns for EVM coin types without their own record (ENSIP-19), if it does. */
 export function defaultAddressOf(
   namespaces: readonly IndexedNamespace[],
   { row, records }: FoundName,
@@ -70,19 +67,19 @@ export function defaultAddressOf(
   return hasDefault ? ownValue(records?.set?.addresses, defaultCoin) : undefined;
 }
 
-/** The address of an EVM coin type that a name's resolver returns: its own record, else the default one, which one of zero bytes hides. */
+/** The address that a name's resolver returns for an EVM coin type: its own record, even one of zero bytes, else the default one. */
 export function addressRecordOf({ records }: FoundName, coin: string, fallback: string | undefined) {
   const own = ownValue(records?.set?.addresses, coin) ?? (coin === "60" ? records?.addr : undefined);
   return own ?? fallback;
 }
 
-// Keys are anybody's: `constructor` too.
+// Keys are user input, such as `constructor`.
 const ownValue = (values: Readonly<Record<string, string>> | null | undefined, key: string) =>
   values && Object.hasOwn(values, key) ? values[key] : undefined;
 
 const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
 
-/** A name's records as rows have them. A key that was seen and has no value was cleared; where values are not indexed, it is left out of the map. */
+/** A name's records, in the form of rows. A seen key without a value was cleared; if values are not indexed, the map lacks the key. */
 export function groupedRecords(records: StoredRecords | null): GroupedRecords {
   const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
   const isKnown = records !== null && set !== undefined;
@@ -95,10 +92,10 @@ export function groupedRecords(records: StoredRecords | null): GroupedRecords {
       (isKnown ? all : Object.keys(values)).map((key) => [key, heldValue(ownValue(values, key))]),
     );
   const contenthash = set ? set.contenthash : ((hash && bytesValue(hash)) ?? null);
-  // Where values are not indexed, nobody knows it.
+  // If values are not indexed, the name is unknown.
   const name = isKnown || records === null ? (set?.name ?? null) : undefined;
   const singletons = [
-    // The event of a cleared one leaves empty bytes.
+    // Clearing a contenthash emits empty bytes.
     ...(contenthash === null && !hash ? [] : ["contenthash" as const]),
     ...(name ? ["name" as const] : []),
   ];
@@ -119,14 +116,14 @@ export function groupedRecords(records: StoredRecords | null): GroupedRecords {
 const heldValue = (value: string | undefined) =>
   value === undefined || value === zeroAddress ? null : value;
 
-/** Whether a key is of an address record. */
+/** Whether a key is that of an address record. */
 export const isAddressKey = (key: string) => key.startsWith("addr:");
-/** Whether a key is of a text record: `avatar` is one too. */
+/** Whether a key is that of a text record; `avatar` is one. */
 export const isTextKey = (key: string) => key === "avatar" || key.startsWith("text:");
-/** The key of a text record by that of its answer. */
+/** The text record's own key, without `text:`. */
 export const textKeyOf = (key: string) => key.replace(/^text:/, "");
 
-/** Whether what a name's resolver returns follows from its events. A name without one may have that of a name above (ENSIP-10). */
+/** Whether a name's resolver returns only what its events tell. A name without one may use that of a name above (ENSIP-10). */
 export function isReadFromEvents(
   { namespaces, known }: { namespaces: readonly IndexedNamespace[]; known: KnownContracts },
   { row, records }: FoundName,
@@ -136,7 +133,7 @@ export function isReadFromEvents(
   return resolver !== undefined && known.staticResolverOf(resolver.chain_id, resolver.address) !== undefined;
 }
 
-/** What is known of a record by its key (`addr:60`, `text:url`, `avatar`, `contenthash`, `name`), from a name's row. */
+/** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `contenthash`, `name`). */
 export function recordOf(
   { records, status }: { records?: GroupedRecords | undefined; status?: string | undefined },
   key: string,

@@ -17,12 +17,11 @@ import {
 
 // Members of rows of names, by the rules of docs/names.md.
 
-/** What every row of a name begins with. */
 function identity(row: StoredName, { namespace }: IndexedNamespace) {
   return { name: row.name, display_name: displayName(row.name), namespace, namehash: row.node };
 }
 
-/** Deadlines: expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates. */
+/** Expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates. */
 function deadlines({ expires, graceEnds, status }: StoredName) {
   if (expires === undefined && status !== "released") return {};
   const reason = expires === undefined ? ("released" as const) : noDates[expires];
@@ -30,12 +29,12 @@ function deadlines({ expires, graceEnds, status }: StoredName) {
   return { expires_at: upToMost(expires), grace_ends_at: upToMost(graceEnds) };
 }
 
-// The format has dates of 63 bits.
+// Dates in this format have 63 bits.
 const mostSeconds = 9_223_372_036_854_775_807n;
 const upToMost = (date: string | undefined) =>
   date !== undefined && BigInt(date) > mostSeconds ? String(mostSeconds) : (date ?? null);
 
-// Bits of the name wrapper's fuses.
+// Fuses of the name wrapper.
 const fuseBits = {
   cannot_unwrap: cannotUnwrap,
   cannot_burn_fuses: 1 << 1,
@@ -78,7 +77,7 @@ function wrapperFacts({ isWrapped, wasWrapped, isLapsed, now, ...row }: StoredNa
   };
 }
 
-/** Generation of the registry and what the wrapper holds: under `ens_v1` on the root chain, under `wrapper` on others that have one. */
+/** The registry's generation and the wrapper's state: under `ens_v1` on the root chain, under `wrapper` on other chains with a wrapper. */
 function authority(row: StoredName, home: IndexedNamespace): Pick<Row, "authority" | "ens_v1" | "wrapper"> {
   if (!home.isRoot) return { wrapper: home.nameWrapper && wrapperFacts(row) };
   if (row.v2?.isInForce) return { authority: "ens_v2" };
@@ -88,12 +87,12 @@ function authority(row: StoredName, home: IndexedNamespace): Pick<Row, "authorit
   return { authority: row.isMigrated ? "ens_v1" : "ens_v0", ens_v1 };
 }
 
-/** The end of a lease that was not renewed: who held it, through what, and since when anybody can register the name. */
+/** The registration that was not renewed: its last holder, through what, and since when anybody can register the name. */
 function lapsedRegistration(row: StoredName): Row["lapsed_registration"] {
   if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
   if (row.status !== "released" || row.graceEnds === undefined) return undefined;
   const isOfWrapper = row.isLease ? row.isHeldThroughWrapper : row.isWrapped;
-  // A lease without a grace period ends at its expiry; grace periods and entries of the wrapper hold in their last second.
+  // A lease without a grace period ends at its expiry; grace periods and wrapper entries include their last second.
   const isOverAtEnd = row.isLease && row.graceEnds === row.expires;
   return {
     owner: row.holder,
@@ -103,7 +102,7 @@ function lapsedRegistration(row: StoredName): Row["lapsed_registration"] {
   };
 }
 
-// An entry of ENSv2 has no owner from its expiry on, and is free from the end of its grace period on.
+// An ENSv2 entry has no owner from its expiry on, and is free from the end of its grace period on.
 function lapsedEntry(
   { status, graceEnds }: StoredName,
   { holder }: NonNullable<StoredName["v2"]>,
@@ -114,14 +113,14 @@ function lapsedEntry(
   return { owner: holder, held_through: "registry", released_at, release_kind: "expired" };
 }
 
-/** What only ENSv2 tells of a name: the generation in force, a reservation, when the name was migrated. */
+/** What only ENSv2 tells: the generation in force, a reservation, the time of the migration. */
 const generation = ({ v2 }: StoredName) => ({
   version: v2?.version ?? undefined,
   reserved: v2?.isReserved || undefined,
   migrated_at: v2?.migrated ?? undefined,
 });
 
-/** Handle of the registration: chain, node, and when it began. Undefined for names that only a registry holds. */
+/** Id of the registration: chain, node, and its start. Undefined for names that only a registry holds. */
 export function registrationId(
   { node, since, isLease, isWrapped }: StoredName,
   { chainId }: IndexedNamespace,
@@ -130,7 +129,7 @@ export function registrationId(
   return isWrapped ? `${chainId}-${node}-wrapper` : undefined;
 }
 
-/** The id of the token that the registrar issued; undefined for names without one. */
+/** Id of the token that the registrar or the ENSv2 registry issued; undefined for names without one. */
 export function tokenId({ isLease, isManaged, labelhash, node, v2 }: StoredName): string | undefined {
   if (v2?.isInForce) return v2.token === null ? undefined : BigInt(v2.token).toString();
   if (!isLease) return undefined;
@@ -139,7 +138,6 @@ export function tokenId({ isLease, isManaged, labelhash, node, v2 }: StoredName)
 
 const isPlain = /^[a-z0-9.[\]-]*$/;
 
-/** The name as it is shown to people: with the presentation forms of its emoji. */
 function displayName(name: string): string {
   if (isPlain.test(name)) return name;
   try {
@@ -161,7 +159,7 @@ const wrapperShape = {
 
 const resolutionSchema = z.strictObject({ coin_type: z.int(), record_key: z.string() });
 
-/** A row of any kind: which members each kind has, docs/lookup.md lists. */
+/** A row of any kind; docs/lookup.md lists the members of each kind. */
 export const rowSchema = z.strictObject({
   name: z.string(),
   display_name: z.string(),
@@ -260,7 +258,7 @@ export const addressRow = (
   ...primaryFacts(namespaces, listed, known),
 });
 
-/** Whether an address claims a name, and where the index knows all that the name's resolver returns, whether the name resolves to it. */
+/** Whether an address claims a name, and, if the index knows all that the name's resolver returns, whether it resolves to the address. */
 export function primaryFacts(
   namespaces: Namespaces,
   { row, isPrimary, forward }: Omit<Listed, "after">,
@@ -276,7 +274,7 @@ export function primaryFacts(
   return { is_primary: true, is_primary_verified: own ?? (fixed.hasDefaultAddress && general === true) };
 }
 
-/** The short row of a lookup: what a list of accounts shows. */
+/** The short row of a lookup, for lists of accounts. */
 export function feedRow(namespaces: Namespaces, row: StoredName): Row {
   const home = homeOfRow(namespaces, row);
   const { ens_v1, wrapper } = authority(row, home);
@@ -292,10 +290,10 @@ export function feedRow(namespaces: Namespaces, row: StoredName): Row {
   };
 }
 
-// Nobody holds it: what is still stored is the former holder's.
+// Nobody holds the name: what is still stored is the former holder's.
 const isReleased = ({ status }: StoredName) => status === "released";
 
-/** What is known of a name, but for its records. */
+/** All that is known of a name but its records. */
 export function profileRow(namespaces: Namespaces, row: StoredName): Row {
   const home = homeOfRow(namespaces, row);
   return {
@@ -319,7 +317,7 @@ export function detailRow(namespaces: Namespaces, found: FoundName, known: Known
   if (isReleased(row)) return profile;
   const primary = addressRecordOf(found, "60", defaultAddressOf(namespaces, found, known)) ?? "";
   const isAddress = /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress;
-  // Records are unknown where only the chain knows the resolver in ENSv2, and where links to resolvers are not indexed.
+  // Unknown if only the chain knows the resolver in ENSv2, or if links to resolvers are not indexed.
   const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;
   return {
     ...profile,

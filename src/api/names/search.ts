@@ -4,21 +4,20 @@ import type { SortType } from "../rest/pages.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import type { NamesSource } from "./lists.ts";
 
-// Names as a person looks for them: those whose label is the text, then those whose label begins with it, then those whose label is
-// one typing error away. Each kind is read from an index up to a number of candidates, the shortest first, so that any text takes
-// about the same time.
+// Names by relevance: those whose label is the text, then those whose label begins with it, then those one typing error away. Each kind
+// comes from an index, the shortest names first and a limited number, so that any text takes about the same time.
 
 const mostOfKind = 100;
 const longestName = 255;
 const last = "\u{10ffff}";
 
-/** The order of what is found, from the first to the last: kind, then length and claim, then age. */
+/** Types of the sort values: kind, length and claim (claim first for prefixes and typing errors), age, node. */
 export const relevanceTypes: readonly SortType[] = ["int", "int", "int", "numeric", "text"];
 
 const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789-"];
 const [fewest, most] = [3, 24];
 
-/** All labels that one letter left out, added, replaced or swapped with its neighbour turns into the given one; few letters: none. */
+/** All labels one edit away: a letter left out, added, replaced or swapped with the next. Only for 3 to 24 letters. */
 function typosOf(label: string): string[] {
   const given = [...label];
   if (given.length < fewest || given.length > most) return [];
@@ -34,17 +33,17 @@ function typosOf(label: string): string[] {
       if (after.length > 0) found.add(before + letter + behind);
     }
   }
-  // What begins with the text is found as such.
+  // Labels that begin with the text are found as such.
   return [...found].filter((one) => !one.startsWith(label));
 }
 
 const reverseParent = namehash("addr.reverse");
 
-// The sizes come in their order, and the limit ends the loop: no order of all that matches is computed.
+// Sizes come in order and the limit ends the loop, so that the matches are never sorted as a whole.
 const bySize = (from: string) =>
   `(SELECT c.* FROM generate_series(char_length($2::text), ${longestName}) size CROSS JOIN LATERAL (${from} LIMIT ${mostOfKind}) c LIMIT ${mostOfKind})`;
 
-// $2: the label, $3: the first text after all that begin with it, $4 and $5: the same of the name.
+// $2: the label, $3: the first text after all that begin with it, $4 and $5: the same for the name.
 const within = (column: string, from: number) =>
   `left(${column}, 256) >= $${from}::text COLLATE "C" AND left(${column}, 256) < $${from + 1}::text COLLATE "C"`;
 
@@ -62,19 +61,19 @@ function claims(namespaces: readonly IndexedNamespace[]) {
   return { isClaimed, lists };
 }
 
-// All that names are sorted by: only those of the page are looked up again.
+// The sort columns; only the names of the page are looked up again.
 const candidate = (kind: number) => `d.id, ${kind} AS kind, d.created_at, d.name`;
 
 type Search = {
-  /** Normalised; a dot at its end says that the last label is complete. */
+  /** Normalized; a trailing dot says that the last label is complete. */
   text: string;
-  /** Conditions of names, in a few forms only. */
+  /** Conditions on names, of few forms. */
   filters: readonly string[];
   after: readonly string[] | undefined;
   limit: number;
 };
 
-/** SQL of names by relevance; binds all of its values. */
+/** SQL of names by relevance. Binds all of its values. */
 export function relevanceSql(
   { namespaces, hasRecords }: NamesSource,
   { text, filters, after = ["", "0", "0", "0", ""], limit }: Search,
@@ -83,7 +82,7 @@ export function relevanceSql(
   const dot = text.indexOf(".");
   const isComplete = dot >= 0;
   const label = isComplete ? text.slice(0, dot) : text;
-  // `$2` to `$5`, then the labels of typing errors as `$6`, the row to go on after, how many rows as `$12`, and what follows the label.
+  // `$2` to `$5` as above, `$6` the labels one edit away, `$7` to `$11` the last row, `$12` the limit, `$13` what follows the label.
   for (const value of [label, `${label}${last}`, text, `${text}${last}`, JSON.stringify(typosOf(label))])
     bind(value);
   for (const value of [...after, String(limit), isComplete ? text.slice(dot) : ""]) bind(value);
