@@ -18,7 +18,7 @@ export const documentOf = ({
       "REST endpoints of the index. Names, owners and records as entities are served over GraphQL at `/subgraph`.",
     operations: endpoints.map(operationOf),
     schemas: {
-      // The bounds of safe integers say nothing.
+      // The bounds of safe integers carry no information.
       override: ({ jsonSchema }) => {
         if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -40,7 +40,7 @@ function operationOf(endpoint: Endpoint<never>): Operation {
   };
 }
 
-/** Serves files by the paths of their URLs, which have to change when they do: clients keep them. */
+/** Serves files by URL path. Clients cache them, so a file that changes needs a new path. */
 export function addAssets(app: Hono, files: Readonly<Record<string, string>>): void {
   const assetOf = createAssets(files);
   for (const path of Object.keys(files))
@@ -50,7 +50,7 @@ export function addAssets(app: Hono, files: Readonly<Record<string, string>>): v
     });
 }
 
-/** GET /openapi.json: the API's document for programs; GET /docs: Swagger UI over it, for people, with the files that it needs. */
+/** GET /openapi.json: the OpenAPI document; GET /docs: Swagger UI for it, with its files. */
 export function docsRoutes(document: { info: { title: string; version: string } }): Hono {
   const { title, version } = document.info;
   const prefix = `/docs/${version}/`;

@@ -18,35 +18,33 @@ import {
 import { createSender } from "./send.ts";
 import { jsonText } from "./values.ts";
 
-/** One kind of response; `type` is its media type if that is not JSON, and `schema` then that of its text. */
+/** A response; `type` is its media type if that is not JSON, and `schema` then that of the text. */
 type Answer = { description: string; schema: z.ZodType; type?: string };
 
-/** The responses of an endpoint by HTTP status. */
 type Answers = { [S in ContentfulStatusCode]?: Answer };
 
-// `isCached`: clients may keep it for a moment, and ask whether it is still the same.
+// `isCached`: clients may cache the response for a moment and revalidate it.
 type Sent<S> = { status: S; headers?: Record<string, string>; isCached?: boolean };
 
-/** What a handler responds with: a value for the declared schema, or `text` of one that is already written out, perhaps in parts. */
+/** The reply of a handler: a `body` for the declared schema, or the serialized `text`, perhaps in parts. */
 type Reply<S, Body> = Sent<S> & ({ body: Body } | { text: string | readonly string[] });
 type ReplyOf<A extends Answers> = {
   [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? Reply<S, z.output<A[S]["schema"]>> : never;
 }[keyof A & ContentfulStatusCode];
 
-/** A reply of any endpoint. */
 type AnyReply = Reply<ContentfulStatusCode, unknown>;
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-/** A request as its endpoint's schemas read it. `current` is the index's status where the endpoint needs one. */
+/** A request, parsed by the endpoint's schemas. `current` is the index's status if the endpoint needs one. */
 type Call<P, Q, B, I> = {
   params: Parsed<P>;
   query: Parsed<Q>;
   body: Parsed<B>;
   current: I extends string ? CurrentStatus : undefined;
-  /** The request as it came; `raw.signal` is aborted when the client goes away. */
+  /** The raw request; `raw.signal` is aborted when the client goes away. */
   request: Pick<HonoRequest, "url" | "raw">;
-  /** The client as the queue of statements sees it: an address or network. Empty outside of the whole app. */
+  /** The client as the queue of statements sees it, an address or network; empty if no middleware has set it. */
   client: string;
 };
 
@@ -56,19 +54,18 @@ type Index = "known" | "complete" | undefined;
 
 type Parts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "description"> & {
   method?: Operation["method"];
-  /** The form of its refusals; plain unless given. */
+  /** The form of refusals; plain by default. */
   envelope?: Envelope;
-  /** Whether its replies have an `ETag`, all or some. */
+  /** Whether some replies have an `ETag`. */
   hasTags?: boolean;
   params?: P;
   query?: Q;
-  /** Schema of a JSON body. */
   body?: B;
   answers: A;
   handle: Handle;
 };
 
-/** A REST endpoint, as the app, the OpenAPI document and `/docs` read it. `C`: what it responds from. */
+/** A REST endpoint, as the app, the OpenAPI document and `/docs` read it. `C`: the context of its handler. */
 export type Endpoint<C> = Parts<
   ObjectSchema,
   ObjectSchema,
@@ -77,10 +74,7 @@ export type Endpoint<C> = Parts<
   (call: never, context: C) => AnyReply | Promise<AnyReply>
 > & { method: Operation["method"]; envelope: Envelope; hasTags: boolean; needs: Needs<C, Index> };
 
-/**
- * An endpoint from its parts. `handle` responds to a request from the context of the service. The 400 of input that its schemas
- * refuse and the 503 of the gate are added to its answers.
- */
+/** Defines an endpoint. Adds the 400 for input that its schemas refuse and the 503 of the gate to its answers. */
 export function endpoint<
   C,
   const A extends Answers,
@@ -118,16 +112,16 @@ function refused({ plugins, index }: Needs<never, Index>): string {
 
 const mostBodyBytes = 1_000_000;
 
-/** The most bytes that the body of a request to a REST endpoint may have, and the 413 for a longer one: the server refuses it. */
+/** The maximum size of a request body of a REST endpoint, and the 413 with which the server refuses a longer one. */
 export const bodyOfRest = {
   bytes: mostBodyBytes,
   refusal: { message: `The body has more than ${mostBodyBytes} bytes` },
 };
 
-/** Adds an endpoint to the app: asks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
+/** Adds an endpoint to the app: checks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
 export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
   const { needs, envelope, answers, params, query } = endpoint;
-  // A call has the types of the endpoint's own schemas, with which it is parsed.
+  // The schemas of the endpoint parse the call, so it has their types.
   const handle = endpoint.handle as (call: object, context: C) => AnyReply | Promise<AnyReply>;
   const json = endpoint.body && jsonText("The body must be JSON").pipe(endpoint.body);
 
@@ -136,12 +130,12 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const current = needs.index === undefined ? undefined : context.status.current();
       const refusal = refusalOf(needs, context, current);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
-      // The path is parsed before the query, and each reports all that is wrong with it.
+      // The path is parsed before the query; each reports all of its issues.
       const input = {
         params: params && parse(params, c.req.param(), envelope),
         query: query && parse(query, queryOf(c), envelope),
       };
-      // Many that read the index may arrive together.
+      // Requests that read the index may arrive in bursts.
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
       const client = String(c.get("client") ?? "");
@@ -156,7 +150,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   app.on(endpoint.method.toUpperCase(), path, respond);
 }
 
-// A parameter that is given several times is a list.
+// A repeated parameter becomes a list.
 function queryOf(c: Context): Record<string, string | string[] | undefined> {
   return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
@@ -172,9 +166,9 @@ function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknow
   );
 }
 
-// All REST endpoints share it.
+// Shared by all REST endpoints.
 const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
-// Longer responses leave in slices, as their clients read them.
+// From this length on, responses leave in slices, as fast as their clients read them.
 const longFrom = 262_144;
 
 function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
@@ -203,18 +197,17 @@ function cached(
 /** A plugin, or several of which one is enough. */
 type PluginNeed = string | readonly string[];
 
-/** What must hold before an endpoint can respond. */
+/** What an endpoint requires. */
 export type Needs<C, I> = {
-  /** Plugins that must be active. */
   plugins?: readonly PluginNeed[] | ((context: C) => readonly PluginNeed[]);
-  /** `known`: there is an indexing status; `complete`: the backfill is over as well. */
+  /** `known`: an indexing status exists; `complete`: the backfill is also complete. */
   index?: I;
 };
 
 /** What the gate decides from. */
 export type GateContext = { plugins: readonly string[]; status: Pick<StatusSource, "current"> };
 
-/** The gate before an endpoint: why it cannot respond under the current status, or undefined if it can. */
+/** Why the endpoint cannot respond under the current status; undefined if it can. */
 function refusalOf<C>(
   { plugins = [], index }: Needs<C, Index>,
   context: C & GateContext,

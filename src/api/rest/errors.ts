@@ -12,10 +12,10 @@ export type ErrorBody = { message: string; details?: unknown };
 /** Body of an error under `/v1`. */
 export type CodedError = { error: { code: string; message: string; details: object } };
 
-/** Body of an error with nothing more to say. */
+/** Schema of an error without details. */
 export const messageSchema = z.strictObject({ message: z.string() });
 
-/** Body of a 400 for parameters or a body that do not fit their schema: what is wrong, as a tree along the fields. */
+/** Schema of a 400 for input that does not fit its schema: the issues, as a tree along the fields. */
 export const invalidInputSchema = z.strictObject({
   message: z.literal("Invalid Input"),
   details: z.strictObject({
@@ -25,17 +25,14 @@ export const invalidInputSchema = z.strictObject({
   }),
 });
 
-/** Why an endpoint cannot respond now: the gate decides it the same way for all endpoints, or the database is busy. */
+/** Why an endpoint cannot respond now. The gate decides it the same way for all endpoints. */
 export type Refusal = {
   reason: "plugin" | "status" | "backfill" | "busy" | "long";
   message: string;
   details: string;
 };
 
-/**
- * The form in which an endpoint words a refusal (503) and, if it has one of its own, an internal error (500), a body that is too large
- * (413) and input that does not fit its schema (400).
- */
+/** The form of an endpoint's refusals (503) and optionally of internal errors (500), too large bodies (413) and invalid input (400). */
 export type Envelope = {
   schema: z.ZodType;
   body: (refusal: Refusal) => unknown;
@@ -47,7 +44,7 @@ export type Envelope = {
 
 const failure: ErrorBody = { message: "Internal Server Error" };
 
-/** An envelope; its bodies must fit its schema. */
+/** Creates an envelope whose bodies fit its schema. */
 export function envelope<T>(
   schema: z.ZodType<T>,
   body: (refusal: Refusal) => NoInfer<T>,
@@ -62,7 +59,7 @@ export const plainEnvelope = envelope(
   ({ message, details }) => ({ message, details }),
 );
 
-/** Ends a request with an HTTP status other than success and a body. */
+/** Ends a request with an error status and a body. */
 export class ApiError extends Error {
   override name = "ApiError";
   readonly status: ContentfulStatusCode;
@@ -90,7 +87,7 @@ const tooLong: Refusal = {
   details: "Ask for fewer rows.",
 };
 
-// Postgres says 57014 of a statement that it stopped, the signal of a request that it is late.
+// Postgres reports 57014 for a statement that it cancelled; a request's signal reports a TimeoutError.
 function busyRefusal(error: unknown): Refusal | undefined {
   if (error instanceof BusyError) return { reason: "busy", message: error.message, details: error.details };
   const isLate =
@@ -101,8 +98,8 @@ function busyRefusal(error: unknown): Refusal | undefined {
 }
 
 /**
- * The response to an error thrown by a route: its own status and body if the request is at fault, 400 if
- * the response would be too long, 503 if the database is busy or away; anything else is logged and answered with 500 without details.
+ * The response to an error that a route throws: its own status and body if the request is at fault, 400 if the response would be too long,
+ * 503 if the database is busy or away. Anything else is logged and becomes a 500 without details.
  */
 export function errorResponse(
   error: unknown,

@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { ApiError, invalidInputSchema, messageSchema } from "./errors.ts";
 import { countSchema, jsonText } from "./values.ts";
 
-// Pages of lists: by number, and by a cursor, which is opaque to clients.
+// Pages of lists, by number or by a cursor that is opaque to clients.
 
 const defaultRecordsPerPage = 10;
 
@@ -34,7 +34,7 @@ const pagingParameters = {
 
 type Parameters = z.output<z.ZodObject<typeof pagingParameters>>;
 
-/** Query parameters of a paged list: `page`, `recordsPerPage` with its other name `limit`, and those of the list. */
+/** Query parameters of a paged list: `page`, `recordsPerPage` with its alias `limit`, and those of the list. */
 export function pagedQuery<T extends z.core.$ZodLooseShape>(parameters: T) {
   const isSizeClear = (given: unknown) => {
     const { recordsPerPage, limit } = given as Parameters;
@@ -46,10 +46,10 @@ export function pagedQuery<T extends z.core.$ZodLooseShape>(parameters: T) {
   });
 }
 
-/** The page that was asked for. */
+/** The requested page. */
 export type Paging = { page: number; recordsPerPage: number };
 
-/** The paging of a request, with defaults. */
+/** The requested page, with defaults. */
 export function pagingOf({ page, recordsPerPage, limit }: Parameters): Paging {
   return { page: page ?? 1, recordsPerPage: recordsPerPage ?? limit ?? defaultRecordsPerPage };
 }
@@ -60,7 +60,7 @@ export const pagedRefusal = {
   schema: z.union([invalidInputSchema, messageSchema]),
 };
 
-/** The place of a page in its list. */
+/** The position of a page in its list. */
 export const pageContextSchema = z.strictObject({
   page: z.int().min(1),
   recordsPerPage: z.int().min(1).max(maximumRecordsPerPage),
@@ -73,8 +73,8 @@ export const pageContextSchema = z.strictObject({
 });
 
 /**
- * What a response says of its page: the member `pageContext`, and a `Link` header (RFC 8288) to the first, previous,
- * next and last page, unless it would be too long. Throws an ApiError 400 for a page past the last one.
+ * The `pageContext` of a response and its `Link` header (RFC 8288) to the first, previous, next and last page, unless that would be too
+ * long. Throws an ApiError 400 for a page past the last one.
  */
 export function pageOf(url: string, { page, recordsPerPage }: Paging, totalRecords: number) {
   const totalPages = Math.max(1, Math.ceil(totalRecords / recordsPerPage));
@@ -97,7 +97,7 @@ export function pageOf(url: string, { page, recordsPerPage }: Paging, totalRecor
   return { pageContext, headers };
 }
 
-// Proxies and clients refuse responses whose headers are long, and each link repeats all parameters of the request.
+// Proxies and clients refuse long headers, and each link repeats all parameters of the request.
 const mostOfLinks = 4_000;
 
 function pageLinks(requestUrl: string, page: number, last: number): string {
@@ -113,13 +113,13 @@ function pageLinks(requestUrl: string, page: number, last: number): string {
 const mostOfCursorPage = 200;
 const sizeError = `page_size must be an integer from 1 to ${mostOfCursorPage}`;
 
-/** The place where a list goes on, opaque to clients. */
+/** The position at which a list continues, opaque to clients. */
 export const cursorParameter = z
   .string({ error: "cursor must be given once" })
   .max(8_000, { error: "cursor must be a valid pagination cursor" })
   .optional();
 
-/** The parameters of a list whose pages follow cursors: where it goes on, and how many rows a page has. */
+/** Query parameters of a list with cursors: where it continues, and the number of rows per page. */
 export const cursorParameters = {
   cursor: cursorParameter,
   page_size: z
@@ -130,7 +130,7 @@ export const cursorParameters = {
     .default(50),
 };
 
-/** The same in a JSON body. */
+/** The same, in a JSON body. */
 export const cursorMembers = {
   page_size: z.int().min(1).max(mostOfCursorPage).optional(),
   cursor: cursorParameter,
@@ -139,10 +139,10 @@ export const cursorMembers = {
 /** Values of these parameters. */
 export type CursorQuery = { cursor?: string | undefined; page_size?: number | undefined };
 
-/** How many rows a page has. */
+/** The number of rows per page. */
 export const pageSizeOf = ({ page_size = 50 }: CursorQuery) => page_size;
 
-/** The type in SQL of a value that lists are sorted by. */
+/** The SQL type of a sort value. */
 export type SortType = "text" | "numeric" | "int";
 
 const mostOfInt = 2 ** 31 - 1;
@@ -152,22 +152,22 @@ const isForm: Readonly<Record<SortType, (text: string) => boolean>> = {
   int: (text) => /^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) <= mostOfInt,
 };
 
-/** What cursors belong to: a list with its filters and its order, and the types of the values by which it is sorted. */
+/** What a cursor belongs to: a list with its filters and order, and the types of its sort values. */
 export type CursorList = {
   list: readonly unknown[];
   types: readonly SortType[];
-  /** Ends a request whose cursor is malformed or of another list. */
+  /** Ends a request whose cursor is malformed or belongs to another list. */
   refuse: (message: string) => never;
 };
 
 const cursorVersion = 1;
 
-/** A cursor: the list that it belongs to, and the sort values of the last row of a page. */
+/** Encodes a cursor: the list that it belongs to, and the sort values of the last row of a page. */
 export function cursorOf(list: readonly unknown[], after: readonly (string | null)[]): string {
   return Buffer.from(JSON.stringify([cursorVersion, JSON.stringify(list), after])).toString("base64url");
 }
 
-/** The sort values of the row that a page goes on after; undefined without a cursor. */
+/** The sort values of the row after which a page begins; undefined without a cursor. */
 export function readCursor(
   cursor: string | undefined,
   { list, types, refuse }: CursorList,
@@ -188,7 +188,7 @@ const cursorSchema = z
   .pipe(jsonText("no JSON"))
   .pipe(z.tuple([z.literal(cursorVersion), z.string(), z.array(z.string())]));
 
-/** The place of a page in a list whose pages follow cursors. */
+/** The position of a page in a list with cursors. */
 export const cursorPageSchema = z.strictObject({
   cursor: z.string().nullable(),
   next_cursor: z.string().nullable(),
@@ -197,12 +197,12 @@ export const cursorPageSchema = z.strictObject({
   has_more: z.boolean(),
 });
 
-/** How many rows are read for a page and the next one's first: one of a few numbers, so that statements have few forms. */
+/** The number of rows to read: the page and at least one more. Few distinct values keep the forms of statements few. */
 export const limitOf = (size: number) => [11, 51].find((most) => most > size) ?? mostOfCursorPage + 1;
 
 /**
- * A page of a list: after which sort values it begins, how many rows to read, and, from these, its rows and its place in the
- * list. `total`: all rows, if counted. One row more than it has shows that there is a next page.
+ * A page of a list: the sort values after which it begins, the number of rows to read, and, from the rows read and the total if counted,
+ * its rows and position. A row beyond the page shows that there is a next one.
  */
 export function openCursorPage(query: CursorQuery, of: CursorList) {
   const { cursor } = query;

@@ -6,24 +6,24 @@ import type { Context } from "hono";
 import { yieldToEventLoop } from "../../http/turn.ts";
 import { BusyError } from "../database/client.ts";
 
-/** A response in parts: texts, and pieces of UTF-8. */
+/** A response in parts: strings, and pieces of UTF-8. */
 export type Parts = readonly (string | Uint8Array)[];
 
 const gzipInOne = promisify(gzip);
 
-/** Packs a short response at once. */
+/** Compresses a short response at once. */
 export function compress(body: string | Uint8Array): Promise<Buffer<ArrayBuffer>> {
   return gzipInOne(body, { level: 1 });
 }
 
-/** Whether the client takes packed responses. */
+/** Whether the client accepts gzip. */
 export function acceptsGzip(c: Context): boolean {
   return /\bgzip\b/.test(c.req.header("Accept-Encoding") ?? "");
 }
 
-/** What may wait for slow clients. */
+/** Limits of what may wait for slow clients. */
 export type SendLimits = {
-  /** A client that reads nothing of a response for so long is dropped. */
+  /** A client that reads nothing for so long is dropped. */
   patienceMs: number;
   /** Bytes of all responses that are being sent. */
   heldBytes: number;
@@ -31,22 +31,18 @@ export type SendLimits = {
 
 type SendOptions = {
   headers: Record<string, string>;
-  /** Whether to pack with gzip on the way. */
   isPacked: boolean;
-  /** Whether all responses with these parts share them. */
+  /** Whether responses share the parts, whose bytes then do not count as held. */
   isShared?: boolean;
 };
 
 const usualLimits: SendLimits = { patienceMs: 30_000, heldBytes: 268_435_456 };
 const sliceSize = 65_536;
 
-/**
- * Sends responses slice by slice, as fast as their clients read them. Throws BusyError while clients have yet to read so much
- * that another response would exceed `heldBytes`.
- */
+/** Sends responses slice by slice, as fast as their clients read them. Throws BusyError if another response would exceed `heldBytes`. */
 export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits) {
   let held = 0;
-  // It begins with the first read, which a response to HEAD never has, and goes on with each further one.
+  // Runs from the first read on, which a response to HEAD never has; each slice has its own timer.
   async function* inTime(slices: Slices, bytes: number, drop: () => void) {
     held += bytes;
     let timer: NodeJS.Timeout | undefined;
@@ -55,7 +51,7 @@ export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits
         timer = setTimeout(drop, patienceMs);
         yield slice;
         clearTimeout(timer);
-        // A socket takes megabytes at once: in between others have their turn.
+        // A socket takes megabytes at once: other requests run in between.
         await yieldToEventLoop();
       }
     } finally {
@@ -68,7 +64,7 @@ export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits
     if (held > 0 && held + bytes > heldBytes) throw new BusyError(1);
     const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
     const slices = isPacked ? packed(parts) : sliced(parts);
-    // The server cancels the stream of a connection that is destroyed.
+    // The server cancels the stream of a destroyed connection.
     const body = ReadableStream.from(inTime(slices, bytes, () => outgoing?.destroy()));
     return c.body(body as globalThis.ReadableStream, 200, headers);
   };
@@ -79,7 +75,7 @@ export type Send = ReturnType<typeof createSender>;
 
 type Slices = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
-// Lets go of parts once they are sent.
+// Releases parts once they are sent.
 function* sliced(parts: Parts): Generator<Uint8Array> {
   const left = parts.toReversed();
   for (let part = left.pop(); part !== undefined; part = left.pop()) {
@@ -91,7 +87,7 @@ function* sliced(parts: Parts): Generator<Uint8Array> {
   }
 }
 
-// No slice of a text ends between the two halves of a character.
+// A slice never ends between the two halves of a surrogate pair.
 function endOfSlice(text: string, start: number): number {
   const end = start + sliceSize;
   const last = text.charCodeAt(end - 1);
@@ -100,7 +96,7 @@ function endOfSlice(text: string, start: number): number {
 
 async function* packed(parts: Parts): AsyncGenerator<Uint8Array> {
   const gzip = createGzip({ level: 1, chunkSize: sliceSize });
-  // An error ends the loop below as well.
+  // An error also ends the loop below.
   pipeline(Readable.from(sliced(parts)), gzip, () => undefined);
   yield* gzip;
 }

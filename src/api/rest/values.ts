@@ -3,30 +3,28 @@ import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 
-// Schemas of the values that requests carry and responses hold, and fields that are read from the database.
-
 const text = (name: string) => z.string({ error: `${name} must be given once` });
 
-/** An address: all lower case, or mixed case with a correct checksum (EIP-55). Read in lower case. */
+/** An address, all lower case or with a correct checksum (EIP-55). Parsed to lower case. */
 export const addressParameter = (name: string) =>
   text(name)
     .refine((value) => isAddress(value), { error: `${name} must be an address` })
     .transform((value) => value.toLowerCase() as Hex);
 
-/** An address of any case, whose checksum does not count, nor blanks around it. Read in lower case. */
+/** An address in any case, with any checksum and surrounding blanks. Parsed to lower case. */
 export const anyCaseAddress = (name: string) =>
   text(name)
     .trim()
     .regex(/^0x[0-9a-f]{40}$/i, { error: `${name} must be a 0x-prefixed 20-byte hex string` })
     .transform((value) => value.toLowerCase() as Hex);
 
-/** 32 bytes in hex, of any case. Read in lower case. */
+/** 32 bytes in hex, in any case. Parsed to lower case. */
 export const bytes32Parameter = (name: string) =>
   text(name)
     .regex(/^0x[0-9a-fA-F]{64}$/, { error: `${name} must be 0x and 64 hex digits` })
     .transform((value) => value.toLowerCase() as Hex);
 
-/** The value of a text in JSON. */
+/** The value of a JSON text. */
 export const jsonText = (error: string) =>
   z.string().transform((text, context): unknown => {
     try {
@@ -43,7 +41,7 @@ export const booleanParameter = (name: string) =>
     .enum(["true", "false"], { error: `${name} must be true or false` })
     .transform((value) => value === "true");
 
-/** Unix seconds: an integer, also a negative one. */
+/** Unix seconds, possibly negative. */
 export const timestampParameter = (name: string) =>
   text(name)
     .regex(/^-?[0-9]+$/, { error: `${name} must be an integer`, abort: true })
@@ -70,7 +68,7 @@ export const nameParameter = (field: string) =>
       addIssue(`${field} must be normalized (ENSIP-15): write ${JSON.stringify(result.name)} instead`);
   });
 
-/** Hex of a fixed number of digits, lower case. */
+/** Hex with a fixed number of digits, lower case. */
 export const hexSchema = (digits: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${digits}}$`));
 
 /** An address. */
@@ -82,23 +80,23 @@ export const hashSchema = hexSchema(64).meta({ description: "32 bytes of hex, lo
 /** A point in time. */
 export const secondsSchema = z.int().meta({ description: "Unix seconds" });
 
-/** An integer of at least 0. */
+/** A non-negative integer. */
 export const countSchema = z.int().min(0);
 
-/** The id of a chain. */
+/** A chain id. */
 export const chainIdSchema = z.int().min(1);
 
 /** An amount of money in the smallest unit of its currency. */
 export const amountSchema = z.string().regex(/^\d+$/);
 
-/** A field of a JSON response: the SQL of its JSON, its schema, and what makes its value of that JSON. */
+/** A field of a JSON response: the SQL of its JSON, its schema, and the conversion of that JSON to its value. */
 export type Field<S extends z.ZodType = z.ZodType> = {
   sql: string;
   schema: S;
   read: (json: unknown) => z.output<S>;
 };
 
-/** The field of an object; `rows` reads a list of them, as a text. */
+/** An object of fields; `rows` reads a JSON text of a list of them. */
 type Reading<S extends z.ZodType> = Field<S> & { rows: (text: string | null | undefined) => z.output<S>[] };
 
 /** Fields of an object, which may nest. */
@@ -109,10 +107,7 @@ type Shape<T extends Fields> = {
 };
 type Schema<T extends Fields> = z.ZodObject<Shape<T>, z.core.$strict>;
 
-/**
- * A field: `sql` gives its JSON value, unless `convert` makes it of a stored text. A null is left out where the schema
- * is optional.
- */
+/** A field. `sql` gives its JSON value, or the text that `convert` turns into it. A null is left out if the schema is optional. */
 export function field<S extends z.ZodType>(
   sql: string,
   schema: S,
@@ -121,7 +116,7 @@ export function field<S extends z.ZodType>(
   return { sql, schema, read: (json) => (convert ? convert(String(json)) : (json as z.output<S>)) };
 }
 
-/** The field of an object with these fields. */
+/** Combines fields into the field of an object. */
 export function readingOf<T extends Fields>(fields: T): Reading<Schema<T>> {
   const members = Object.entries(fields).map(([name, value]) => ({
     name,
@@ -138,7 +133,7 @@ export function readingOf<T extends Fields>(fields: T): Reading<Schema<T>> {
     return object;
   };
   const rows = (text: string | null | undefined) => (JSON.parse(text ?? "[]") as unknown[]).map(read);
-  // The fields give the statement, and with it the JSON, the same shape as the schema.
+  // The fields give the statement, and so its JSON, the shape of the schema.
   return { sql, schema, read, rows } as unknown as Reading<Schema<T>>;
 }
 
