@@ -49,7 +49,8 @@ function decoded(part: string): string {
 export type RpcCall = { method: string; params?: unknown; maxBytes?: number; timeoutMs?: number };
 
 /** A node's response; without result and error if its body is no JSON-RPC, or longer than allowed and therefore not read. */
-type RpcReply = Pick<Response, "status" | "headers"> & {
+type RpcReply = {
+  status: number;
   result?: unknown;
   error?: { code?: unknown; message?: unknown } | undefined;
   isTooLong: boolean;
@@ -62,7 +63,6 @@ export async function requestRpc(
 ): Promise<RpcReply> {
   const { url, headers } = rpcTarget(text);
   let response: Response | undefined;
-  const replied = ({ status, headers }: Response, isTooLong: boolean) => ({ status, headers, isTooLong });
   try {
     const { result, error } = await getHttpRpcClient(url).request({
       body: { method, params },
@@ -75,11 +75,12 @@ export async function requestRpc(
       },
     });
     const isError = typeof error === "object" && error !== null;
-    return { ...replied(response as Response, false), result, error: isError ? error : undefined };
+    const { status } = response as Response;
+    return { status, isTooLong: false, result, error: isError ? error : undefined };
   } catch (error) {
     if (response === undefined || (error as Error).name === "TimeoutError")
       throw error instanceof HttpRequestError ? (error.cause ?? error) : error;
-    return replied(response, error instanceof ResponseBodyTooLargeError);
+    return { status: response.status, isTooLong: error instanceof ResponseBodyTooLargeError };
   }
 }
 
