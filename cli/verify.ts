@@ -1,13 +1,14 @@
-import { createPublicClient, fallback, http, toEventSelector, toHex } from "viem";
+import { createPublicClient, fallback, http } from "viem";
 import { chainName } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { counted, escapeControls, seeOperations } from "../src/log/json-log.ts";
-import type { Statement } from "../src/ponder/sql-client.ts";
-import { loadConfig, program, runProgram, whole } from "./command.ts";
+import type { BlockRef } from "../src/ponder/checkpoints.ts";
+import { examineUrls } from "./checks/nodes.ts";
+import { loadConfig, print, program, runProgram, whole } from "./command.ts";
 import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
 import { mostWrong, newSeed } from "./samples.ts";
 import { missingRows } from "./verify/events.ts";
-import { type Asked, events, type Heads, type Question, questionsOf, reads } from "./verify/questions.ts";
+import { type Asked, type Question, questionsOf, reads } from "./verify/questions.ts";
 
 const verify = program(
   "verify",
@@ -15,29 +16,36 @@ const verify = program(
 )
   .option("--samples <n>", "random rows of each kind, and random blocks", whole, 200)
   .option("--name <name...>", "names to compare besides")
-  .option(
-    "--block <n>",
-    "compares the rows that have not changed since that block of the only chain; the node needs its state",
-    whole,
-  )
   .option("--seed <n>", "repeats a choice of rows", whole)
-  .action(async ({ samples, seed = newSeed(), name: names = [], block }) => {
-    const config = loadConfig();
-    const asked = { samples, seed, names, block };
-    const { questions, heads, missing } = await withDatabase(config, (run) => readIndex(run, config, asked));
-    console.error(`Comparing ${questions.length} values (seed ${seed}).`);
-    const step = Math.max(1, Math.ceil(questions.length / 10));
-    const progress = (done: number) => done % step === 0 && console.error(`${done} of ${questions.length}`);
-    const found = await compare(questions, { config, heads, progress });
-    const { text, isSound } = await report(questions, { found, missing }, { config, heads });
-    if (!isSound) process.exitCode = 1;
-    console.log(text);
+  .action(({ samples, seed = newSeed(), name: names = [] }) => print(verifyIndex({ samples, seed, names })));
+
+/** Compares one moment of the index with the chains, and says what was found. */
+async function verifyIndex(asked: Asked): Promise<string> {
+  const config = loadConfig();
+  const [fault] = (await examineUrls(config)).filter(({ state }) => state === "away" || state === "fail");
+  if (fault !== undefined)
+    throw new PreflightError(`${fault.found}. ${seeOperations("While something is away")}`);
+  const { heads, questions, events } = await withDatabase(config, async (run) => {
+    await beginSnapshot(run, config);
+    const heads = await readHeads(run, config);
+    const questions = await questionsOf(run, config, asked);
+    return { heads, questions, events: await missingRows(run, { config, heads, asked }) };
   });
+  console.error(`Comparing ${questions.length} values (seed ${asked.seed}).`);
+  const step = Math.max(1, Math.ceil(questions.length / 10));
+  const progress = (done: number) => done % step === 0 && console.error(`${done} of ${questions.length}`);
+  const found = await compare(questions, { config, heads, progress });
+  const { text, isSound } = report(questions, { heads, found, events });
+  if (!isSound) process.exitCode = 1;
+  return text;
+}
 
 // --- From questions to answers ---
 
 /** A question whose answer differs, with the chain's value. */
 type Difference = Question & { theirs: string };
+
+type Heads = ReadonlyMap<number, BlockRef>;
 
 /** A client of a chain, which asks the next URL after three tries of one. */
 const clientOf = ({ chains }: Config, chainId: number) => {
@@ -92,32 +100,14 @@ export async function compare(
   return result;
 }
 
-/** The newest event on the chain that sets the value; undefined if the node does not search so many blocks. */
-async function eventOf(
-  { to, field, topics, chainId }: Difference,
-  { config, heads }: { config: Config; heads: Heads },
-) {
-  const range = { address: to, fromBlock: "0x0", toBlock: toHex(heads.get(chainId)?.number ?? 0) } as const;
-  const selectors = events[field].map((event) => toEventSelector(`event ${event}`));
-  const params = [{ ...range, topics: [selectors, ...topics] }] as const;
-  const logs = await clientOf(config, chainId)
-    .request({ method: "eth_getLogs", params: params as never })
-    .catch(() => []);
-  const last = logs.at(-1);
-  return last && `block ${Number(last.blockNumber)}, transaction ${last.transactionHash}`;
-}
-
 type Found = {
+  heads: Heads;
   found: Awaited<ReturnType<typeof compare>>;
-  missing: Awaited<ReturnType<typeof missingRows>>;
+  events: Awaited<ReturnType<typeof missingRows>>;
 };
 
 /** What was found as text, and whether nothing speaks against the index. */
-export async function report(
-  questions: readonly Question[],
-  { found, missing: { missing, looked } }: Found,
-  tools: { config: Config; heads: Heads },
-) {
+export function report(questions: readonly Question[], { heads, found, events: { missing, looked } }: Found) {
   const lines: string[] = [];
   // Where hardly any contract answers: no such chain has names.
   const isBlind = found.reverted > 0.9 * (questions.length - found.unanswered);
@@ -127,21 +117,16 @@ export async function report(
     lines.push(
       `${found.reverted} of ${questions.length} calls reverted: this node executes no calls, or lacks the state of these blocks. Nothing was compared; try another RPC URL.`,
     );
-  for (const difference of differences) {
-    const { chainId, row, field, ours, theirs, args } = difference;
-    const event = await eventOf(difference, tools);
-    const names = [...new Set(events[field].map((one) => one.split("(")[0]))].join(" or ");
+  for (const { chainId, to, row, field, ours, theirs, args } of differences)
     lines.push(
-      `${row}: ${field}${field === "text" ? ` ${String(args[1])}` : ""} is ${ours || '""'} in the index, ${theirs || '""'} on ${chainName(chainId)}`,
-      `  from ${names} of ${difference.to}${event ? `: ${event}` : ""}`,
+      `${row}: ${field}${field === "text" ? ` ${String(args[1])}` : ""} is ${ours || '""'} in the index, ${theirs || '""'} on ${chainName(chainId)} (${to})`,
     );
-  }
   lines.push(...missing);
-  const heads = [...tools.heads].map(([id, { number }]) => `block ${number} of ${chainName(id)}`).join(", ");
+  const blocks = [...heads].map(([id, { number }]) => `block ${number} of ${chainName(id)}`).join(", ");
   if (found.unanswered > 0)
     lines.push(`${found.unanswered} values could not be compared: the nodes do not answer.`);
   lines.push(
-    `Compared ${compared} of ${questions.length} values at ${heads}, and looked up ${looked} events of the RPC cache.`,
+    `Compared ${compared} of ${questions.length} values at ${blocks}, and looked up ${looked} events of the RPC cache.`,
   );
   const faults: string[] = [];
   if (differences.length > 0) faults.push(`${differences.length} of ${compared} values differ.`);
@@ -154,31 +139,6 @@ export async function report(
       `0 of ${compared} wrong: at most ${mostWrong(compared)} % of them are wrong, at 95 % confidence.`,
     );
   return { text: lines.map(escapeControls).join("\n"), isSound: faults.length === 0 && compared > 0 };
-}
-
-/** The questions about one moment of the index, and the block of each chain then. */
-async function readIndex(run: Statement, config: Config, asked: Asked) {
-  if (asked.block !== undefined && config.chains.length > 1)
-    throw new PreflightError("--block is for an index of one chain.");
-  await beginSnapshot(run, config);
-  const indexed = await readHeads(run, config);
-  const heads = new Map<number, { number: number; timestamp: number }>();
-  for (const { id } of config.chains) {
-    const number = asked.block ?? indexed.get(id)?.number;
-    if (number === undefined || !indexed.has(id)) continue;
-    const block = clientOf(config, id).getBlock({ blockNumber: BigInt(number) });
-    const { timestamp } = await block.catch(({ name }: Error) => {
-      throw new PreflightError(
-        name === "BlockNotFoundError"
-          ? `The node of chain ${id} has no block ${number} yet.`
-          : `No node answers. ${seeOperations("While something is away")}`,
-      );
-    });
-    heads.set(id, { number, timestamp: Number(timestamp) });
-  }
-  const questions = await questionsOf(run, config, asked);
-  const missing = await missingRows(run, { config, heads, asked });
-  return { heads, questions, missing };
 }
 
 await runProgram(verify, import.meta.url);

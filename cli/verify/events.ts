@@ -3,9 +3,10 @@ import { chainName } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import type { Role } from "../../src/deployments/deployment.ts";
 import { deployedContracts } from "../../src/deployments/namespaces.ts";
+import type { BlockRef } from "../../src/ponder/checkpoints.ts";
 import { hasTable, type Statement } from "../../src/ponder/sql-client.ts";
 import { randomOf } from "../samples.ts";
-import type { Asked, Heads } from "./questions.ts";
+import type { Asked } from "./questions.ts";
 
 // Rows that are missing cannot be sampled: the events of the RPC cache say which there have to be.
 
@@ -61,16 +62,16 @@ const lookUp = (row: string) =>
 
 const statement = `${cachedEvents} ${["domain", "registration", "resolver"].map(lookUp).join(" UNION ALL ")} ORDER BY block, index`;
 
-type Tools = { config: Config; heads: Heads; asked: Asked };
+type Tools = { config: Config; heads: ReadonlyMap<number, BlockRef>; asked: Asked };
 
 /**
- * How many events of the RPC cache behind random blocks were looked up, and for each that lacks a row what is missing, for people. None of an index of a
- * part of the chain, and none with `--block`.
+ * How many events of the RPC cache behind random blocks were looked up, and for each that lacks a row what is missing, for people. None of an index of
+ * a part of the chain.
  */
 export async function missingRows(run: Statement, { config, heads, asked }: Tools) {
   const found = { looked: 0, missing: [] as string[] };
-  const isWhole = config.blockRange.startBlock === undefined && asked.block === undefined;
-  if (!isWhole || asked.samples === 0 || !(await hasTable(run, "ponder_sync.logs"))) return found;
+  const isPart = config.blockRange.startBlock !== undefined;
+  if (isPart || asked.samples === 0 || !(await hasTable(run, "ponder_sync.logs"))) return found;
   const random = randomOf(asked.seed);
   for (const [chainId, kinds] of Map.groupBy(kindsOf(config), ({ chainId }) => chainId)) {
     const head = heads.get(chainId)?.number ?? -1;

@@ -20,23 +20,7 @@ export const reads = parseAbi([
   "function text(bytes32 node, string key) view returns (string)",
   "function contenthash(bytes32 node) view returns (bytes)",
 ]);
-/** The events that set each value. */
-export const events = {
-  owner: ["Transfer(bytes32,address)", "NewOwner(bytes32,bytes32,address)"],
-  resolver: ["NewResolver(bytes32,address)"],
-  ttl: ["NewTTL(bytes32,uint64)"],
-  nameExpires: ["NameRegistered(uint256,address,uint256)", "NameRenewed(uint256,uint256)"],
-  ownerOf: ["Transfer(address,address,uint256)"],
-  getData: [
-    "NameWrapped(bytes32,bytes,address,uint32,uint64)",
-    "FusesSet(bytes32,uint32)",
-    "ExpiryExtended(bytes32,uint64)",
-  ],
-  addr: ["AddrChanged(bytes32,address)"],
-  text: ["TextChanged(bytes32,string,string,string)", "TextChanged(bytes32,string,string)"],
-  contenthash: ["ContenthashChanged(bytes32,bytes)"],
-};
-type Field = keyof typeof events;
+type Field = (typeof reads)[number]["name"];
 
 const zero = `0x${"0".repeat(40)}` as const;
 type Row = Record<string, unknown>;
@@ -50,16 +34,12 @@ export type Question = {
   /** The row, for people. */
   row: string;
   ours: string;
-  /** Topics of its events behind the first. */
-  topics: readonly (Hex | null)[];
   /** The chain's value as the index has it; undefined if the two cannot be compared. */
   asOurs?: (theirs: string, blockTime: number) => string | undefined;
 };
 
-/** The block of each chain at which index and chain are compared. */
-export type Heads = ReadonlyMap<number, { number: number; timestamp: number }>;
-/** What to compare: rows of each kind, names, and a block other than the last. */
-export type Asked = { samples: number; seed: number; names: readonly string[]; block?: number | undefined };
+/** What to compare: random rows of each kind, and names. */
+export type Asked = { samples: number; seed: number; names: readonly string[] };
 
 // --- From rows to questions ---
 
@@ -110,10 +90,9 @@ function kindsOf(config: Config): Kind[] {
 async function rowsOf(
   run: Statement,
   { table, column, more, where = "true" }: Kind,
-  { samples, names, block, random }: Asked & { random: () => number },
+  { samples, names, random }: Asked & { random: () => number },
 ): Promise<Row[]> {
-  const since = block === undefined ? "" : ` AND change_block <= ${block}`;
-  const select = `SELECT t.*, ${more} FROM ${table} t WHERE ${where}${since}`;
+  const select = `SELECT t.*, ${more} FROM ${table} t WHERE ${where}`;
   const given = await run(`${select} AND ${column} = ANY($1::text[])`, [names.map((name) => namehash(name))]);
   const { rows } = await run(`${select} LIMIT $1`, [samples + 1]);
   if (rows.length <= samples) return [...given.rows, ...rows];
@@ -163,7 +142,7 @@ function ofRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, 
   const owner = hexOf(row["owner_id"]);
   // The registry's constructor names the root's first owner without an event.
   const isFirstOwner = BigInt(text(id)) === 0n && chains === null;
-  const about = { chainId, to, args: [id], row: `domain ${text(name) || text(id)}`, topics: [id as Hex] };
+  const about = { chainId, to, args: [id], row: `domain ${text(name) || text(id)}` };
   return asked(about, {
     owner: isFirstOwner ? undefined : owner === to ? zero : owner,
     resolver:
@@ -186,8 +165,8 @@ function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row,
   const asOurs = (theirs: string, now: number) =>
     theirs === "reverted" && Number(expiry) <= now ? undefined : theirs;
   return [
-    ...asked({ ...about, topics: [label] }, { nameExpires: text(expiry) }),
-    ...asked({ ...about, topics: [null, null, label], asOurs }, { ownerOf: hexOf(holder) }),
+    ...asked(about, { nameExpires: text(expiry) }),
+    ...asked({ ...about, asOurs }, { ownerOf: hexOf(holder) }),
   ];
 }
 
@@ -208,8 +187,8 @@ function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, c
   const lapsed = `${isParentCannotControlBurned(fuses) ? zero : owner}, 0, ${text(expiry)}`;
   const asOurs = (theirs: string, now: number) => (Number(expiry) < now && theirs === lapsed ? ours : theirs);
   const { chainId, address: to } = root;
-  const about = { chainId, to, args: [BigInt(text(id))], row: `wrapped ${name ?? text(id)}` };
-  return asked({ ...about, topics: [id as Hex], asOurs }, { getData: ours });
+  const about = { chainId, to, args: [BigInt(text(id))], row: `wrapped ${name ?? text(id)}`, asOurs };
+  return asked(about, { getData: ours });
 }
 
 /** Public resolvers, which store what they answer, by chain and address; those that know the default address by `true`. */
@@ -228,7 +207,7 @@ function ofResolver(row: Row, config: Config): Question[] {
   const hasDefault = resolversOf(config).get(`${chainId}:${to}`);
   if (hasDefault === undefined) return [];
   const node = row["domain_id"] as Hex;
-  const about = { chainId, to, args: [node], row: `resolver ${text(row["name"]) || node}`, topics: [node] };
+  const about = { chainId, to, args: [node], row: `resolver ${text(row["name"]) || node}` };
   // Older resolvers lack some functions.
   const asOurs = (theirs: string) => (theirs === "reverted" && !row["content_hash"] ? undefined : theirs);
   const values = (row["values"] as [string, string | null][] | null) ?? [];
