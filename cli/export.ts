@@ -12,7 +12,7 @@ import { escapeControls } from "../src/log/json-log.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
 import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
-import { type FileRow, type Source, type Subject, sourceOf, subjects } from "./export/rows.ts";
+import { type Columns, type FileRow, type Subject, sourceOf, subjects } from "./export/rows.ts";
 
 const formats = ["parquet", "csv", "ndjson"] as const;
 /** Forms of files. */
@@ -53,7 +53,7 @@ type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugin
 export type Export = {
   what: Subject;
   blocks: Readonly<Record<string, { block_number: number; timestamp: string }>>;
-  columns: Source["columns"];
+  columns: Columns;
   rows: AsyncIterable<FileRow>;
 };
 
@@ -109,11 +109,7 @@ export async function writeExport(
   }
   const part = `${output}.part`;
   try {
-    await writeFile(part, format, {
-      columns,
-      rows: counted(),
-      metadata: { what, blocks: JSON.stringify(blocks) },
-    });
+    await writeFile(part, format, { what, blocks, columns, rows: counted() });
     if (format !== "parquet")
       await writeText(`${output}.meta.json`, `${JSON.stringify({ what, rows: count, blocks }, null, 2)}\n`);
     await rename(part, output);
@@ -124,23 +120,23 @@ export async function writeExport(
   return count;
 }
 
-/** A file to write: its rows, in the order of the columns, and what its own metadata say where its form has any. */
-type Content = Pick<Export, "columns" | "rows"> & { metadata: Readonly<Record<string, string>> };
-
 /** Writes a file row by row. */
 export async function writeFile(
   path: string,
   format: Format,
-  { columns, rows, metadata }: Content,
+  { what, blocks, columns, rows }: Export,
 ): Promise<void> {
   if (format === "parquet")
     return parquetWriteRows({
       writer: fileWriter(path),
       rows,
-      columns: Object.entries(columns).map(([name, [type]]) => ({ name, type })),
+      columns: Object.entries(columns).map(([name, type]) => ({ name, type })),
       // They are held in memory.
       rowGroupSize: 20_000,
-      kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),
+      kvMetadata: [
+        { key: "what", value: what },
+        { key: "blocks", value: JSON.stringify(blocks) },
+      ],
       createdBy: "nsindex",
     });
   const csv = stringify({

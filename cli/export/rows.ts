@@ -7,125 +7,86 @@ import {
   type StoredName,
 } from "../../src/api/database/names.ts";
 import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
-import { homeOfRow, type IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
-import { resolverOf } from "../../src/api/names/records.ts";
-import { listRow, registrationId, tokenId } from "../../src/api/names/rows.ts";
+import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
+import { profileRow } from "../../src/api/names/rows.ts";
+
+// The columns of each file, in their order: members of the rows under /v1.
+const headers = {
+  names:
+    "namehash name display_name label labelhash namespace chain_id network status in_grace owner manager resolver registered_at created_at expires_at grace_ends_at expires_at_reason authority wrapper_state registration_id token_id",
+  registrations:
+    "registration_id name label labelhash namehash namespace chain_id status owner registered_at expires_at grace_ends_at token_id cost",
+  events:
+    "id type kind name namehash namespace chain_id registration_id block_number timestamp transaction_hash log_index contract_address data",
+};
 
 /** What can be exported. */
-export const subjects = ["names", "registrations", "events"] as const;
-export type Subject = (typeof subjects)[number];
+export type Subject = keyof typeof headers;
+export const subjects = Object.keys(headers) as Subject[];
 
-/** A value of a file's row; numbers of seconds are bigint. Absent ones are null in the file. */
-type Value = string | number | bigint | boolean | null | undefined;
-export type FileRow = Readonly<Record<string, Value>>;
+/** A row of a file; numbers of seconds are bigint, and absent values null. */
+export type FileRow = Readonly<Record<string, string | number | bigint | boolean | null>>;
 
-/** A column of a file: its type in Parquet, and its value for what is read. */
-type Column<Found> = readonly ["STRING" | "INT32" | "INT64" | "BOOLEAN", (found: Found) => Value];
-type Columns<Found> = Readonly<Record<string, Column<Found>>>;
+type ColumnType = "STRING" | "INT32" | "INT64" | "BOOLEAN";
 
-// The largest number of seconds that 64 bits hold.
-const longest = 2n ** 63n - 1n;
-const seconds = (text: string | null | undefined) => {
-  const value = text === null || text === undefined ? null : BigInt(text);
-  return value !== null && value > longest ? longest : value;
+/** The columns of a file with their types in Parquet. */
+export type Columns = Readonly<Record<string, ColumnType>>;
+
+// All others are texts.
+const types: Columns = {
+  in_grace: "BOOLEAN",
+  ...{ chain_id: "INT32", block_number: "INT32", log_index: "INT32" },
+  ...{ registered_at: "INT64", created_at: "INT64", expires_at: "INT64", grace_ends_at: "INT64" },
+  timestamp: "INT64",
 };
 
 type StoredLease = { row: StoredName; label?: string; cost?: string };
-const named = (stored: StoredLease, namespaces: readonly IndexedNamespace[]) => ({
-  ...stored,
-  home: homeOfRow(namespaces, stored.row),
-  shown: listRow(namespaces, stored.row),
-});
 
-const ofLeases = {
-  namehash: ["STRING", ({ row }) => row.node],
-  name: ["STRING", ({ row }) => row.name],
-  display_name: ["STRING", ({ shown }) => shown.display_name],
-  label: ["STRING", ({ label }) => label],
-  labelhash: ["STRING", ({ row }) => row.labelhash],
-  namespace: ["STRING", ({ home }) => home.namespace],
-  chain_id: ["INT32", ({ home }) => home.chainId],
-  network: ["STRING", ({ home }) => home.network],
-  status: ["STRING", ({ row }) => row.status],
-  in_grace: ["BOOLEAN", ({ shown }) => shown.in_grace ?? false],
-  owner: ["STRING", ({ row }) => row.owner],
-  manager: ["STRING", ({ row }) => row.manager],
-  resolver: ["STRING", ({ row, home }) => resolverOf(row, home)?.address],
-  registered_at: ["INT64", ({ shown }) => seconds(shown.registered_at)],
-  created_at: ["INT64", ({ shown }) => seconds(shown.created_at)],
-  expires_at: ["INT64", ({ shown }) => seconds(shown.expires_at)],
-  grace_ends_at: ["INT64", ({ shown }) => seconds(shown.grace_ends_at)],
-  expires_at_reason: ["STRING", ({ shown }) => shown.expires_at_reason],
-  authority: ["STRING", ({ shown }) => shown.authority],
-  wrapper_state: ["STRING", ({ shown }) => (shown.ens_v1 ?? shown.wrapper)?.wrapper_state],
-  registration_id: ["STRING", ({ row, home }) => registrationId(row, home)],
-  token_id: ["STRING", ({ row }) => tokenId(row)],
-  cost: ["STRING", ({ cost }) => cost],
-} satisfies Columns<ReturnType<typeof named>>;
+function leaseRow({ row, label, cost }: StoredLease, namespaces: readonly IndexedNamespace[]) {
+  const { resolver, ens_v1, wrapper, in_grace = false, ...members } = profileRow(namespaces, row);
+  const { wrapper_state } = ens_v1 ?? wrapper ?? {};
+  return {
+    ...members,
+    ...{ label, labelhash: row.labelhash, in_grace, resolver: resolver?.address, wrapper_state, cost },
+  };
+}
 
-const { cost: _, ...ofNames } = ofLeases;
-
-const { registration_id, name, label, labelhash, namehash, namespace, chain_id, status, owner } = ofLeases;
-const { registered_at, expires_at, grace_ends_at, token_id, cost } = ofLeases;
-const ofRegistrations = {
-  ...{ registration_id, name, label, labelhash, namehash, namespace, chain_id, status, owner },
-  ...{ registered_at, expires_at, grace_ends_at, token_id, cost },
-};
-
-const event = (entry: StoredEntry, namespaces: readonly IndexedNamespace[]) => ({
-  entry,
-  shown: entryOf(entry, namespaces, { hasData: true, hasKind: true }),
-});
-
-const ofEvents: Columns<ReturnType<typeof event>> = {
-  id: ["STRING", ({ shown }) => shown.id],
-  type: ["STRING", ({ shown }) => shown.type],
-  kind: ["STRING", ({ entry }) => entry.type],
-  name: ["STRING", ({ shown }) => shown.name],
-  namehash: ["STRING", ({ shown }) => shown.namehash],
-  namespace: ["STRING", ({ shown }) => shown.namespace],
-  chain_id: ["INT32", ({ shown }) => shown.chain_id],
-  registration_id: ["STRING", ({ shown }) => shown.registration_id],
-  block_number: ["INT32", ({ shown }) => shown.block_number],
-  timestamp: ["INT64", ({ shown }) => seconds(shown.timestamp)],
-  transaction_hash: ["STRING", ({ shown }) => shown.transaction_hash],
-  log_index: ["INT32", ({ shown }) => shown.log_index],
-  contract_address: ["STRING", ({ shown }) => shown.contract_address],
-  data: ["STRING", ({ shown }) => JSON.stringify(shown.data)],
-};
+function eventRow(entry: StoredEntry, namespaces: readonly IndexedNamespace[]) {
+  const { data, ...members } = entryOf(entry, namespaces, { hasData: true, hasKind: true });
+  return { ...members, data: JSON.stringify(data) };
+}
 
 /** How a subject is read: its columns, its statements, one after the other, and the file's row of each of theirs. `$1`: times of the namespaces. */
-export type Source = {
-  columns: Columns<never>;
+type Source = {
+  columns: Columns;
   statements: readonly string[];
   rowOf(found: unknown): FileRow;
 };
 
 /** How a subject is read at these namespaces. */
 export function sourceOf(what: Subject, namespaces: readonly IndexedNamespace[]): Source {
-  const source = <Stored, Found>(
-    columns: Columns<Found>,
-    read: (stored: Stored, namespaces: readonly IndexedNamespace[]) => Found,
-    statements: readonly string[],
-  ): Source => ({
-    columns,
-    statements,
-    rowOf(stored) {
-      const found = read(stored as Stored, namespaces);
-      return Object.fromEntries(Object.entries(columns).map(([name, [, of]]) => [name, of(found) ?? null]));
-    },
-  });
-  const stored = (from: string, cost: string, order: string) => [
-    `SELECT ${objectText(nameText, { label: "to_json(d.label_name)", cost })}::json AS found FROM ${from}${namesJoins(namespaces)} WHERE d.name <> '' ORDER BY ${order}`,
-  ];
-  if (what === "names") return source(ofNames, named, stored(allNames(namespaces), "NULL", "d.id"));
-  const leases = `registration o JOIN ${partsOfNames(namespaces)[0]} ON d.id = o.domain_id`;
-  if (what === "registrations")
-    return source(ofRegistrations, named, stored(leases, "to_json(o.cost::text)", "o.expiry_date, o.id"));
-  const kinds = eventKinds.filter((kind) => kind !== "Release");
-  return source(
-    ofEvents,
-    event,
-    kinds.flatMap((kind) => entriesOfKindSql(kind, namespaces)),
+  const columns: Columns = Object.fromEntries(
+    headers[what].split(" ").map((name) => [name, types[name] ?? "STRING"]),
   );
+  const fileRow = (members: Readonly<Record<string, unknown>>) =>
+    Object.fromEntries(
+      Object.entries(columns).map(([name, type]) => {
+        const value = (members[name] ?? null) as FileRow[string];
+        return [name, type === "INT64" && value !== null ? BigInt(value) : value];
+      }),
+    );
+  if (what === "events") {
+    const kinds = eventKinds.filter((kind) => kind !== "Release");
+    const statements = kinds.flatMap((kind) => entriesOfKindSql(kind, namespaces));
+    return { columns, statements, rowOf: (found) => fileRow(eventRow(found as StoredEntry, namespaces)) };
+  }
+  const leases = `registration o JOIN ${partsOfNames(namespaces)[0]} ON d.id = o.domain_id`;
+  const { from, cost, order } =
+    what === "names"
+      ? { from: allNames(namespaces), cost: "NULL", order: "d.id" }
+      : { from: leases, cost: "to_json(o.cost::text)", order: "o.expiry_date, o.id" };
+  const row = objectText(nameText, { label: "to_json(d.label_name)", cost });
+  const statement = `SELECT ${row}::json AS found FROM ${from}${namesJoins(namespaces)} WHERE d.name <> '' ORDER BY ${order}`;
+  const rowOf = (found: unknown) => fileRow(leaseRow(found as StoredLease, namespaces));
+  return { columns, statements: [statement], rowOf };
 }

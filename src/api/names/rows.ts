@@ -121,7 +121,7 @@ const generation = ({ v2 }: StoredName) => ({
 });
 
 /** Id of the registration: chain, node, and its start. Undefined for names that only a registry holds. */
-export function registrationId(
+function registrationId(
   { node, since, isLease, isWrapped }: StoredName,
   { chainId }: IndexedNamespace,
 ): string | undefined {
@@ -130,7 +130,7 @@ export function registrationId(
 }
 
 /** Id of the token that the registrar or the ENSv2 registry issued; undefined for names without one. */
-export function tokenId({ isLease, isManaged, labelhash, node, v2 }: StoredName): string | undefined {
+function tokenId({ isLease, isManaged, labelhash, node, v2 }: StoredName): string | undefined {
   if (v2?.isInForce) return v2.token === null ? undefined : BigInt(v2.token).toString();
   if (!isLease) return undefined;
   return BigInt((isManaged ? labelhash : node) ?? rootNode).toString();
