@@ -29,13 +29,6 @@ describe("an entry of Ponder's log", () => {
     expect(JSON.parse(line)).toEqual({ level: 30, path: "/\u009b31m\n", url: secrets[0][1] });
   });
 
-  test("names a host once, however often its URL is repeated", async () => {
-    const line = (hosts: string) =>
-      `12:00:00.123 INFO  Connected to JSON-RPC chain=local chain_id=1 hostnames=${hosts} (3ms)`;
-    const given = JSON.stringify(["a.example", ...Array<string>(25).fill("localhost")]);
-    expect(await render([entry(line(given))])).toBe(`${line('["a.example","localhost"]')}\n`);
-  });
-
   test("comes from one call of console.log", async () => {
     const preload = new URL("preload.mjs", import.meta.url).href;
     const script = "console.log('a %s\\nb', 'x', { c: 1 }); console.log('next'); process.exit()";

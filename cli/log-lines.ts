@@ -5,8 +5,6 @@ import { escapeControls } from "../src/log/json-log.ts";
 // Ponder puts what contracts, nodes and clients say into its log: nothing of it may pass for an entry or control a terminal.
 
 const mostCharacters = 4_000;
-const mostOfLaterLine = 500;
-const mostLines = 60;
 
 /**
  * Passes Ponder's output on without secrets and control characters; long texts are cut, later lines of an entry indented. In a log each
@@ -44,28 +42,12 @@ export function watchForFullDisk(now: () => number) {
 }
 
 function render(line: string, secrets: Secrets, isLog: boolean): string {
-  const shorten = (text: string, most = mostCharacters) => cut(redact(text, secrets), most);
+  const shorten = (text: string) => cut(redact(text, secrets));
   const entry = isLog ? parse(line) : undefined;
-  if (typeof entry === "string") {
-    const [first = "", ...later] = redact(entry, secrets).split("\n", mostLines);
-    const head = escapeControls(cut(withHostsOnce(first), mostCharacters));
-    const below = later.map((text) => `\n  ${escapeControls(cut(text, mostOfLaterLine))}`);
-    return `${head}${below.join("")}`;
-  }
+  if (typeof entry === "string") return shorten(entry).split("\n").map(escapeControls).join("\n  ");
   if (typeof entry !== "object" || entry === null) return escapeControls(shorten(line));
   const shortened = (_: string, value: unknown) => (typeof value === "string" ? shorten(value) : value);
   return escapeControls(JSON.stringify(entry, shortened));
-}
-
-// ponder: names the host of every entry of its list of RPC URLs, in which a URL is repeated (`entriesForRate`).
-function withHostsOnce(line: string): string {
-  return line.replace(
-    /^([\d:.]+ INFO +Connected to JSON-RPC\b.*\bhostnames=)(\["[^\]]*"\])/,
-    (_, head, hosts) => {
-      const names = parse(hosts);
-      return head + (Array.isArray(names) ? JSON.stringify([...new Set(names)]) : hosts);
-    },
-  );
 }
 
 function parse(line: string): unknown {
@@ -76,9 +58,8 @@ function parse(line: string): unknown {
   }
 }
 
-function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
-}
+const cut = (text: string) =>
+  text.length > mostCharacters ? `${text.slice(0, mostCharacters)}… (${text.length} characters)` : text;
 
 // Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases contain keys.
 
@@ -105,22 +86,16 @@ const shortestKey = 16;
 
 function secretsOfUrl(text: string): [string, string][] {
   const url = new URL(text);
-  const hidden = `${url.protocol}//${url.host}/…`;
-  const isDatabase = url.protocol.startsWith("postgres");
-  const keys = [url.username, ...url.pathname.split("/"), ...url.searchParams.values()].filter(
-    ({ length }) => length >= shortestKey,
-  );
+  const { username, password, pathname, searchParams, protocol, host } = url;
   // viem sends user and password as a header, and names the URL without them.
   const bare = Object.assign(new URL(text), { username: "", password: "" });
-  const holdsMore = url.pathname.length > 1 || url.search !== "";
-  const texts = [text, url.href, ...(holdsMore ? [bare.href] : [])];
-  const whole = texts.map((one): [string, string] => [one, hidden]);
+  const urls = [text, url.href, bare.href].filter((one) => one.replace(/\/$/, "") !== `${protocol}//${host}`);
+  const parts = [username, ...pathname.split("/"), ...searchParams.values()];
+  const keys = protocol.startsWith("postgres") ? [] : parts.filter(({ length }) => length >= shortestKey);
+  if (password !== "") keys.push(password, decodeURIComponent(password));
   return [
-    ...(url.password !== "" || ((holdsMore || url.username !== "") && !isDatabase) ? whole : []),
-    ...(url.password === ""
-      ? []
-      : [url.password, decodeURIComponent(url.password)].map((part): [string, string] => [part, "…"])),
-    ...(isDatabase ? [] : keys.map((key): [string, string] => [key, "…"])),
+    ...urls.map((one): [string, string] => [one, `${protocol}//${host}/…`]),
+    ...keys.map((key): [string, string] => [key, "…"]),
   ];
 }
 

@@ -40,3 +40,10 @@ test("warnings about what is reported are lowered, also of loggers made of this 
     ["debug", announced],
   ]);
 });
+
+test("a host is named once, however often its URL is repeated", () => {
+  const { logger, lines } = loggers();
+  const hosts = (names: string[]) => ({ msg: "Connected to JSON-RPC", hostnames: JSON.stringify(names) });
+  logger["info"]?.(hosts(["a.example", ...Array<string>(25).fill("localhost")]));
+  expect(lines).toEqual([["info", hosts(["a.example", "localhost"])]]);
+});

@@ -21,7 +21,10 @@ export function rewriteLog({ schema, isReported }: Options, scope: object = glob
   const logger = ponderLogger(scope);
   if (logger === undefined) return;
   rewriteEntries(logger as unknown as Logger, (level, entry) => {
-    const { error, endpoint } = entry;
+    const { error, endpoint, hostnames } = entry;
+    // One for each entry of the list of RPC URLs, in which a URL is repeated (`entriesForRate`).
+    if (typeof hostnames === "string")
+      return [level, { ...entry, hostnames: JSON.stringify([...new Set(JSON.parse(hostnames))]) }];
     // Its /ready is answered by src/ponder/progress.ts, when the indexes for queries are there.
     const isLowered =
       endpoint === "/health" || endpoint === "/ready" || (level === "warn" && isReported(error));
