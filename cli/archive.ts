@@ -1,7 +1,7 @@
 import { openNodes } from "../src/archive/ask.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
-import { fetchArchive, nameOfPlace, openManifest, readManifest } from "../src/archive/folder.ts";
-import { gapsOf, levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
+import { fetchArchive, nameOfPlace, readManifest } from "../src/archive/folder.ts";
+import { levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
 import { exportCache } from "../src/archive/ponder-cache.ts";
 import { recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
@@ -9,7 +9,18 @@ import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { counted } from "../src/log/json-log.ts";
 import { unionOf } from "../src/operations/cache.ts";
-import { chainsOf, isUrl, loadConfig, print, program, requireUrl, runProgram, whole } from "./command.ts";
+import {
+  chainsOf,
+  firstOf,
+  isUrl,
+  loadConfig,
+  print,
+  program,
+  requireUrl,
+  runProgram,
+  tenthsOf,
+  whole,
+} from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
@@ -23,24 +34,18 @@ const command = (name: string, about: string) =>
     .option("--folder <folder>", "where the archive is; else ARCHIVE if that is a folder, else ./archive")
     .option("--chain <id>", "one of the chains of the configuration; else all", whole);
 
-const recording = (name: string, about: string) =>
-  command(name, about)
-    .option("--to <block>", "the last block, if it is final", whole)
-    .option("--receipts", "whole blocks, so that no log can be missing unseen; many times as large");
-
-recording(
+command(
   "record",
   `Fetches what the archive lacks from the RPC URLs up to the finalized block: logs of the contracts that any plugin reads, their blocks' headers, the senders of their transactions. It resumes.`,
-).action((asked) => print(recordAll(asked, { isExtension: false })));
+)
+  .option("--to <block>", "the last block, if it is final", whole)
+  .option("--receipts", "whole blocks, so that no log can be missing unseen; many times as large")
+  .action((asked) => print(recordAll(asked)));
 
 command(
   "export",
   `Writes what the RPC cache of the configured database has and the archive lacks, with the results of what handlers asked of nodes beyond logs: calls of contracts at old blocks, receipts and traces.`,
 ).action((asked) => print(exportAll(asked)));
-
-recording("extend", "Is record for the chains that the archive has.").action((asked) =>
-  print(recordAll(asked, { isExtension: true })),
-);
 
 command("info", "Says what the archive has.").action((asked) =>
   print(byChain(asked, ({ source }, { id }) => summaryAt(source, id))),
@@ -142,9 +147,7 @@ async function checkOne(source: string, chain: IndexedChain, asked: Compared): P
   const { rpc, samples, seed = newSeed() } = asked;
   const manifest = await readManifest(source, chain.id);
   if (manifest === undefined) return `nothing in ${nameOfPlace(source)}`;
-  const progress = (done: number, of: number) => {
-    if (done % 100 === 0) say(`${chain.name}: segment ${done} of ${of}`);
-  };
+  const progress = tenthsOf(manifest.segments.length);
   const found = await checkArchive({ place: source, manifest, progress });
   if (rpc !== undefined) {
     const { ask } = openNodes({ ...chain, rpc: { http: [rpc] } }, { perSecond: 20, log: say });
@@ -154,31 +157,21 @@ async function checkOne(source: string, chain: IndexedChain, asked: Compared): P
   return reportOf(found, rpc === undefined ? undefined : seed);
 }
 
-const shownProblems = 20;
-
 /** The findings of a check as text; `seed` if a node was asked. */
 export function reportOf(found: ArchiveCheck, seed: number | undefined): string {
   const { problems, lacking, segments, compared } = found;
-  const lines: [boolean, string][] = [
-    [
-      true,
-      `${counted(found.logs, "log")} in ${counted(found.blocks, "block")} and ${counted(segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
-    ],
-    [true, proofOf((level) => found.proof[level])],
-    [
-      lacking.length > 0,
+  const lines = [
+    `${counted(found.logs, "log")} in ${counted(found.blocks, "block")} and ${counted(segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
+    proofOf((level) => found.proof[level]),
+    lacking.length > 0 &&
       `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(lacking.length)}`,
-    ],
-    [found.results > 0, `  results of calls, which nothing proves: ${format(found.results)}`],
-    [
-      seed !== undefined,
+    found.results > 0 && `  results of calls, which nothing proves: ${format(found.results)}`,
+    seed !== undefined &&
       `  compared with the node (seed ${seed}): last blocks of ${counted(segments, "segment")}, ${counted(compared, "block")} with their logs`,
-    ],
-    ...problems.slice(0, shownProblems).map((problem): [boolean, string] => [true, `  WRONG: ${problem}`]),
-    [problems.length > shownProblems, `  and ${problems.length - shownProblems} more`],
-    [true, `  ${verdictOf(found, seed !== undefined)}`],
+    ...firstOf(problems.map((problem) => `WRONG: ${problem}`)),
+    `  ${verdictOf(found, seed !== undefined)}`,
   ];
-  return lines.flatMap(([isShown, line]) => (isShown ? [line] : [])).join("\n");
+  return lines.filter((line) => line !== false).join("\n");
 }
 
 /** What a check shows, in words: no more than was looked at. */
@@ -196,29 +189,21 @@ function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   return open > 0 ? `${shown} ${openText}: raise --samples.` : shown;
 }
 
-type Recorded = { folder?: string; to?: number; receipts?: true };
+type Recorded = { folder?: string; chain?: number; to?: number; receipts?: true };
 
-const recordAll = (asked: Recorded, { isExtension }: { isExtension: boolean }) =>
+const recordAll = (asked: Recorded) =>
   byChain(asked, async ({ folder, config }, chain) => {
-    const manifest = await openManifest(folder, chain.id);
-    if (isExtension && manifest.segments.length === 0) return `nothing to extend in ${folder}`;
     const wanted = wantedOf(config, chain.name);
-    const nodes = openNodes(chain, { perSecond: config.rpcRequestsPerSecond, log: say });
-    const finalized = await nodes.finalizedBlock();
-    if (asked.to !== undefined && asked.to > finalized)
-      say(
-        `${chain.name}: block ${format(asked.to)} is not final; recording up to block ${format(finalized)}`,
-      );
+    const { ask, width, finalizedBlock } = openNodes(chain, {
+      perSecond: config.rpcRequestsPerSecond,
+      log: say,
+    });
+    const finalized = await finalizedBlock();
     const range = { from: wanted.first, to: Math.min(asked.to ?? finalized, finalized) };
-    const gaps = gapsOf(manifest, wanted.filters, range);
-    if (gaps.length === 0 || range.to < range.from)
-      return `nothing is missing up to block ${format(range.to)}`;
-    const withReceipts = asked.receipts === true;
-    say(
-      `${chain.name}: blocks ${format(range.from)} to ${format(range.to)} at ${format(nodes.perSecond)} requests a second`,
-    );
+    say(`${chain.name}: blocks ${format(range.from)} to ${format(range.to)}`);
     const recorded = await recordChain({
-      ...{ ...wanted, folder, range, chainId: chain.id, withReceipts, ask: nodes.ask, width: nodes.width },
+      ...{ ...wanted, folder, range, chainId: chain.id, ask, width },
+      withReceipts: asked.receipts === true,
       progress: progressOf(chain.name),
     });
     return summary(recorded);

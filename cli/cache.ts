@@ -8,7 +8,7 @@ import {
   purgeCommands,
   unverifiedSection,
 } from "../src/operations/cache.ts";
-import { chainsOf, loadConfig, print, program, runProgram, whole } from "./command.ts";
+import { chainsOf, firstOf, loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
@@ -61,8 +61,7 @@ async function check(asked: Asked): Promise<string> {
   const random = randomOf(asked.seed);
   const nodes = { perSecond: config.rpcRequestsPerSecond, crossCheckShare: 1, random };
   const { ask } = openNodes(chain, { ...nodes, log: (line) => console.error(line) });
-  const step = Math.max(1, Math.round(asked.samples / 10));
-  const progress = (done: number) => done % step === 0 && console.error(`${done} of ${asked.samples}`);
+  const progress = tenthsOf(asked.samples);
   const found = await withDatabase(config, (run) => checkCache(run, ask, { ...asked, random, progress }));
   const { text, isSound } = reportCheck(found, asked);
   if (!isSound) process.exitCode = 1;
@@ -82,35 +81,25 @@ function reportPurge({ chainId, from, to }: CachedRange, { removed, orphaned }: 
   ].join("\n");
 }
 
-const shownDifferences = 20;
-
 /** What a check found as text, with what to do; unsound if the cache differs from the chain. */
 export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Asked) {
   const { ranges, differingRanges, differences } = found;
   if (found.cachedBlocks === 0)
     return { text: `The database has no cached blocks of chain ${chainId}.`, isSound: true };
+  const isSame = differingRanges.length === 0;
+  const merged = mergeRanges(differingRanges).map((range) => ({ chainId, ...range }));
   const lines = [
     `Compared ${ranges} of ${samples} ranges (seed ${seed}): ${found.blocks} of ${found.cachedBlocks} cached blocks of chain ` +
       `${chainId}, ${found.logs} logs.`,
-    ...differences.slice(0, shownDifferences).map((one) => `  ${one}`),
+    ...firstOf(differences),
+    found.unanswered > 0 && `${found.unanswered} ranges could not be compared: the nodes do not answer.`,
+    isSame
+      ? `0 of ${ranges} ranges differ: at most ${mostWrong(ranges)} % of them are wrong, at 95 % confidence.`
+      : `${differingRanges.length} of ${ranges} ranges differ. Stop the chain's indexers, remove these, and build new indexes:\n` +
+        `  ${purgeCommands(merged, "\n  ")}\n` +
+        `Others may differ too: compare again with more --samples, or remove all that the node returned. ${unverifiedSection}`,
   ];
-  if (differences.length > shownDifferences)
-    lines.push(`  and ${differences.length - shownDifferences} more`);
-  if (found.unanswered > 0)
-    lines.push(`${found.unanswered} ranges could not be compared: the nodes do not answer.`);
-  if (differingRanges.length === 0) {
-    lines.push(
-      `0 of ${ranges} ranges differ: at most ${mostWrong(ranges)} % of them are wrong, at 95 % confidence.`,
-    );
-    return { text: lines.join("\n"), isSound: ranges > 0 };
-  }
-  const merged = mergeRanges(differingRanges).map((range) => ({ chainId, ...range }));
-  lines.push(
-    `${differingRanges.length} of ${ranges} ranges differ. Stop the chain's indexers, remove these, and build new indexes:`,
-    `  ${purgeCommands(merged, "\n  ")}`,
-    `Others may differ too: compare again with more --samples, or remove all that the node returned. ${unverifiedSection}`,
-  );
-  return { text: lines.join("\n"), isSound: false };
+  return { text: lines.filter((line) => line !== false).join("\n"), isSound: isSame && ranges > 0 };
 }
 
 await runProgram(cache, import.meta.url);

@@ -35,6 +35,20 @@ export function requireUrl(name: string, text: string): void {
 /** Prints what a command returns. */
 export const print = async (text: Promise<string>) => console.log(await text);
 
+/** Says how much of so many pieces of work is done, ten times. */
+export function tenthsOf(all: number): (done: number) => void {
+  const step = Math.max(1, Math.ceil(all / 10));
+  return (done) => done % step === 0 && console.error(`${done} of ${all}`);
+}
+
+const shown = 20;
+
+/** The first lines of a list, indented, and how many more there are. */
+export const firstOf = (lines: readonly string[]): string[] => [
+  ...lines.slice(0, shown).map((line) => `  ${line}`),
+  ...(lines.length > shown ? [`  and ${lines.length - shown} more`] : []),
+];
+
 /** Runs a program if it is the one that Node was started with, and says why it ends with exit code 1. */
 export async function runProgram(
   program: { parseAsync(): Promise<unknown> },

@@ -4,7 +4,7 @@ import type { Config } from "../src/config/environment.ts";
 import { counted, escapeControls, seeOperations } from "../src/log/json-log.ts";
 import type { BlockRef } from "../src/ponder/checkpoints.ts";
 import { examineUrls } from "./checks/nodes.ts";
-import { loadConfig, print, program, runProgram, whole } from "./command.ts";
+import { loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
 import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
 import { mostWrong, newSeed } from "./samples.ts";
 import { missingRows } from "./verify/events.ts";
@@ -32,8 +32,7 @@ async function verifyIndex(asked: Asked): Promise<string> {
     return { heads, questions, events: await missingRows(run, { config, heads, asked }) };
   });
   console.error(`Comparing ${questions.length} values (seed ${asked.seed}).`);
-  const step = Math.max(1, Math.ceil(questions.length / 10));
-  const progress = (done: number) => done % step === 0 && console.error(`${done} of ${questions.length}`);
+  const progress = tenthsOf(questions.length);
   const found = await compare(questions, { config, heads, progress });
   const { text, isSound } = report(questions, { heads, found, events });
   if (!isSound) process.exitCode = 1;
@@ -108,37 +107,37 @@ type Found = {
 
 /** What was found as text, and whether nothing speaks against the index. */
 export function report(questions: readonly Question[], { heads, found, events: { missing, looked } }: Found) {
-  const lines: string[] = [];
   // Where hardly any contract answers: no such chain has names.
   const isBlind = found.reverted > 0.9 * (questions.length - found.unanswered);
   const compared = isBlind ? 0 : found.compared;
   const differences = isBlind ? [] : found.differences;
-  if (isBlind)
-    lines.push(
-      `${found.reverted} of ${questions.length} calls reverted: this node executes no calls, or lacks the state of these blocks. Nothing was compared; try another RPC URL.`,
-    );
-  for (const { chainId, to, row, field, ours, theirs, args } of differences)
-    lines.push(
-      `${row}: ${field}${field === "text" ? ` ${String(args[1])}` : ""} is ${ours || '""'} in the index, ${theirs || '""'} on ${chainName(chainId)} (${to})`,
-    );
-  lines.push(...missing);
   const blocks = [...heads].map(([id, { number }]) => `block ${number} of ${chainName(id)}`).join(", ");
-  if (found.unanswered > 0)
-    lines.push(`${found.unanswered} values could not be compared: the nodes do not answer.`);
-  lines.push(
+  const faults = [
+    ...(differences.length > 0 ? [`${differences.length} of ${compared} values differ.`] : []),
+    ...(missing.length > 0
+      ? [`${counted(missing.length, "row")} of ${counted(looked, "event")} missing.`]
+      : []),
+  ];
+  const lines = [
+    isBlind &&
+      `${found.reverted} of ${questions.length} calls reverted: this node executes no calls, or lacks the state of these blocks. Nothing was compared; try another RPC URL.`,
+    ...differences.map(
+      ({ chainId, to, row, field, ours, theirs, args }) =>
+        `${row}: ${field}${field === "text" ? ` ${String(args[1])}` : ""} is ${ours || '""'} in the index, ${theirs || '""'} on ${chainName(chainId)} (${to})`,
+    ),
+    ...missing,
+    found.unanswered > 0 && `${found.unanswered} values could not be compared: the nodes do not answer.`,
     `Compared ${compared} of ${questions.length} values at ${blocks}, and looked up ${looked} events of the RPC cache.`,
-  );
-  const faults: string[] = [];
-  if (differences.length > 0) faults.push(`${differences.length} of ${compared} values differ.`);
-  if (missing.length > 0)
-    faults.push(`${counted(missing.length, "row")} of ${counted(looked, "event")} missing.`);
-  if (faults.length > 0)
-    lines.push([...faults, seeOperations("When the index differs from the chain")].join(" "));
-  else if (compared > 0)
-    lines.push(
-      `0 of ${compared} wrong: at most ${mostWrong(compared)} % of them are wrong, at 95 % confidence.`,
-    );
-  return { text: lines.map(escapeControls).join("\n"), isSound: faults.length === 0 && compared > 0 };
+    faults.length > 0
+      ? [...faults, seeOperations("When the index differs from the chain")].join(" ")
+      : compared > 0 &&
+        `0 of ${compared} wrong: at most ${mostWrong(compared)} % of them are wrong, at 95 % confidence.`,
+  ];
+  const text = lines
+    .filter((line) => line !== false)
+    .map(escapeControls)
+    .join("\n");
+  return { text, isSound: faults.length === 0 && compared > 0 };
 }
 
 await runProgram(verify, import.meta.url);

@@ -35,13 +35,10 @@ export function openNodes(
   const ofUrl = perSecond ?? (isLocal ? loopbackRate : publicRate);
   const paced = createPaces(backends, ofUrl);
   const ask = (body: RpcRequest): Promise<unknown> => paced((backend) => backend.request(body));
-  const rate = ofUrl * urls.length;
   return {
     ask,
-    /** Requests a second of all URLs. */
-    perSecond: rate,
     /** Requests at once: as many as are sent in half a second. */
-    width: Math.min(64, Math.max(4, Math.ceil(rate / 2))),
+    width: Math.min(64, Math.max(4, Math.ceil((ofUrl * urls.length) / 2))),
     finalizedBlock: () => finalizedBlock(ask, chain.id),
   };
 }

@@ -26,7 +26,7 @@ const newCheck = (segments: number) => ({
 type CheckOptions = {
   place: ArchivePlace;
   manifest: Manifest;
-  progress: (done: number, of: number) => void;
+  progress: (done: number) => void;
 };
 
 /** Recomputes what an archive says of itself: hashes of segments and headers, links to parents, blooms, orders, receipts. */
@@ -50,7 +50,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
       for (const level of ["bloom", "header", "receipts"] as const)
         found.proof[level] += segment.proof[level];
     });
-    progress(done + 1, segments.length);
+    progress(done + 1);
   }
   for (const file of manifest.results ?? [])
     await checked(async () => {
