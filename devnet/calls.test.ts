@@ -1,16 +1,7 @@
-import {
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-  keccak256,
-  namehash,
-  toHex,
-  zeroAddress,
-} from "viem";
-import { packetToBytes } from "viem/ens";
+import { decodeFunctionResult, encodeFunctionData, type Hex, namehash, zeroAddress } from "viem";
 import { expect, test } from "vitest";
-import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../abis/resolver.ts";
-import { findResolver, ownCalls, registryCall, universalResolverCall } from "./calls.ts";
+import { registryReadAbi, resolverReadAbi } from "../abis/resolver.ts";
+import { ownCalls } from "./calls.ts";
 import { recordedBlocks } from "./chain/block.ts";
 import { createChain } from "./chain/chain.ts";
 import { type Entity, readEntityDump } from "./entities.ts";
@@ -21,7 +12,7 @@ import { readAddresses, readRecording } from "./recording.ts";
 const recording = readRecording(recordingFolder("root"));
 const addresses = readAddresses(recordingFolder("root"));
 const chain = createChain({ chainId: recording.chainId, blocks: recordedBlocks(recording) });
-const { contracts, calls } = ownCalls(chain, recording, addresses);
+const { calls } = ownCalls(chain, recording, addresses);
 const {
   Domain = [],
   Resolver = [],
@@ -31,10 +22,7 @@ const {
   NewResolver = [],
 } = readEntityDump(new URL("../test/fixtures/chain-a-entities.json.gz", import.meta.url).pathname);
 const byBlock = (a: Entity, b: Entity) => Number(a["blockNumber"]) - Number(b["blockNumber"]);
-const registry = {
-  ...{ contracts, address: addresses["ENSv1Registry"]! },
-  older: addresses["ENSv1RegistryOld"]!,
-};
+const registry = addresses["ENSv1Registry"]!;
 
 function ask(to: unknown, functionName: string, ...args: readonly unknown[]): unknown {
   const data = encodeFunctionData({ abi: resolverReadAbi, functionName, args } as never);
@@ -50,7 +38,7 @@ const known = Resolver.filter(({ address }) => calls.has(address as string));
 const byId = new Map(known.map((entity) => [entity.id, entity]));
 
 test("a registry returns the resolvers that its events set, the older one's for names that it does not have", () => {
-  const call = registryCall(registry);
+  const call = calls.get(registry)!;
   // The mapping has one registry: it keeps the older one's resolver of a name that the newer one created, and knows no fallback
   // of names without an owner.
   const newest = (entities: Entity[]) =>
@@ -101,23 +89,8 @@ test("before the first event of a node nothing is set", () => {
   expect(ask(PublicResolverV5, "contenthash", node)).toBe("0x");
 });
 
-const wire = (name: string) => toHex(packetToBytes(name));
-
-test("the universal resolver finds the resolver of the nearest name above, and where that begins", () => {
-  const kagam = Domain.find(({ name }) => name === "kagam.eth")!;
-  const result = universalResolverCall(registry)(
-    encodeFunctionData({ abi: universalResolverAbi, args: [wire("a.kagam.eth")] }),
-  );
-  const [resolver, node, offset] = decodeFunctionResult({ abi: universalResolverAbi, data: result! });
-  expect(resolver.toLowerCase()).toBe((kagam["resolver"] as string).slice(0, 42));
-  expect([node, offset]).toEqual([namehash("kagam.eth"), 2n]);
-  // A label in brackets is a hash.
-  const hashed = `[${keccak256(toHex("kagam")).slice(2)}].eth`;
-  expect(findResolver(registry, wire(hashed))?.node).toBe(node);
-});
-
 test("a call that a contract does not have reverts", () => {
-  expect(calls.get(registry.address)?.("0x12345678")).toBeUndefined();
+  expect(calls.get(registry)?.("0x12345678")).toBeUndefined();
   expect(calls.get(addresses["PublicResolverV5"]!)?.("0x12345678")).toBeUndefined();
   expect(ask(addresses["PublicResolverV5"], "ABI", namehash("eth"), 1n)).toBeUndefined();
 });

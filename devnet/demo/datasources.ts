@@ -11,7 +11,6 @@ const addressOf = (source: string, name: string) =>
 
 /** Contracts on the root chain that the recordings lack, which lead to the names on the other chains. */
 export const bridges = {
-  universalResolver: addressOf("ensroot", "UniversalResolver"),
   reverseResolver: addressOf("rrRoot", "DefaultReverseResolver3"),
   baseReverseResolver: addressOf("rrRoot", "BaseReverseResolver"),
   lineaReverseResolver: addressOf("rrRoot", "LineaReverseResolver"),
