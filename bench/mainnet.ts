@@ -1,28 +1,20 @@
 // Mainnet's size, rehearsed: a generated history in mainnet's proportions goes through an archive into Postgres.
 //
-//   NODE_OPTIONS=--max-old-space-size=6000 node cli/with-node.mjs bench/mainnet.ts [--logs 5000000] [--restart]
+//   NODE_OPTIONS=--max-old-space-size=6000 node cli/with-node.mjs bench/mainnet.ts [--logs 5000000]
 //
 // Prints logs/s (by time and by processor time) and memory by tenth of the way, and the time from the end of the backfill until all
-// indexes are built. With --restart the service is killed in the middle of the backfill. Needs a Postgres server's programs.
+// indexes are built. Needs a Postgres server's programs.
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { waitFor } from "../devnet/wait.ts";
 import { halfOfLabels } from "./backfill/chain.ts";
-import {
-  indexOnce,
-  type Job,
-  type LogEntry,
-  realRoot,
-  type WatchedService,
-} from "./backfill/indexing-process.ts";
+import { indexOnce, type LogEntry, realRoot, type Usage } from "./backfill/indexing-process.ts";
 import { fillArchive, serveHead } from "./mainnet/archive.ts";
 import { secondsSince, untilReady, whole } from "./measure.ts";
 import { inWorld, type World } from "./world.ts";
 
-const { values: options } = parseArgs({
-  options: { logs: { type: "string", default: "5000000" }, restart: { type: "boolean", default: false } },
-});
+const { values: options } = parseArgs({ options: { logs: { type: "string", default: "5000000" } } });
 // The service gets Node's usual heap.
 delete process.env["NODE_OPTIONS"];
 
@@ -41,66 +33,39 @@ async function rehearse({ folder, url }: World): Promise<void> {
   const labelsUrl = halfOfLabels(folder, labels);
   labels.length = 0;
   const blocks = [Number(environment["START_BLOCK"]), lastBlock] as const;
-  const job = {
-    ...{ name: "bench_mainnet", appRoot: realRoot, port },
-    environment: { ...environment, LABELS_URL: labelsUrl, RPC_URL_1: node.url, DATABASE_URL: url },
-  };
   try {
-    if (options.restart) await killedInTheMiddle(job, byTenth(logs, blocks));
     const { seconds, processorSeconds, peakMegabytes } = await indexOnce({
-      ...job,
+      ...{ name: "bench_mainnet", appRoot: realRoot, port },
+      environment: { ...environment, LABELS_URL: labelsUrl, RPC_URL_1: node.url, DATABASE_URL: url },
       seeEntry: byTenth(logs, blocks),
       whenComplete: () => printReady(port, node.mine()),
     });
-    const indexed = options.restart ? logs / 2 : logs;
     console.log(
-      `backfill: ${seconds.toFixed(0)} s, ${whole(indexed / seconds)} logs/s, ${whole(indexed / processorSeconds)} for each second of processor time, peak ${whole(peakMegabytes)} MB, ${whole(names)} labels`,
+      `backfill: ${seconds.toFixed(0)} s, ${whole(logs / seconds)} logs/s, ${whole(logs / processorSeconds)} for each second of processor time, peak ${whole(peakMegabytes)} MB, ${whole(names)} labels`,
     );
   } finally {
     await node.close();
   }
 }
 
-/** Indexes until half of the blocks are there, and kills the service. */
-async function killedInTheMiddle(job: Job, see: ReturnType<typeof byTenth>): Promise<void> {
-  let isKilled = false;
-  const seeEntry: Job["seeEntry"] = (entry, service) => {
-    if (isKilled || see(entry, service) < 5) return;
-    isKilled = true;
-    service.kill();
-  };
-  await indexOnce({ ...job, seeEntry }).catch((error) => {
-    if (!isKilled) throw error;
-  });
-  console.log("killed, and started again");
-}
-
-/**
- * Prints speed and memory whenever another tenth of the blocks is indexed, and returns how many are; all blocks have about as many
- * logs.
- */
+/** Prints speed and memory whenever another tenth of the blocks is indexed; all blocks have about as many logs. */
 function byTenth(logs: number, [first, last]: readonly [number, number]) {
-  // The last line's tenth, time, processor time and share of the blocks; after a restart the first range begins where the index was.
-  let [tenth, since, used] = [0, performance.now(), 0];
-  let before: number | undefined;
-  const shareBelow = (block: number) => Math.max(0, Math.min(1, (block - first) / (last - first + 1)));
-  return ({ msg, block_range = "[0,0]" }: LogEntry, { usage }: WatchedService): number => {
+  // Time, processor time and share of the blocks at the last line.
+  let [since, used, before] = [0, 0, 0];
+  return ({ msg, block_range = "[0,0]" }: LogEntry, usage: () => Usage): void => {
     if (msg === "Started backfill indexing") [since, used] = [performance.now(), usage().processorSeconds];
-    if (msg !== "Indexed block range") return tenth;
-    const [from, to] = JSON.parse(block_range) as [number, number];
-    if (before === undefined) tenth = Math.floor(shareBelow(from) * 10);
-    before ??= shareBelow(from);
-    const share = shareBelow(to + 1);
-    const now = Math.floor(share * 10);
-    if (now === tenth) return tenth;
+    if (msg !== "Indexed block range") return;
+    const [, to] = JSON.parse(block_range) as [number, number];
+    const share = Math.min(1, (to + 1 - first) / (last - first + 1));
+    const tenth = Math.floor(share * 10);
+    if (tenth <= Math.floor(before * 10)) return;
     const { megabytes, processorSeconds } = usage();
     const count = (share - before) * logs;
     console.log(
-      `${now} tenths: ${whole(count / secondsSince(since))} logs/s, ${whole(count / (processorSeconds - used))} ` +
+      `${tenth} tenths: ${whole(count / secondsSince(since))} logs/s, ${whole(count / (processorSeconds - used))} ` +
         `for each second of processor time, ${whole(megabytes)} MB`,
     );
-    [tenth, since, used, before] = [now, performance.now(), processorSeconds, share];
-    return tenth;
+    [since, used, before] = [performance.now(), processorSeconds, share];
   };
 }
 

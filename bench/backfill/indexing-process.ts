@@ -20,20 +20,17 @@ export type LogEntry = {
   error?: unknown;
 };
 
-/** What a service uses: memory, and processor time since its start; and its end without a warning. */
-export type WatchedService = {
-  usage: () => { megabytes: number; processorSeconds: number };
-  kill: () => void;
-};
+/** What a service uses: memory, and processor time since its start. */
+export type Usage = { megabytes: number; processorSeconds: number };
 
 /** An index in the database schema `name`; `seeEntry` gets each entry of the service's log. */
-export type Job = {
+type Job = {
   name: string;
   appRoot: string;
   port: number;
   environment: Readonly<Record<string, string>>;
   whenComplete?: () => unknown;
-  seeEntry?: (entry: LogEntry, service: WatchedService) => unknown;
+  seeEntry?: (entry: LogEntry, usage: () => Usage) => void;
 };
 
 /**
@@ -49,10 +46,10 @@ export async function indexOnce(job: Job): Promise<Indexed> {
     const { msg, level, duration = 0, error } = entry;
     if (level >= 50) completed.reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
     if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(service.pid);
-    seeEntry?.(entry, { usage, kill: service.kill });
+    seeEntry?.(entry, usage);
     if (msg === "Completed backfill indexing across all chains") completed.resolve(duration);
   });
-  const usage = () => ({
+  const usage = (): Usage => ({
     megabytes: residentMegabytes(service.pid),
     processorSeconds: processorSecondsOf(service.pid),
   });
