@@ -4,7 +4,9 @@ import { erc1155TransferAbi } from "../../abis/names.ts";
 import { type EmittedLog, logsOf } from "../../devnet/events.ts";
 import { createRandom, type Random } from "../../devnet/random.ts";
 import { contractsOfV2 } from "../../devnet/recorded-chains.ts";
-import { accountOf, hashOf, subnodeOf, type Transaction } from "./history.ts";
+import { subnode } from "../../src/ens/ids.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { accountOf, type Transaction } from "./history.ts";
 
 // Contracts of a set of ENSv2 on the chain of the generated history.
 const contract = (index: number): Hex => `0x${"e2".repeat(18)}${String(index).padStart(4, "0")}`;
@@ -99,7 +101,7 @@ const deployed = (address: Hex, owner: Hex, code: Hex, own: EmittedLog[] = []): 
     emits.deployed(contracts.VerifiableFactory, owner, address, 1n, code),
   ],
 });
-const proxyOf = (what: string): Hex => `0x${hashOf(what).slice(26)}`;
+const proxyOf = (what: string): Hex => `0x${labelhash(what).slice(26)}`;
 
 function deployResolver({ resolvers }: State, owner: Hex): Transaction {
   const address = proxyOf(`resolver ${resolvers.length}`);
@@ -120,14 +122,14 @@ function attachRegistry({ registries }: State, { registry, tokenId, label, owner
 function register(state: State, { registry, node }: Registry): Transaction {
   const { names } = state;
   const label = `name${names.length}`;
-  const hash = hashOf(label);
+  const hash = labelhash(label);
   const tokenId = BigInt(hash) & ~0xffff_ffffn;
   const owner = someAccount(state);
   const resolver = state.random.pick(state.resolvers);
   const registrar = contracts.ETHRegistrar;
   const isPaid = registry === contracts.ETHRegistry;
   const sender = isPaid ? registrar : owner;
-  names.push({ registry, tokenId, label, owner, node: subnodeOf(node, hash), resolver, record: 0n });
+  names.push({ registry, tokenId, label, owner, node: subnode(node, hash), resolver, record: 0n });
   const logs = [
     emits.label(contracts.LabelStore, hash, label),
     emits.registered(registry, tokenId, hash, label, owner, expires, sender),

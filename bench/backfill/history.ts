@@ -1,33 +1,24 @@
-import { concat, type Hex, keccak256, namehash, stringToHex, toHex, zeroAddress as zero } from "viem";
+import { type Hex, namehash, stringToHex, toHex, zeroAddress as zero } from "viem";
 import { packetToBytes } from "viem/ens";
 import { legacyControllerAbi, unwrappedControllerAbi, wrappedControllerAbi } from "../../abis/registrars.ts";
 import { type EmittedLog, emits, logsOf } from "../../devnet/events.ts";
 import { createRandom, type Random } from "../../devnet/random.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
+import { addrReverseNode, rootNode, subnode } from "../../src/ens/ids.ts";
+import { labelhash } from "../../src/ens/labels.ts";
 
 /** One transaction of a generated history. */
 export type Transaction = { from: Hex; logs: EmittedLog[] };
 
-/** Keccak-256 of a text: the labelhash of a label. */
-export const hashOf = (text: string): Hex => keccak256(stringToHex(text));
-
-/** Node of the subname whose label hashes to `labelhash` (ENSIP-1). */
-export const subnodeOf = (parent: Hex, labelhash: Hex): Hex => keccak256(concat([parent, labelhash]));
-
 /** A generated account. */
 export function accountOf(id: number): Hex {
-  const account = accounts.get(id) ?? (`0x${hashOf(`account ${id}`).slice(26)}` as const);
+  const account = accounts.get(id) ?? (`0x${labelhash(`account ${id}`).slice(26)}` as const);
   accounts.set(id, account);
   return account;
 }
 
 const accounts = new Map<number, Hex>();
-const [ethNode, reverseNode, addrReverseNode] = [
-  namehash("eth"),
-  namehash("reverse"),
-  namehash("addr.reverse"),
-];
-const rootNode: Hex = `0x${"0".repeat(64)}`;
+const [ethNode, reverseNode] = [namehash("eth"), namehash("reverse")];
 const year = 31_536_000n;
 const grace = 7_776_000n;
 // PARENT_CANNOT_CONTROL
@@ -95,9 +86,9 @@ export function namesHistory(namespace: "mainnet" | "holesky", count: number, sp
 function* steps(state: State, count: number): Generator<Transaction> {
   const { registry, registrar } = state.contracts;
   const first = [
-    emits.newOwner(registry, rootNode, hashOf("eth"), registrar),
-    emits.newOwner(registry, rootNode, hashOf("reverse"), zero),
-    emits.newOwner(registry, reverseNode, hashOf("addr"), zero),
+    emits.newOwner(registry, rootNode, labelhash("eth"), registrar),
+    emits.newOwner(registry, rootNode, labelhash("reverse"), zero),
+    emits.newOwner(registry, reverseNode, labelhash("addr"), zero),
   ];
   yield { from: accountOf(0), logs: first };
   for (let logs = first.length; logs < count; ) {
@@ -131,11 +122,11 @@ const someAccount = ({ random, names }: State) => accountOf(random.below(names.l
 function newName(state: State, era: number): Name {
   const { random, names, labels } = state;
   const label = state.labelOf?.(names.length) ?? `name${names.length}`;
-  const labelhash = hashOf(label);
+  const hash = labelhash(label);
   const name = {
     label,
-    labelhash,
-    node: subnodeOf(ethNode, labelhash),
+    labelhash: hash,
+    node: subnode(ethNode, hash),
     owner: state.ownerOf?.(names.length) ?? someAccount(state),
     expires: 1_900_000_000n + BigInt(random.below(1_000_000)),
     // The wrapper refuses longer labels.
@@ -242,20 +233,20 @@ const addressLogs = (node: Hex, owner: Hex): EmittedLog[] => [
 ];
 
 function subname({ random, contracts: { registry } }: State, { node, owner }: Name): EmittedLog[] {
-  const labelhash = hashOf(`sub${random.below(5)}`);
-  const subnode = subnodeOf(node, labelhash);
+  const hash = labelhash(`sub${random.below(5)}`);
+  const below = subnode(node, hash);
   return [
-    emits.newOwner(registry, node, labelhash, owner),
-    emits.newResolver(registry, subnode, resolver),
-    ...addressLogs(subnode, owner),
+    emits.newOwner(registry, node, hash, owner),
+    emits.newResolver(registry, below, resolver),
+    ...addressLogs(below, owner),
   ];
 }
 
 function primaryName(registry: Hex, { label, owner }: Name): EmittedLog[] {
-  const labelhash = hashOf(owner.slice(2));
-  const node = subnodeOf(addrReverseNode, labelhash);
+  const hash = labelhash(owner.slice(2));
+  const node = subnode(addrReverseNode, hash);
   return [
-    emits.newOwner(registry, addrReverseNode, labelhash, owner),
+    emits.newOwner(registry, addrReverseNode, hash, owner),
     emits.newResolver(registry, node, resolver),
     emits.nameChanged(resolver, node, `${label}.eth`),
   ];
