@@ -3,8 +3,7 @@
 //
 //   node cli/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--jobs 2]
 //
-// FAULTS_LOGS names a folder for the log of each index, FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's
-// programs (it starts one for the run).
+// FAULTS_PATIENCE multiplies how long is waited. Needs a Postgres server's programs (it starts one for the run).
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,3 @@
-import { appendFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startNode } from "../../devnet/node.ts";
 import { createIndexer } from "../../test/support/indexer.ts";
@@ -66,8 +64,6 @@ export async function createSubject({ server, compiledModules }: Place, name: st
     environment: { NAMESPACE: "sepolia", PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" },
     onLine(line) {
       lines.push(line);
-      const folder = process.env["FAULTS_LOGS"];
-      if (folder !== undefined) appendFileSync(join(folder, `${name}.log`), `${line}\n`);
     },
   });
   const settings = (rpcUrls: string) => ({ [`RPC_URL_${sepolia}`]: rpcUrls, DATABASE_SCHEMA: schema() });
