@@ -1,6 +1,9 @@
 // Watches services from a process of its own, which neither attacks nor the bench delay. Takes the list of what to watch first, then
 // "read" for the observations since the last time.
-import { Agent, request } from "node:http";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, type RequestOptions, request } from "node:http";
+import { finished } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Requests that are repeated in turn, `everyMs` apart. */
 export type Watched = {
@@ -45,21 +48,17 @@ function watch({ port, everyMs, from: localAddress, requests }: Watched) {
   const note = (milliseconds: number) => {
     for (let late = milliseconds; late > 0; late -= everyMs) seen.latencies.push(late);
   };
-  const ask = async (index: number) => {
-    const { method, path, body } = requests[index % requests.length] ?? { method: "GET", path: "/" };
-    const started = performance.now();
-    waiting = started;
-    const status = await statusOf({ agent, port, method, path, localAddress }, body);
-    const ended = performance.now();
-    note(ended - (waiting ?? started));
-    waiting = undefined;
-    seen.statuses[status] = (seen.statuses[status] ?? 0) + 1;
-    return Math.max(0, everyMs - (ended - started));
-  };
   void (async () => {
     for (let index = 0; ; index++) {
-      const pause = await ask(index);
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      const { body, ...target } = requests[index % requests.length] ?? { method: "GET", path: "/" };
+      const started = performance.now();
+      waiting = started;
+      const status = await statusOf({ ...target, agent, port, localAddress }, body);
+      const ended = performance.now();
+      note(ended - waiting);
+      waiting = undefined;
+      seen.statuses[status] = (seen.statuses[status] ?? 0) + 1;
+      await sleep(Math.max(0, everyMs - (ended - started)));
     }
   })();
 
@@ -79,23 +78,17 @@ function watch({ port, everyMs, from: localAddress, requests }: Watched) {
 
 const empty = () => ({ latencies: [] as number[], statuses: {} as Record<string, number> });
 
-function statusOf(
-  target: { agent: Agent; port: number; method: string; path: string; localAddress: string },
-  body: string | undefined,
-): Promise<string> {
-  return new Promise((resolve) => {
-    const headers = body === undefined ? {} : { "content-type": "application/json" };
-    const asked = request({ ...target, host: "127.0.0.1", headers }, (response) => {
-      response.on("error", () => resolve("broken off"));
-      response.on("end", () => resolve(String(response.statusCode)));
-      response.resume();
-    });
-    const timer = setTimeout(() => {
-      resolve("no response");
-      asked.destroy();
-    }, patienceMs);
-    asked.on("close", () => clearTimeout(timer));
-    asked.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
-    asked.end(body);
-  });
+async function statusOf(target: RequestOptions, body: string | undefined): Promise<string> {
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const signal = AbortSignal.timeout(patienceMs);
+  const asked = request({ ...target, host: "127.0.0.1", headers, signal });
+  try {
+    const [response] = (await once(asked.end(body), "response")) as [IncomingMessage];
+    // It is seen at the response.
+    asked.on("error", () => undefined);
+    await finished(response.resume());
+    return String(response.statusCode);
+  } catch (error) {
+    return signal.aborted ? "no response" : ((error as NodeJS.ErrnoException).code ?? "error");
+  }
 }
