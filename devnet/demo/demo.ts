@@ -2,8 +2,7 @@ import { once } from "node:events";
 import { endingOf, isAnswered, waitWhileRunning } from "../indexing-service.ts";
 import { freePort } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
-import { askSubgraph } from "../subgraph.ts";
-import { type Look, WaitError } from "../wait.ts";
+import { WaitError } from "../wait.ts";
 import type { DemoChains, DemoWorld } from "./chains.ts";
 import { demoScreen } from "./screen.ts";
 import { type DemoServices, startServices } from "./services.ts";
@@ -47,27 +46,26 @@ async function showProgress(
   services: readonly ServiceProcess[],
 ) {
   const [url, labelsUrl] = [`http://localhost:${port}`, `http://localhost:${labelsPort}`];
-  const until = async <Result>(what: string, ask: () => Promise<Look<Result>>) => {
+  const answered = async (what: string, url: string) => {
     const timer = setInterval(() => write(`${seconds()}  waiting for ${what}`), 4_000);
     const unlessStopped = () => {
       if (signal.aborted) throw new WaitError("The demo was stopped.");
-      return ask();
+      return isAnswered(url)();
     };
     try {
-      return await waitWhileRunning(services, what, unlessStopped, { everyMs: 250 });
+      await waitWhileRunning(services, what, unlessStopped, { everyMs: 250 });
     } finally {
       clearInterval(timer);
     }
   };
-  const answered = (what: string, url: string) => until(what, isAnswered(url));
   for (const { node } of chains) {
     write(`${seconds()}  chain ${node.chain.chainId} is live at ${node.url}, head ${node.chain.head()}`);
   }
   await answered("the label service", `${labelsUrl}/health`);
   write(`${seconds()}  label service is up on port ${labelsPort}`);
   await answered("the index of the recorded blocks", `${url}/ready`);
-  const block = await until("the subgraph", () => firstAnswer(url));
-  write(`${seconds()}  index is up on port ${port}, at block ${block}`);
+  await answered("the subgraph", `${url}/subgraph?query={domains{id}}`);
+  write(`${seconds()}  index is up on port ${port}`);
   await answered("the index to be in real time", `${url}/amirealtime`);
   write(demoScreen({ url, labelsUrl, seconds: seconds().trim(), world, isAll }));
 }
@@ -79,15 +77,6 @@ async function requirePort(port: number, variable: string) {
       `Port ${port} is taken by another process. Free it, or choose another with ${variable}.`,
     );
   });
-}
-
-/** Number of the indexed block, once the subgraph has a name. */
-async function firstAnswer(url: string): Promise<Look<number>> {
-  const { domains, _meta } = await askSubgraph<{ domains: []; _meta: { block: { number: number } } }>(
-    `${url}/subgraph`,
-    "{ domains(first: 1) { id } _meta { block { number } } }",
-  );
-  return domains.length === 0 ? { state: "there are no domains" } : { done: _meta.block.number };
 }
 
 async function untilEnd(services: readonly ServiceProcess[], signal: AbortSignal) {

@@ -17,18 +17,8 @@ export function createMethods(
   { calls, traces }: Pick<Recording, "calls" | "traces">,
   contracts: ContractCalls = new Map(),
 ): ReadonlyMap<string, RpcMethod> {
-  const constants = {
-    eth_chainId: toHex(chain.chainId),
-    net_version: String(chain.chainId),
-    net_listening: true,
-    web3_clientVersion: "devnet/recorded-blocks",
-    eth_syncing: false,
-    eth_accounts: [],
-    eth_gasPrice: "0x3b9aca00",
-    eth_maxPriorityFeePerGas: "0x3b9aca00",
-  };
   return new Map<string, RpcMethod>([
-    ...Object.entries(constants).map(([name, value]): [string, RpcMethod] => [name, () => value]),
+    ["eth_chainId", () => toHex(chain.chainId)],
     ["eth_blockNumber", () => toHex(chain.head())],
     ...blockMethods(chain),
     ["eth_getLogs", ([filter]) => filterLogs(chain, filter)],
@@ -43,13 +33,10 @@ function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
   const transaction = (hash: unknown) => chain.transaction(z.string().parse(hash));
   const shown = (block: Block | undefined, full: unknown) =>
     block && full === true ? { ...block.fields, transactions: block.transactions } : (block?.fields ?? null);
-  const countOf = (block: Block | undefined) => (block ? toHex(block.transactions.length) : null);
   const isHash = (tag: unknown) => typeof tag === "string" && tag.length === 66;
   return [
     ["eth_getBlockByNumber", ([tag, full]) => shown(byTag(tag), full)],
     ["eth_getBlockByHash", ([hash, full]) => shown(byHash(hash), full)],
-    ["eth_getBlockTransactionCountByNumber", ([tag]) => countOf(byTag(tag))],
-    ["eth_getBlockTransactionCountByHash", ([hash]) => countOf(byHash(hash))],
     ["eth_getTransactionByHash", ([hash]) => transaction(hash)?.transaction ?? null],
     ["eth_getTransactionReceipt", ([hash]) => transaction(hash)?.receipt ?? null],
     ["eth_getBlockReceipts", ([tag]) => (isHash(tag) ? byHash(tag) : byTag(tag))?.receipts ?? null],
