@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { summariesOf } from "../../../test/support/lookups/lookups.ts";
 import {
   addressOf,
   alice,
@@ -9,7 +10,6 @@ import {
   now,
   wrapper,
 } from "../../../test/support/lookups/stored-names.ts";
-import { summariesOf } from "../../../test/support/tally.ts";
 import { namehash } from "../../ens/names.ts";
 
 const { client, store, fetch } = await createStoredNames();

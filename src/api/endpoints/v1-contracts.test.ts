@@ -1,7 +1,13 @@
 import { type Hex, toEventSelector } from "viem";
 import { describe, expect, test } from "vitest";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
-import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
+import {
+  differencesOf,
+  type Entry,
+  type Facts,
+  openLookups,
+  summariesOf,
+} from "../../../test/support/lookups/lookups.ts";
 import {
   chainId,
   type Moment,
@@ -11,13 +17,6 @@ import {
   recordingOf,
 } from "../../../test/support/name-truth.ts";
 import { createRecordedIndex } from "../../../test/support/recorded-index.ts";
-import {
-  createTally,
-  differencesOf,
-  type Facts,
-  listedTally,
-  summariesOf,
-} from "../../../test/support/tally.ts";
 import { ens } from "../../deployments/ens.ts";
 import { registerNames } from "../../handlers/names.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
@@ -216,8 +215,6 @@ function partiesOf({ kind, block_number, log_index }: Entry): Record<string, str
 const shownEntry = ({ kind, block_number, log_index, contract_address }: Entry) =>
   `${kind === "ReverseNameChanged" ? "NameChanged" : kind} ${block_number} ${log_index} ${contract_address}`;
 
-const tally = createTally();
-
 describe.each([
   { mode: "of several chains", plugins: "subgraph,protocol-acceleration", isCompatible: false },
   { mode: "as the original subgraph", plugins: "subgraph", isCompatible: true },
@@ -261,10 +258,8 @@ describe.each([
       ...differencesOf(name, recordsOf(record), expectedRecords(moment, name, !isCompatible)),
     ]);
     expect(differences).toEqual([]);
-    tally.add("POST /v1/lookup", found.data.length);
     for (const { input, record } of found.data)
       expect((await get<Row>(`/v1/names/${input.name}`)).data).toEqual(record);
-    tally.add("GET /v1/names/{name}", found.data.length);
 
     for (const name of isCompatible ? [] : seen) {
       const keys = {
@@ -286,7 +281,6 @@ describe.each([
         return [key, value === undefined ? none : { status: "ok", value }];
       });
       expect(data.records, name).toEqual(Object.fromEntries(byKey));
-      tally.add("GET /v1/names/{name}/records?keys=");
     }
 
     for (const [person, claim] of Object.entries(moment.claims)) {
@@ -307,23 +301,18 @@ describe.each([
       );
       const lost = await get<Row[]>(`/v1/addresses/${person}/names?relation=former_owner&page_size=200`);
       expect(lost.data.map(({ name }) => name)).toEqual(former.sort());
-      tally.add("POST /v1/lookup");
-      tally.add("GET /v1/addresses/{address}/names", 2);
 
       const calendar = await text(`/v1/addresses/${person}/calendar.ics?namespace=ens`);
       expect(summariesOf(calendar).sort()).toEqual(expectedSummaries(expected, person).sort());
-      tally.add("GET /v1/addresses/{address}/calendar.ics");
 
       const changes = await get<Entry[]>(
         `/v1/addresses/${person}/history?type=primary_name&include=raw,data&page_size=200`,
       );
       expect(changes.data[0]?.data["name"] ?? "", person).toBe(claim.name);
-      tally.add("GET /v1/addresses/{address}/history");
       const claimed = await get<{ answers: { name?: string }[] }>(
         `/v1/addresses/${person}/primary-name?source=indexed`,
       );
       expect(claimed.data.answers[0]?.name ?? "").toBe(claim.name);
-      tally.add("GET /v1/addresses/{address}/primary-name");
     }
 
     for (const parent of ["plain.eth", "locked.eth"]) {
@@ -332,12 +321,10 @@ describe.each([
         (name) => name.replace(/^[^.]+\./, "") === parent && expected.get(name)?.["status"] === "active",
       );
       expect(children.data.map(({ name }) => name)).toEqual(active.sort());
-      tally.add("GET /v1/names/{name}/subnames");
     }
     const dated = [...expected].flatMap(([name, { expires_at }]) => (expires_at ? [name] : []));
     const window = await get<Row[]>("/v1/names?namespace=ens&expires_after=1&page_size=200");
     expect(window.data.map(({ name }) => name).sort()).toEqual(dated.sort());
-    tally.add("GET /v1/names?namespace=&expires_after=");
 
     const emitted = emittedUntil(moment.block);
     const entries = await all<Entry>("/v1/events?include=raw,data");
@@ -346,7 +333,6 @@ describe.each([
       ({ kind }) => kind === "NameTransferred" || kind === "WrappedTransfer",
     ))
       expect(entry.data).toEqual({ action: "token_transferred", ...partiesOf(entry) });
-    tally.add("GET /v1/events", entries.length);
     for (const contract of ["oldRegistry", "registry", "resolver"] as const) {
       const own = await get<Entry[]>(
         `/v1/events?contract_address=${contracts[contract]}&include=raw,data&page_size=200`,
@@ -362,12 +348,7 @@ describe.each([
       ofNames.push(...data.map(shownEntry));
     }
     expect(emitted).toEqual(expect.arrayContaining(ofNames));
-    tally.add("GET /v1/names/{name}/history", ofNames.length);
   });
-});
-
-test("docs/lookup.md has the number of answers that were compared", () => {
-  expect(tally.counted()).toEqual(listedTally("ENSv1"));
 });
 
 function datasources(): string {

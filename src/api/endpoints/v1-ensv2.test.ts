@@ -5,15 +5,14 @@ import { erc1155TransferAbi } from "../../../abis/names.ts";
 import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-chains.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
-import { type Entry, openLookups } from "../../../test/support/lookups/lookups.ts";
-import { createV2Index } from "../../../test/support/recorded-index.ts";
 import {
-  createTally,
   differencesOf,
+  type Entry,
   type Facts,
-  listedTally,
+  openLookups,
   summariesOf,
-} from "../../../test/support/tally.ts";
+} from "../../../test/support/lookups/lookups.ts";
+import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
@@ -36,8 +35,6 @@ const stored = await createStoredIndex({ withEvents: true });
 
 const open = (time: number) =>
   openLookups({ database: stored.database, datasources: index.config.datasources, plugins, time });
-
-const tally = createTally();
 
 const partOf = (raw: Hex) => {
   const text = Buffer.from(raw.slice(2), "hex").toString("utf8");
@@ -250,7 +247,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const expected = expectedUnderEth(snapshot, one);
       const isKnown = rows.has(name) || one.v1 !== null || expected["status"] !== undefined;
       if (!isKnown) return [];
-      tally.add("POST /v1/lookup");
       return differencesOf(name, factsOf(rows.get(name)), expected);
     });
     expect(differences).toEqual([]);
@@ -276,7 +272,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       });
     });
     expect(differences).toEqual([]);
-    tally.add("POST /v1/lookup", seen);
     if (snapshot.block > 300) expect(seen).toBeGreaterThan(5);
   });
 
@@ -360,7 +355,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
           ]);
           for (const member of Object.keys(entry.data)) members.add(`${entry.type} ${member}`);
         }
-        tally.add("GET /v1/names/{name}/history", found.length);
       }
       expect(shown.size).toBeGreaterThan(10);
       if (snapshot.block === 879) {
@@ -381,7 +375,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       for (const { labels } of own)
         for (const log of eventsOfEntry(busiest, labels[0] ?? "0x", snapshot.block)) {
           expect(emitted).toContain(log);
-          tally.add("GET /v1/events");
         }
       // All events, and those of whom they went to.
       const { data: latest } = await v1.get<Entry[]>(
@@ -423,8 +416,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         const found = await v1.post({ inputs: [{ address: owner, page_size: 200, relation: "owner" }] });
         // Its primary name is the first.
         expect(namesOf(found.data[0]?.records ?? []).sort()).toEqual(namesOf(listed.data));
-        tally.add("GET /v1/addresses/{address}/names");
-        tally.add("POST /v1/lookup");
       }
       const known = new Map(listedRows.map((row) => [row.name, row]));
       const pages = async (path: string) => (await v1.all(path)).filter(({ name }) => known.has(name));
@@ -441,8 +432,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(start.length).toBeLessThan(100);
       expect(statesOf(await pages("/v1/search?q=re&sort=relevance"))).toEqual(statesOf(start));
       expect(underEth.length).toBeGreaterThan(10);
-      for (const route of ["names/{name}/subnames", "names?namespace=&expires_after=", "search?q="])
-        tally.add(`GET /v1/${route}`);
     });
 
   if ([350, 879].includes(snapshot.block))
@@ -464,7 +453,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       const listed = due.map((row) => [row.name, row] as const).filter(([name]) => expected.has(name));
       expect(datesOf(listed)).toEqual(datesOf(expected));
       expect(new Set(listed.map(([, { authority }]) => authority))).toEqual(new Set(["ens_v1", "ens_v2"]));
-      tally.add("GET /v1/names?namespace=&expires_after=");
 
       const living = [...expected].filter(([, { owner, status }]) => owner && status !== "released");
       const byOwner = [...Map.groupBy(living, ([, { owner }]) => String(owner))];
@@ -480,7 +468,6 @@ describe.each(readTruth())("at block $block", (snapshot) => {
           `Grace period of ${name} ends`,
         ]);
         expect(shown.sort(), owner).toEqual(dates.sort());
-        tally.add("GET /v1/addresses/{address}/calendar.ics");
       }
       expect(byOwner.length).toBeGreaterThan(2);
     });
@@ -509,8 +496,4 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       }
       expect(broughtOver).toBeGreaterThan(2);
     });
-});
-
-test("docs/lookup.md has the number of answers that were compared", () => {
-  expect(tally.counted()).toEqual(listedTally("ENSv2"));
 });

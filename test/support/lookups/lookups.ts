@@ -120,3 +120,17 @@ export function openLookups({
     },
   };
 }
+
+/** What is known of a name, by member. */
+export type Facts = Record<string, unknown>;
+
+/** Members of a name that are not as contracts say; none means equal. */
+export const differencesOf = (name: string, facts: Facts | undefined, expected: Facts): string[] =>
+  Object.keys(expected).flatMap((key) => {
+    const [found, meant] = [facts?.[key], expected[key]].map((value) => JSON.stringify(value));
+    return found === meant ? [] : `${name}: ${key} is ${found}, the contracts say ${meant}`;
+  });
+
+/** Summaries of a calendar's events. */
+export const summariesOf = (calendar: string): string[] =>
+  Array.from(calendar.replaceAll("\r\n ", "").matchAll(/^SUMMARY:(.*)\r$/gm), ([, summary = ""]) => summary);
