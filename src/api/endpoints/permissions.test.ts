@@ -136,15 +136,23 @@ test.each<[string, Hex, object]>([
   expect(ofResolver.some((one) => BigInt(one.resource) === 0n)).toBe(true);
 });
 
-test("registries are named by their path in the tree", async () => {
+test("registries have each role that they grant, and are named by their path in the tree", async () => {
+  const bitmap = (roles: string) => `0x${roles.slice(2).padStart(64, "0")}`;
   let named = 0;
-  for (const [address, { hostile, canonicalName }] of Object.entries(last?.registries ?? {})) {
-    if (hostile) continue;
+  for (const [address, { hostile, canonicalName, entries, rootRoles }] of Object.entries(
+    last?.registries ?? {},
+  )) {
     const found = await everyPermission(`registry=${address}`);
+    const granted = [{ resource: bitmap("0x0"), roles: rootRoles }, ...entries].flatMap(
+      ({ resource, roles }) =>
+        Object.entries(roles).map(([account, one]) => `${resource} ${account} ${bitmap(one)}`),
+    );
+    const listed = found.map((one) => `${one.resource} ${one.account} ${one.bitmap}`);
+    expect(listed.sort(), address).toEqual(hostile ? [] : granted.sort());
     const names = new Set(
       (found as OfResolver[]).filter(({ resource }) => BigInt(resource) === 0n).map(({ name }) => name),
     );
-    if (names.size === 0) continue;
+    if (hostile || names.size === 0) continue;
     const labels = canonicalName === null ? undefined : dnsLabels(canonicalName);
     expect([...names], address).toEqual([labels?.map(String).join(".")]);
     named += labels === undefined ? 0 : 1;
