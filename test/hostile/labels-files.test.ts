@@ -39,8 +39,8 @@ describe("an ingest", () => {
   test.each([
     ["quotes in an unquoted label", `a${'"'.repeat(1_000_000)}\n`, "an unquoted label contains a quote"],
     ["quotes after a quoted label", `"a"b${'"'.repeat(1_000_000)}\n`, "text follows a closing quote"],
-    ["quotes, none of which closes", `"${'"'.repeat(15_000_000)}`, "a quote is never closed"],
-  ])("refuses a CSV row of millions of %s", async (_, text, reason) => {
+    ["quotes, none of which closes", `"${'"'.repeat(1_000_000)}`, "a quote is never closed"],
+  ])("refuses a CSV row of a million %s", async (_, text, reason) => {
     const { code, stderr } = await ingest("quotes.csv", text);
     expect([code, stderr]).toEqual([1, expect.stringContaining(`1 of 1 rows are invalid`)]);
     expect(stderr).toContain(`line 1: ${reason}`);
