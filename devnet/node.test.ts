@@ -44,12 +44,6 @@ describe("recorded blocks", () => {
     expect(await result("eth_getBlockReceipts", hash)).toEqual(receipts);
   });
 
-  test("return their logs by hash", async () => {
-    expect(await result("eth_getLogs", { blockHash: hash })).toEqual(
-      receipts.flatMap((receipt) => receipt["logs"]),
-    );
-  });
-
   test("that do not exist are null", async () => {
     expect(await result("eth_getBlockByNumber", "0xffffff", false)).toBeNull();
     expect(await result("eth_getBlockByHash", `0x${"9".repeat(64)}`, false)).toBeNull();

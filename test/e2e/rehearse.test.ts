@@ -60,11 +60,8 @@ test("--serve-only serves the recording on the wanted port until Ctrl-C", async 
 });
 
 test.each([
-  [[], 1, "error: missing required argument 'recording-folder'"],
   [["--help"], 0, "Usage: npm run rehearse -- [options] <recording-folder>"],
-  [["a", "b"], 1, "error: too many arguments"],
   [["a", "--stand-ins", "many"], 1, "'many' is invalid. Expected a whole number from 0."],
-  [["--unknown"], 1, "error: unknown option '--unknown'"],
   [["/nowhere"], 1, "/nowhere"],
 ])("%j ends with exit code %i", async (args, code, message) => {
   const refused = rehearse(...args);
