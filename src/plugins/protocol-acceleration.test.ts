@@ -1,19 +1,10 @@
-import {
-  type DecodeFunctionDataReturnType,
-  decodeAbiParameters,
-  decodeFunctionData,
-  type Hex,
-  keccak256,
-  parseAbi,
-  stringToHex,
-  toEventSelector,
-  toFunctionSelector,
-} from "viem";
+import { decodeAbiParameters, decodeFunctionData, type Hex, stringToHex } from "viem";
 import { expect, test } from "vitest";
+import { textRecordAbi } from "../../abis/resolver.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { openHandlers } from "../../test/support/handlers.ts";
-import { createRecordedIndex, type PlayedLog } from "../../test/support/recorded-index.ts";
-import { datasourcesFile, lastBlocks, recordingOf } from "../../test/support/recordings.ts";
+import { createRecordedIndex } from "../../test/support/recorded-index.ts";
+import { datasourcesFile, recordingOf } from "../../test/support/recordings.ts";
 import { indexedRecords } from "../api/resolution/indexed-records.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { resolverContract, resolverRecord, resolverTextRecord } from "../schema/protocol-acceleration.ts";
@@ -59,27 +50,6 @@ function createResolvers() {
   return { ...index, textOf, asked: () => asked.size };
 }
 
-const resolverAbi = parseAbi([
-  "function text(bytes32 node, string key) view returns (string)",
-  "function setText(bytes32 node, string key, string value)",
-  "function clearRecords(bytes32 node)",
-  "function multicall(bytes[] data)",
-]);
-const selectors = new Set<string>(resolverAbi.map((item) => toFunctionSelector(item)));
-const versionChanged = toEventSelector("VersionChanged(bytes32,uint64)");
-const textChanged = [
-  toEventSelector("TextChanged(bytes32,string,string)"),
-  toEventSelector("TextChanged(bytes32,string,string,string)"),
-];
-/** OldPublicResolver, LegacyPublicResolver, PublicResolverV4, PublicResolverV5. */
-const resolvers = [
-  "0x057ef64e23666f000b34ae31332854acbd1c8544",
-  "0x33c0024ebc7a8989c1ae32988d5402295c8fd42b",
-  "0x367761085bf3c12e5da2df99ac6e1a824612b8fb",
-  "0x4c2f7092c2ae51d986befee378e50bd4db99c901",
-];
-
-const hashOf = (key: string) => keccak256(stringToHex(key));
 const idOf = ({ resolver, node, key }: TextRecord) => JSON.stringify([resolver, node, key]);
 
 /** The text that a contract returned, or undefined if it reverted. */
@@ -103,8 +73,8 @@ test("the index returns every text that a resolver returned to a call, at that b
   const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
   for (const call of recording.calls.toSorted((a, b) => Number(a.block) - Number(b.block))) {
     await playTo(Number(call.block));
-    const { args } = decodeFunctionData({ abi: resolverAbi, data: call.data });
-    const [node, key] = args as readonly [Hex, string];
+    const { args } = decodeFunctionData({ abi: textRecordAbi, data: call.data });
+    const [node, key] = args;
     const record = { resolver: call.to, node, key };
     records.add(idOf(record));
     const kind = kindOf(key, textIn(call.result));
@@ -114,20 +84,6 @@ test("the index returns every text that a resolver returned to a call, at that b
   // Five calls are recorded twice.
   expect([recording.calls.length, asked(), records.size]).toEqual([194, 189, 188]);
   expect(counts).toEqual({ value: 131, unset: 13, nul: 28, absent: 5, oddKey: 17 });
-});
-
-test("the index finally returns every text that a transaction set last", async () => {
-  const { playTo, textOf } = createResolvers();
-  await playTo(lastBlocks.root);
-  const set = textsSet();
-  const counts = { value: 0, unset: 0, nul: 0, absent: 0, oddKey: 0 };
-  for (const { value, ...record } of set.values()) {
-    const kind = kindOf(record.key, value);
-    counts[kind]++;
-    expect(textOf(record), idOf(record)).toBe(kind === "value" ? value : null);
-  }
-  expect(new Set([...set.values()].map(({ resolver }) => resolver))).toEqual(new Set(resolvers));
-  expect(counts).toEqual({ value: 240, unset: 23, nul: 54, absent: 1, oddKey: 27 });
 });
 
 const node: Hex = `0x${"01".repeat(32)}`;
@@ -207,47 +163,3 @@ test("early resolvers are read like later ones", () => {
     eventsOf("protocol-acceleration/Resolver:"),
   );
 });
-
-/** What a transaction set; undefined when all records of the node were cleared after it. */
-type SetText = TextRecord & { value: string | undefined };
-
-/**
- * Texts by the calldata of the transactions that set them, without those whose last change came through another
- * contract (a registrar controller, a wallet).
- */
-function textsSet(): Map<string, SetText> {
-  const texts = new Map<string, SetText>();
-  const transactions = new Map(recording.transactions.map((one) => [one["hash"], one]));
-  const forget = (isMeant: (record: TextRecord) => boolean) => {
-    for (const [id, record] of texts) if (isMeant(record)) texts.delete(id);
-  };
-  const clear = (isMeant: (record: TextRecord) => boolean) => {
-    for (const [id, record] of texts) if (isMeant(record)) texts.set(id, { ...record, value: undefined });
-  };
-  for (const receipt of recording.receipts.filter(({ status }) => status === "0x1")) {
-    for (const { address, topics } of receipt["logs"] as PlayedLog[]) {
-      const [event = "0x", node, keyHash] = topics;
-      const isOfNode = (record: TextRecord) => record.resolver === address && record.node === node;
-      if (event === versionChanged) clear(isOfNode);
-      if (textChanged.includes(event)) forget((record) => isOfNode(record) && hashOf(record.key) === keyHash);
-    }
-    const transaction = transactions.get(receipt["transactionHash"]);
-    const resolver = transaction?.["to"] as Hex;
-    if (!resolvers.includes(resolver)) continue;
-    for (const { functionName, args } of callsOf(transaction?.["input"] as Hex)) {
-      if (functionName === "clearRecords")
-        clear((record) => record.resolver === resolver && record.node === args[0]);
-      if (functionName !== "setText") continue;
-      const [node, key, value] = args;
-      texts.set(idOf({ resolver, node, key }), { resolver, node, key, value });
-    }
-  }
-  return texts;
-}
-
-/** The calls of the resolver's functions above in a transaction's input, those within a multicall one by one. */
-function callsOf(input: Hex): DecodeFunctionDataReturnType<typeof resolverAbi>[] {
-  if (!selectors.has(input.slice(0, 10))) return [];
-  const call = decodeFunctionData({ abi: resolverAbi, data: input });
-  return call.functionName === "multicall" ? call.args[0].flatMap(callsOf) : [call];
-}
