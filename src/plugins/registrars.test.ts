@@ -79,14 +79,6 @@ test("a registration opens an action and a lifecycle, and names its registrar", 
   expect(anomalies).toEqual([]);
 });
 
-test("a renewal starts at the previous expiry and moves the lifecycle", async () => {
-  const { register, renew, rows } = createHarness();
-  await register(at(3));
-  await renew(at(9, { block: 8 }), { expires: expires + 100n });
-  expect(rows(registrarAction)[1]).toMatchObject({ type: "renewal", incrementalDuration: 100n });
-  expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: expires + 100n }]);
-});
-
 const none = { baseCost: null, premium: null, total: null };
 const noReferral = { encodedReferrer: null, decodedReferrer: null };
 const price = (baseCost: bigint, premium: bigint, total: bigint) => ({ baseCost, premium, total });
