@@ -184,15 +184,6 @@ test("of several actions on one name in a transaction the newest is completed", 
   ]);
 });
 
-test("a new registration restarts the lifecycle; its length counts from the block", async () => {
-  const { register, actions, rows } = createHarness();
-  await register(at(1));
-  const later = 1_800_000_000;
-  await register(at(2, { block: 9, timestamp: later }), { expires: 1_800_000_100n });
-  expect(actions()[1]).toMatchObject({ type: "registration", incrementalDuration: 100n });
-  expect(rows(registrationLifecycle)).toMatchObject([{ expiresAt: 1_800_000_100n }]);
-});
-
 test("a controller's event without a registrar's is skipped", async () => {
   const { sell, actions, anomalies } = createHarness();
   await sell("NameRegistered", 1n, at(2));
