@@ -4,6 +4,7 @@ import { chainIds, chainNames, recordingFolder } from "../../devnet/recorded-cha
 import { readAddresses } from "../../devnet/recording.ts";
 import { namehash } from "../../src/ens/names.ts";
 import {
+  allPages,
   datasourcesFile,
   lastBlocks,
   listedActions,
@@ -240,26 +241,14 @@ test("returns ENSNode's tokens for every name of three chains, except for decide
 });
 
 test("lists every sale once, newest first", async () => {
-  type Page = {
-    nameSales: {
-      id: string;
-      domainId: string;
-      buyer: string;
-      seller: string;
-      price: { currency: string; amount: string };
-      token: { assetNamespace: string; contract: { chainId: number; address: string }; tokenId: string };
-      block: { timestamp: number };
-    }[];
-    pageContext: { hasNext: boolean; totalRecords: number };
+  type Listed = Pick<Sale, "id" | "buyer" | "seller"> & {
+    domainId: string;
+    price: { currency: string; amount: string };
+    token: Answer["tokens"][number]["token"];
+    block: { timestamp: number };
   };
-  const sales: Page["nameSales"] = [];
-  for (let page = 1; ; page += 1) {
-    const response = await fetch(`${world.url}/api/name-sales?recordsPerPage=20&page=${page}`);
-    const { nameSales, pageContext } = (await response.json()) as Page;
-    sales.push(...nameSales);
-    expect(pageContext.totalRecords).toBe(given.nameSales.length);
-    if (!pageContext.hasNext) break;
-  }
+  const read = async (path: string) => ({ body: await (await fetch(`${world.url}${path}`)).json() });
+  const sales = await allPages<Listed>(read, "/api/name-sales", "nameSales");
   const times = sales.map(({ block }) => block.timestamp);
   expect(times).toEqual([...times].sort((a, b) => b - a));
   const rows = sales.map(({ id, domainId, buyer, seller, price, token }) => ({

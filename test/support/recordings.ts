@@ -75,19 +75,30 @@ export type ListedAction = { action: { id: string; block: { timestamp: number } 
 /** The registrar actions that ENSNode lists for the three recordings, newest first. */
 export const recordedActions = (): ListedAction[] => readFixture("registrar-actions.json.gz");
 
-/** All registrar actions that a service lists, newest first; `path` and parameters (`&name=value`) narrow them. */
-export async function listedActions(url: string, path = "", more = ""): Promise<ListedAction[]> {
-  type Page = { registrarActions: ListedAction[]; pageContext: { hasNext: boolean } };
-  const found: ListedAction[] = [];
+/** The records under `key` of all pages of a list under /api; `ask` reads a path. */
+export async function allPages<One>(
+  ask: (path: string) => Promise<{ body: unknown }>,
+  path: string,
+  key: string,
+): Promise<One[]> {
+  const found: One[] = [];
   for (let page = 1; ; page++) {
-    const response = await fetch(
-      `${url}/api/registrar-actions${path}?page=${page}&recordsPerPage=100${more}`,
-    );
-    const { registrarActions, pageContext } = (await response.json()) as Page;
-    found.push(...registrarActions);
+    const { body } = await ask(`${path}${path.includes("?") ? "&" : "?"}recordsPerPage=100&page=${page}`);
+    const { pageContext, [key]: records } = body as Record<string, One[]> & {
+      pageContext: { hasNext: boolean };
+    };
+    found.push(...(records ?? []));
     if (!pageContext.hasNext) return found;
   }
 }
+
+/** All registrar actions that a service lists, newest first; `path` and parameters (`?name=value`) narrow them. */
+export const listedActions = (url: string, path = ""): Promise<ListedAction[]> =>
+  allPages(
+    async (path) => ({ body: await (await fetch(`${url}${path}`)).json() }),
+    `/api/registrar-actions${path}`,
+    "registrarActions",
+  );
 
 /** A datasources file for the recordings; `ranges` sets the block range of all contracts of a chain. */
 export const datasourcesFile = (ranges: Parameters<typeof recordedDatasources>[0] = {}): string =>

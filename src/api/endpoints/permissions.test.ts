@@ -5,6 +5,7 @@ import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts
 import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
+import { allPages } from "../../../test/support/recordings.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { cursorOf } from "../rest/pages.ts";
@@ -28,16 +29,8 @@ function open(ensv2 = v2ContractsOf(index.config.datasources), plugins = ["subgr
   return openEndpoints([permissions], { database: stored.database, plugins, status, ensv2 }).ask;
 }
 
-async function everyPermission(query: string): Promise<Permission[]> {
-  const ask = open();
-  const found: Permission[] = [];
-  for (let page = 1; ; page++) {
-    const { status, body } = await ask(`/api/permissions?${query}&recordsPerPage=100&page=${page}`);
-    expect(status, JSON.stringify(body)).toBe(200);
-    found.push(...body.permissions);
-    if (!body.pageContext.hasNext) return found;
-  }
-}
+const everyPermission = (query: string) =>
+  allPages<Permission>(open(), `/api/permissions?${query}`, "permissions");
 
 test("a name has the roles of its entry and of its registry", async () => {
   const { body } = await open()("/api/permissions?name=test.eth&recordsPerPage=100");
