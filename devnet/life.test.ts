@@ -2,11 +2,10 @@ import { type Abi, decodeEventLog, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { basenamesControllerAbi, lineaControllerAbi, unwrappedControllerAbi } from "../abis/registrars.ts";
 import type { EmittedLog } from "./events.ts";
-import { createLife, deploymentOf, register, renew } from "./life.ts";
+import { deploymentOf, register, renew } from "./life.ts";
 import { recordingFolder } from "./recorded-chains.ts";
 import { readRecording } from "./recording.ts";
 
-const now = 1_800_000_000;
 type Args = Record<"label" | "name", string> & { owner?: Hex; expires: bigint; referrer?: Hex } & Partial<
     Record<"cost" | "baseCost" | "premium", bigint>
   >;
@@ -57,17 +56,5 @@ describe.each([
       expect(ofSale(own)).toEqual(ofSale(logs));
     }
     expect([...seen].sort()).toEqual(["NameRegistered", "NameRenewed"]);
-  });
-
-  test("equal seeds give equal transactions, in which names are registered, renewed and changed", () => {
-    const run = (seed: number) => {
-      const life = createLife(deployment, seed);
-      return Array.from({ length: 300 }, (_, block) => life(now + 2 * block)).flat();
-    };
-    expect(run(1)).toEqual(run(1));
-    expect(run(2)).not.toEqual(run(1));
-    expect(new Set(run(1).map(({ to }) => to))).toEqual(
-      new Set([controller, resolver, deployment.addrReverse ?? deployment.primaryNames]),
-    );
   });
 });

@@ -60,41 +60,14 @@ function createRoutes() {
 }
 
 describe("a response", () => {
-  test("contains each action with the state of its name", async () => {
+  // What an action looks like, chains-history.test.ts compares for each of the recorded chains.
+  test("says which page it is of how many, and leads to the others", async () => {
     const { status, body, link } = await createRoutes().get("/?recordsPerPage=1");
     expect(status).toBe(200);
     expect(body).toEqual({
       responseCode: "ok",
       registrarActions: [
-        {
-          action: {
-            id: actionId(given[0]!),
-            type: "registration",
-            incrementalDuration: 31_536_000,
-            registrant,
-            registrationLifecycle: {
-              subregistry: {
-                subregistryId: { chainId: 1, address: "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85" },
-                node: eth,
-              },
-              node: namehash("moonlamp.eth"),
-              expiresAt: 1_900_000_000,
-            },
-            pricing: {
-              baseCost: { currency: "ETH", amount: "1603" },
-              premium: { currency: "ETH", amount: "40" },
-              total: { currency: "ETH", amount: "1643" },
-            },
-            referral: {
-              encodedReferrer: referrer,
-              decodedReferrer: "0x5a1de0c3b7f24e86d9310ab27c4f5e6d7a8b9c01",
-            },
-            block: { timestamp: 1_765_400_160, number: 176_540_016 },
-            transactionHash: `0x${"7a".repeat(32)}`,
-            eventIds: [actionId(given[0]!)],
-          },
-          name: "moonlamp.eth",
-        },
+        { action: expect.objectContaining({ id: actionId(given[0]!) }), name: "moonlamp.eth" },
       ],
       pageContext: {
         page: 1,
