@@ -81,12 +81,6 @@ async function measureInTurn(world: World, observer: Observer): Promise<void> {
 
 console.log(`load ${loadavg()[0]?.toFixed(1)} on ${cpus().length} processors; seed ${seed}`);
 const world = await startWorld({ names: Number(values.names), sales: Number(values.sales) });
-let isStopping = false;
-// The signal may come twice: from the terminal, and from cli/with-node.mjs.
-process.on("SIGINT", () => {
-  if (!isStopping) void world.close().finally(() => process.exit(130));
-  isStopping = true;
-});
 try {
   const observer = await startObserver(world);
   await settle(observer);

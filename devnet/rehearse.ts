@@ -93,7 +93,7 @@ async function rehearse({ folder, recording, node, isKept }: Rehearsal): Promise
     };
     await waitWhileRunning([service], "the index", look, { timeoutMs: longestRunMs, everyMs: 200 });
     const seconds = (performance.now() - start) / 1000;
-    console.log(`Indexed ${await indexedEvents(url)} events; ready ${seconds.toFixed(1)} s after the start`);
+    console.log(`Ready ${seconds.toFixed(1)} s after the start`);
     const isEqual = await compare(folder, `${url}/subgraph`);
     if (isKept && !stop.signal.aborted) {
       console.log(`GraphiQL: ${url}/subgraph (Ctrl-C ends the rehearsal)`);
@@ -141,12 +141,6 @@ function namespaceOf(chainId: number) {
   );
   if (found === undefined) throw new Error(`No namespace has contracts on chain ${chainId}.`);
   return found;
-}
-
-async function indexedEvents(url: string): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  const counters = metrics.matchAll(/^ponder_indexing_completed_events\{[^}]*\} (\d+)/gm);
-  return [...counters].reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
 try {
