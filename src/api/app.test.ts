@@ -7,7 +7,7 @@ import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
-import { beforeTime, snapshotOf } from "./status/snapshot.ts";
+import { snapshotOf } from "./status/snapshot.ts";
 import type { CurrentStatus } from "./status/status-source.ts";
 
 const at = (timestamp: number, number: number) => ({ timestamp, number });
@@ -28,7 +28,6 @@ const snapshot = snapshotOf(
       sync: "live",
     },
   ],
-  beforeTime,
   1768400407,
 );
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pageSources, service } from "../../../test/support/service.ts";
-import { beforeTime, type ChainFacts, type Snapshot, snapshotOf } from "../status/snapshot.ts";
+import { type ChainFacts, type Snapshot, snapshotOf } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/status-source.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
 
@@ -12,7 +12,6 @@ const startBlock = at(100_000, 101);
 const snapshotWith = (...chains: (Omit<ChainFacts, "startBlock"> & Partial<ChainFacts>)[]) =>
   snapshotOf(
     chains.map((chain) => ({ startBlock, ...chain })),
-    beforeTime,
     now,
   )!;
 const backfillAt = (block: number) =>

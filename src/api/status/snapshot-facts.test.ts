@@ -1,14 +1,12 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
 import {
-  beforeTime,
   type ChainFacts,
   chainFacts,
   createFindBlock,
   endOfChain,
   type FindBlock,
-  processedBefore,
   snapshotOf,
   statusChains,
 } from "./snapshot.ts";
@@ -101,43 +99,11 @@ test.each([
   [undefined, "backfill"],
   [idle, "backfill"],
   [live, "live"],
-  [{ ...idle, isComplete: true }, "complete"],
-  [{ isRealtime: true, isComplete: true }, "complete"],
+  [{ ...idle, isComplete: true, historicalTotalBlocks: 101 }, "complete"],
+  // The last blocks were followed: they are processed one by one.
+  [{ ...idle, isComplete: true, historicalTotalBlocks: 100 }, "live"],
 ] as const)("the sync with %j is %s", (metrics, sync) => {
-  expect(chainFacts(chain, undefined, metrics, find)?.sync).toBe(sync);
-});
-
-describe("the second before which all chains are processed", () => {
-  const facts = [chainFacts(chain, undefined, undefined, find)!];
-  const state = (...rows: CheckpointRow[]) => rows;
-
-  test("is unknown before the first event", () => {
-    expect(processedBefore(facts, state(), [idle])).toBe(beforeTime);
-    expect(processedBefore(facts, state(row("100 first")), [idle])).toBe(beforeTime);
-    expect(processedBefore(facts, state(row("70 last")), [idle])).toBe(beforeTime);
-  });
-
-  test("is that of the safe checkpoint, also of another chain's", () => {
-    expect(processedBefore(facts, state(row("150 log")), [idle])).toBe(1_700_001_500);
-    const foreign = row("250 last", "40 last 1");
-    expect(processedBefore(facts, state(foreign), [idle])).toBe(1_700_000_400);
-  });
-
-  test("is the end of the backfill once a chain has continued from there", () => {
-    const figures = { historicalTotalSeconds: 900 };
-    expect(processedBefore(facts, state(), [{ ...idle, ...figures }])).toBe(beforeTime);
-    expect(processedBefore(facts, state(), [{ ...live, ...figures }])).toBe(1_700_001_900);
-    expect(processedBefore(facts, state(), [{ ...idle, isComplete: true, ...figures }])).toBe(1_700_001_900);
-  });
-
-  test("includes the second of the last end, if all chains have an end", () => {
-    const done: SyncMetrics[] = [{ ...idle, isComplete: true, historicalTotalSeconds: 900 }];
-    const ending = { ...facts[0]!, endBlock: at(190), sync: "complete" as const };
-    expect(processedBefore([ending], state(), done)).toBe(1_700_001_901);
-    expect(processedBefore([ending, facts[0]!], state(), done)).toBe(1_700_001_900);
-    expect(processedBefore([{ ...ending, sync: "live" }], state(), done)).toBe(1_700_001_900);
-    expect(processedBefore([ending, { ...ending, endBlock: at(195) }], state(), done)).toBe(1_700_001_900);
-  });
+  expect(chainFacts({ ...chain, endBlock: 200 }, undefined, metrics, find)?.sync).toBe(sync);
 });
 
 test("a chain begins with its earliest contract, and ends with its last one if each has an end", () => {
@@ -157,7 +123,7 @@ test("a chain begins with its earliest contract, and ends with its last one if e
 
 test("the end of a range has its time once the status contains it", () => {
   const facts: ChainFacts = { chainId, startBlock: at(100), endBlock: at(300), sync: "live" };
-  const snapshot = snapshotOf([facts], beforeTime, 1_700_004_000);
+  const snapshot = snapshotOf([facts], 1_700_004_000);
   const ending = { ...chain, endBlock: 300 };
   expect(endOfChain(ending, snapshot)).toEqual(at(300));
   expect(endOfChain(ending, undefined)).toEqual({ number: 300 });
@@ -175,7 +141,7 @@ test.each([
 ])(
   "asks a node %s again every five seconds, once at a time, until it has the block",
   async (_, error, failed) => {
-    let [now, asked, isThere] = [0, 0, false];
+    let [now, asked, isThere] = [1, 0, false];
     const logged: string[] = [];
     const getBlock = async () => {
       asked += 1;
@@ -188,14 +154,14 @@ test.each([
       clock: () => now,
     });
     const counts: number[] = [];
-    for (now of [0, 4_999, 5_000, 9_999, 10_000]) {
+    for (now of [1, 5_001, 5_002, 10_002, 10_003]) {
       expect([findBlock(1, 7), findBlock(1, 7)]).toEqual([undefined, undefined]);
       await new Promise((resolve) => setImmediate(resolve));
       counts.push(asked);
     }
     const failure = "Could not fetch block 7 of chain 1 for the indexing status; will try again.";
     expect([counts, logged]).toEqual([[1, 1, 2, 2, 3], Array(failed).fill(failure)]);
-    [now, isThere] = [15_000, true];
+    [now, isThere] = [15_004, true];
     findBlock(1, 7);
     await new Promise((resolve) => setImmediate(resolve));
     now = 1_000_000;

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { beforeTime, type ChainFacts, chainSnapshot, project, snapshotOf } from "./snapshot.ts";
+import { type ChainFacts, project, snapshotOf } from "./snapshot.ts";
 
-const upTo = (second: number) => ({ before: second, through: second });
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 
 type Given = { at?: number; target?: number; known?: number; sync?: ChainFacts["sync"] };
 
-// The state of a chain from block 100 on, its last indexed block and its target or head. `second`: how far all chains are processed.
+// The state of a chain from block 100 on, its last indexed block and its target or head. `second`: of the newest block of another chain.
 function stateOf({ at: indexed, target, known, sync = "backfill" }: Given, second?: number, end?: number) {
   const blockOf = (number: number | undefined) => (number === undefined ? undefined : at(number));
   const facts: ChainFacts = {
@@ -18,10 +17,10 @@ function stateOf({ at: indexed, target, known, sync = "backfill" }: Given, secon
     latestKnownBlock: blockOf(known),
     sync,
   };
-  const { chainStatus, config, ...blocks } = chainSnapshot(
-    facts,
-    second ? upTo(1_000_000 + second) : undefined,
-  );
+  const latestIndexedBlock = { number: 1, timestamp: 1_000_000 + (second ?? 0) };
+  const other: ChainFacts = { ...chain(2), startBlock: latestIndexedBlock, latestIndexedBlock };
+  const snapshot = snapshotOf(second === undefined ? [facts] : [facts, other], 0)!;
+  const { chainStatus, config, ...blocks } = snapshot.omnichainSnapshot.chains["1"]!;
   const [startBlock, endBlock] = [at(100), blockOf(end)];
   const open = { configType: "indefinite", startBlock };
   expect(config).toEqual(endBlock ? { configType: "definite", startBlock, endBlock } : open);
@@ -31,7 +30,7 @@ function stateOf({ at: indexed, target, known, sync = "backfill" }: Given, secon
 
 test.each<[string, Given, number | undefined, string]>([
   ["queued before its first block", {}, undefined, "queued"],
-  ["queued while the indexed block is before its start", { at: 99 }, 999, "queued"],
+  ["queued while the others are before its start", {}, 999, "queued"],
   ["at its start once the others have passed it", { target: 150 }, 1_000, "backfill 100 150"],
   ["in backfill once its start is indexed", { at: 100, target: 150 }, 1_000, "backfill 100 150"],
   ["in backfill at its target", { at: 150, target: 150 }, 1_500, "backfill 150 150"],
@@ -46,6 +45,12 @@ test.each<[string, Given, number | undefined, string]>([
   ["headed for its end", { at: 120, target: 150 }, undefined, "backfill 120 200"],
   ["not completed while others lag behind", { at: 120, sync: "complete" }, 2_000, "backfill 120 200"],
   ["completed without events in its last blocks", { at: 120, sync: "complete" }, 2_001, "completed 200"],
+  [
+    "completed without any event once all chains are complete",
+    { sync: "complete" },
+    undefined,
+    "completed 200",
+  ],
   ["completed by a live block past its end", { at: 203, sync: "live" }, undefined, "completed 200"],
   ["never following", { at: 150, sync: "live" }, 1_500, "backfill 150 200"],
   ["not completed by another at its end's second", { at: 150, sync: "live" }, 2_000, "backfill 150 200"],
@@ -63,7 +68,7 @@ test("blocks of the same second are compared by number", () => {
     latestKnownBlock,
     sync: "live",
   };
-  expect(chainSnapshot(facts, undefined)).toMatchObject({ latestKnownBlock });
+  expect(snapshotOf([facts], 0)?.omnichainSnapshot.chains["1"]).toMatchObject({ latestKnownBlock });
 });
 
 const chain = (chainId: number, facts: Partial<ChainFacts> = {}): ChainFacts => ({
@@ -77,8 +82,7 @@ const following: Partial<ChainFacts> = { latestIndexedBlock: at(250), sync: "liv
 const backfilling: Partial<ChainFacts> = { latestIndexedBlock: at(120), backfillEndBlock: at(300) };
 const later: Partial<ChainFacts> = { startBlock: at(900) };
 
-const snapshotAt = (facts: readonly ChainFacts[], before = beforeTime) =>
-  snapshotOf(facts, before, 0)?.omnichainSnapshot;
+const snapshotAt = (facts: readonly ChainFacts[]) => snapshotOf(facts, 0)?.omnichainSnapshot;
 
 test.each([
   ["omnichain-unstarted", [chain(1), chain(2, later)]],
@@ -121,10 +125,6 @@ describe("the cursor", () => {
       backfillEndBlock: at(900),
     });
   });
-
-  test("is not moved by a time without a block", () => {
-    expect(snapshotAt([chain(1, backfilling)], 1_001_999)?.omnichainIndexingCursor).toBe(1_001_200);
-  });
 });
 
 test.each<[string, ChainFacts[], number, number]>([
@@ -133,7 +133,7 @@ test.each<[string, ChainFacts[], number, number]>([
   ["a target of the backfill", [chain(1, backfilling)], 1, 1_003_000],
   ["a start or an end", [chain(1, backfilling), chain(2, { ...later, endBlock: at(990) })], 1, 1_009_900],
 ])("a snapshot is dated by %s, whichever is the latest", (_, facts, now, time) => {
-  const { omnichainSnapshot, ...dated } = snapshotOf(facts, beforeTime, now)!;
+  const { omnichainSnapshot, ...dated } = snapshotOf(facts, now)!;
   const slowestChainIndexingCursor = omnichainSnapshot.omnichainIndexingCursor;
   expect(dated).toEqual({ strategy: "omnichain", slowestChainIndexingCursor, snapshotTime: time });
 });

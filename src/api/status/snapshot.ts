@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import { z } from "zod/v4";
 import type { Log } from "../../log/json-log.ts";
 import {
@@ -56,7 +57,6 @@ export type Snapshot = z.output<typeof snapshotSchema>;
 export type OmnichainSnapshot = Snapshot["omnichainSnapshot"];
 /** Status of one chain, with exactly the members that its `chainStatus` has, in their order. */
 export type ChainSnapshot = z.output<typeof chainSchema>;
-type OmnichainStatus = OmnichainSnapshot["omnichainStatus"];
 
 /** What is known of one chain at one moment, whatever the source. */
 export type ChainFacts = {
@@ -71,82 +71,51 @@ export type ChainFacts = {
   latestIndexedBlock?: BlockRef | undefined;
   /** Newest block seen over RPC. */
   latestKnownBlock?: BlockRef | undefined;
-  /** What the chain's sync does: fetch history, follow the head, or nothing more because its range is complete. */
+  /** What the chain's sync does: fetch history, follow the head, or nothing more because its range was history. */
   sync: "backfill" | "live" | "complete";
 };
 
-/**
- * How far all chains are processed in the one order of time, in Unix seconds: completely before the second `before`, and
- * up to some event in the second `through`.
- */
-type Processed = { before: number; through: number };
+/** How far all chains are processed in the one order of time: up to some event in a second (Unix time), or all that they have. */
+type Processed = { through: number; all: boolean };
 
-/** Before all seconds. */
-export const beforeTime = Number.NEGATIVE_INFINITY;
-
-/**
- * The last block of the chain that counts as indexed, or undefined while the chain is queued. A chain whose start the
- * others have passed stands at least at its start, one whose end they have passed stands at its end.
- */
-function reachedBlock(facts: ChainFacts, processed: Processed): BlockRef | undefined {
-  const { startBlock, endBlock, latestIndexedBlock } = facts;
-  if (isComplete(facts, processed)) return endBlock;
-  if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= startBlock.number) {
-    return endBlock === undefined ? latestIndexedBlock : lowerBlock(latestIndexedBlock, endBlock);
-  }
-  return processed.through >= startBlock.timestamp ? startBlock : undefined;
-}
-
-/** Snapshot of one chain, given how far all chains are processed. */
-export function chainSnapshot(
-  facts: ChainFacts,
-  processed: Processed = { before: beforeTime, through: beforeTime },
+// A chain whose start the others have passed stands at least at its start, one whose end they have passed stands at its end.
+function chainSnapshot(
+  { startBlock, endBlock, sync, ...facts }: ChainFacts,
+  { through, all }: Processed,
 ): ChainSnapshot {
-  const { startBlock, endBlock } = facts;
-  const open = { configType: "indefinite" as const, startBlock };
-  const config = endBlock === undefined ? open : { configType: "definite" as const, startBlock, endBlock };
-  const latestIndexedBlock = reachedBlock(facts, processed);
-
-  if (latestIndexedBlock === undefined) return { chainStatus: "chain-queued", config };
-  if (config.configType === "definite" && isComplete(facts, processed))
-    return { chainStatus: "chain-completed", config, latestIndexedBlock };
-  if (facts.sync !== "backfill" && endBlock === undefined) {
-    const latestKnownBlock = higherBlock(latestIndexedBlock, facts.latestKnownBlock ?? latestIndexedBlock);
-    return { chainStatus: "chain-following", config: open, latestIndexedBlock, latestKnownBlock };
+  const isStarted = through >= startBlock.timestamp;
+  const latestIndexedBlock = facts.latestIndexedBlock ?? (isStarted ? startBlock : undefined);
+  if (endBlock !== undefined) {
+    const config = { configType: "definite" as const, startBlock, endBlock };
+    const isPast = through > endBlock.timestamp || (latestIndexedBlock?.number ?? -1) >= endBlock.number;
+    if (sync !== "backfill" && (isPast || all))
+      return { chainStatus: "chain-completed", config, latestIndexedBlock: endBlock };
+    if (latestIndexedBlock === undefined) return { chainStatus: "chain-queued", config };
+    const reached = isPast ? endBlock : latestIndexedBlock;
+    return { chainStatus: "chain-backfill", config, latestIndexedBlock: reached, backfillEndBlock: endBlock };
   }
-  const backfillEndBlock =
-    endBlock ?? higherBlock(latestIndexedBlock, facts.backfillEndBlock ?? latestIndexedBlock);
-  return { chainStatus: "chain-backfill", config, latestIndexedBlock, backfillEndBlock };
+  const config = { configType: "indefinite" as const, startBlock };
+  if (latestIndexedBlock === undefined) return { chainStatus: "chain-queued", config };
+  if (sync === "backfill") {
+    const backfillEndBlock = higherBlock(latestIndexedBlock, facts.backfillEndBlock);
+    return { chainStatus: "chain-backfill", config, latestIndexedBlock, backfillEndBlock };
+  }
+  const latestKnownBlock = higherBlock(latestIndexedBlock, facts.latestKnownBlock);
+  return { chainStatus: "chain-following", config, latestIndexedBlock, latestKnownBlock };
 }
 
 // By number alone: fast chains produce several blocks a second.
-function higherBlock(a: BlockRef, b: BlockRef): BlockRef {
+function higherBlock(a: BlockRef, b: BlockRef = a): BlockRef {
   return b.number > a.number ? b : a;
 }
 
-function lowerBlock(a: BlockRef, b: BlockRef): BlockRef {
-  return b.number < a.number ? b : a;
-}
-
-// A sync that is complete has fetched everything, which is not yet processed where other chains lag behind. So the
-// end must have been reached too: by the chain's own checkpoint, or by the time before which all is processed.
-function isComplete({ endBlock, latestIndexedBlock, sync }: ChainFacts, processed: Processed): boolean {
-  if (endBlock === undefined || sync === "backfill") return false;
-  if (latestIndexedBlock !== undefined && latestIndexedBlock.number >= endBlock.number) return true;
-  return endBlock.timestamp < processed.before;
-}
-
 /**
- * The snapshot of all chains, or undefined if their facts fit no status (some chains completed, the rest queued).
- * `processedBefore` is a second (Unix time) before which the events of all chains are processed, by what else is known
- * than the chains' own blocks. It is dated by the clock, `now`, or by the newest block in it where that is ahead of the clock.
+ * The snapshot of all chains, or undefined if their facts fit no status (some chains completed, the rest queued). It is dated by the
+ * clock, `now`, or by the newest block in it where that is ahead of the clock.
  */
-export function snapshotOf(
-  facts: readonly ChainFacts[],
-  processedBefore: number,
-  now: number,
-): Snapshot | undefined {
-  const processed = furthest(facts, processedBefore);
+export function snapshotOf(facts: readonly ChainFacts[], now: number): Snapshot | undefined {
+  const times = facts.flatMap(({ latestIndexedBlock }) => latestIndexedBlock?.timestamp ?? []);
+  const processed = { through: Math.max(...times), all: facts.every(({ sync }) => sync === "complete") };
   const snapshots = facts.map((chain) => chainSnapshot(chain, processed));
   const omnichainStatus = omnichainStatusOf(snapshots);
   if (omnichainStatus === undefined) return undefined;
@@ -178,13 +147,13 @@ export function isBackfilled({ omnichainSnapshot: { omnichainStatus } }: Snapsho
   return omnichainStatus === "omnichain-following" || omnichainStatus === "omnichain-completed";
 }
 
-/** The status of all chains: the first that fits of following, backfill, unstarted, completed. */
-function omnichainStatusOf(chains: readonly ChainSnapshot[]): OmnichainStatus | undefined {
-  if (chains.some((chain) => chain.chainStatus === "chain-following")) return "omnichain-following";
-  if (chains.some((chain) => chain.chainStatus === "chain-backfill")) return "omnichain-backfill";
-  if (chains.every((chain) => chain.chainStatus === "chain-queued")) return "omnichain-unstarted";
-  if (chains.every((chain) => chain.chainStatus === "chain-completed")) return "omnichain-completed";
-  return undefined;
+// The first that fits of following, backfill, unstarted, completed.
+function omnichainStatusOf(chains: readonly ChainSnapshot[]) {
+  const states = chains.map(({ chainStatus }) => chainStatus);
+  if (states.includes("chain-following")) return "omnichain-following";
+  if (states.includes("chain-backfill")) return "omnichain-backfill";
+  if (states.every((state) => state === "chain-queued")) return "omnichain-unstarted";
+  return states.every((state) => state === "chain-completed") ? "omnichain-completed" : undefined;
 }
 
 /**
@@ -195,14 +164,6 @@ function omnichainCursor(chains: readonly ChainSnapshot[]): number {
   const indexed = chains.flatMap((chain) => indexedBlockOf(chain)?.timestamp ?? []);
   if (indexed.length > 0) return Math.max(...indexed);
   return Math.min(...chains.map((chain) => chain.config.startBlock.timestamp)) - 1;
-}
-
-// A bare timestamp only marks chains started or finished: no block is invented for it, and the cursor stays at the
-// newest block that is known to be indexed.
-function furthest(facts: readonly ChainFacts[], before: number): Processed {
-  const known = { before, through: before - 1 };
-  const newest = Math.max(...facts.flatMap((chain) => reachedBlock(chain, known)?.timestamp ?? []));
-  return { before: Math.max(newest, before), through: Math.max(newest, known.through) };
 }
 
 /**
@@ -273,6 +234,7 @@ export function chainFacts(
   // Until Ponder has set where its backfill ends, the last finalized block in its table is the best known target.
   const backfillEndBlock =
     (total > 0 ? find(start + total - 1) : undefined) ?? (isUsable ? finalized.block : undefined);
+  const isHistory = end !== undefined && start + total > end;
   // ponder: number and timestamp belong together only for live blocks. In the backfill the number may run ahead alone.
   const isLive = syncBlock !== undefined && syncBlockTimestamp !== undefined && syncBlock >= start + total;
   return {
@@ -282,39 +244,8 @@ export function chainFacts(
     backfillEndBlock,
     latestIndexedBlock,
     latestKnownBlock: isLive ? { timestamp: syncBlockTimestamp, number: syncBlock } : backfillEndBlock,
-    sync: metrics?.isComplete ? "complete" : metrics?.isRealtime ? "live" : "backfill",
+    sync: metrics?.isRealtime || metrics?.isComplete ? (isHistory ? "complete" : "live") : "backfill",
   };
-}
-
-/**
- * The second (Unix time) before which the events of all chains are processed, even where they have no block; before all time if there is
- * none. Ponder restarts from one safe checkpoint for all chains, and it backfills all chains to one moment.
- */
-export function processedBefore(
-  facts: readonly ChainFacts[],
-  rows: readonly CheckpointRow[],
-  metrics: readonly SyncMetrics[],
-): number {
-  const times = rows.flatMap((row) => {
-    const safe = parseCheckpoint(row.safeCheckpoint);
-    // The first checkpoint of a chain is its start, or a finalized block that lies before it.
-    const start = facts.find((chain) => chain.chainId === safe.chainId)?.startBlock.number ?? 0;
-    return safe.isStart || safe.block.number < start ? [] : [safe.block.timestamp];
-  });
-  if (metrics.some((chain) => chain.isRealtime || chain.isComplete))
-    times.push(backfilledBefore(facts, metrics));
-  return Math.max(...times);
-}
-
-// ponder: the figure is the same for every chain, counted from the earliest start to where the backfill of all ends.
-// That is the last end of all chains, and then its second is processed whole. Or it is the earliest finalized block of
-// all, and then chains of a higher id may have events of the same second that come after it.
-function backfilledBefore(facts: readonly ChainFacts[], metrics: readonly SyncMetrics[]): number {
-  const seconds = Math.max(...metrics.map((chain) => chain.historicalTotalSeconds ?? 0));
-  const time = Math.min(...facts.map((chain) => chain.startBlock.timestamp)) + seconds;
-  const ends = facts.map(({ sync, endBlock }) => (sync === "complete" ? endBlock?.timestamp : undefined));
-  const lastEnd = Math.max(...ends.map((end) => end ?? Number.POSITIVE_INFINITY));
-  return time === lastEnd ? time + 1 : time;
 }
 
 /** The one call that the status needs of a chain's client. Rejects with `BlockNotFoundError` for a block not there yet. */
@@ -329,36 +260,27 @@ export function createFindBlock(
   clientOf: (chainId: number) => BlockClient | undefined,
   { log, clock = Date.now }: { log: Log; clock?: () => number },
 ): FindBlock {
-  const blocks = new Map<string, { found?: BlockRef; askAgainAt: number }>();
-
-  const fetch = async (chainId: number, number: number) => {
-    try {
-      const block = await clientOf(chainId)?.getBlock({ blockNumber: BigInt(number) });
-      return block && { timestamp: Number(block.timestamp), number };
-    } catch (error) {
-      // Without the reason: an RPC client's error may contain its URL, and with it a key.
-      if (!(error instanceof Error && error.name === "BlockNotFoundError"))
-        log(
-          "warn",
-          `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
-        );
-      return undefined;
-    }
-  };
-
+  const blocks = new LRUCache<string, { found?: BlockRef }, { chainId: number; number: number }>({
+    max: 1_000,
+    perf: { now: clock },
+    ttlResolution: 0,
+    fetchMethod: async (_key, _stale, { options, context: { chainId, number } }) => {
+      try {
+        const block = await clientOf(chainId)?.getBlock({ blockNumber: BigInt(number) });
+        if (block) return { found: { timestamp: Number(block.timestamp), number } };
+      } catch (error) {
+        // Without the reason: an RPC client's error may contain its URL, and with it a key.
+        const message = `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`;
+        if (!(error instanceof Error && error.name === "BlockNotFoundError")) log("warn", message);
+      }
+      options.ttl = askAgainMs;
+      return {};
+    },
+  });
   return (chainId, number) => {
     const key = `${chainId}:${number}`;
-    const known = blocks.get(key);
-    if (clock() >= (known?.askAgainAt ?? 0)) {
-      blocks.set(key, { askAgainAt: Number.POSITIVE_INFINITY });
-      void fetch(chainId, number).then((found) =>
-        blocks.set(
-          key,
-          found ? { found, askAgainAt: Number.POSITIVE_INFINITY } : { askAgainAt: clock() + askAgainMs },
-        ),
-      );
-    }
-    return known?.found;
+    void blocks.fetch(key, { context: { chainId, number } });
+    return blocks.get(key)?.found;
   };
 }
 
@@ -385,13 +307,13 @@ export function createIndexerStatus({
   return async () => {
     const rows = await readCheckpoints();
     const metrics = await readMetrics();
-    const facts: ChainFacts[] = chains.flatMap((chain) => {
+    const facts = chains.flatMap((chain) => {
       const row = rows.find((candidate) => candidate.chainId === chain.chainId);
       return chainFacts(chain, row, metrics.get(chain.chainId), findBlock) ?? [];
     });
     if (facts.length < chains.length) return undefined;
     const now = Math.floor(clock() / 1000);
-    const snapshot = snapshotOf(facts, processedBefore(facts, rows, [...metrics.values()]), now);
+    const snapshot = snapshotOf(facts, now);
     return snapshot && { snapshot, reportedAt: now, age: 0 };
   };
 }

@@ -6,7 +6,7 @@ import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { Statement } from "../../ponder/sql-client.ts";
 import { createDatabase } from "../database/client.ts";
-import { type BlockClient, beforeTime, type Reading, type Snapshot, snapshotOf } from "./snapshot.ts";
+import { type BlockClient, type Reading, type Snapshot, snapshotOf } from "./snapshot.ts";
 import { createStatusSource, openStatus } from "./status-source.ts";
 
 function reading(cursor: number, age = 0, end?: number): Reading {
@@ -18,7 +18,7 @@ function reading(cursor: number, age = 0, end?: number): Reading {
     endBlock: end === undefined ? undefined : at(end),
     sync: "live" as const,
   };
-  const snapshot = snapshotOf([chain], beforeTime, 9_000)!;
+  const snapshot = snapshotOf([chain], 9_000)!;
   return { snapshot, reportedAt: 1_768_400_411 - age, age };
 }
 
