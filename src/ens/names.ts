@@ -44,7 +44,8 @@ export function parentName(name: string): string {
   return dot < 0 ? "" : name.slice(dot + 1);
 }
 
-function labelhashIn(label: string): Hex {
+/** Labelhash of a label in a name: taken literally, except that an encoded label stands for its labelhash. */
+export function labelhashIn(label: string): Hex {
   return isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhash(label);
 }
 

@@ -1,6 +1,5 @@
 import type { Hex } from "viem";
 import { rootNode } from "../../ens/ids.ts";
-import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
 import { createPacer, yieldToEventLoop } from "../../http/turn.ts";
 import { planOnce, type RowsReader } from "../database/client.ts";
@@ -19,7 +18,7 @@ import {
   ownResolver,
   secondGeneration,
 } from "../database/names.ts";
-import { pathOf } from "../resolution/v2-names.ts";
+import { pathOfName } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
 import { type GivenName, isNode, readName, refuse } from "./contract.ts";
 import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
@@ -156,7 +155,7 @@ const pathsOfSlice = 32;
 
 // The form that `nameOfPath` reads.
 function pathOfText(name: string) {
-  const path = pathOf(name.split(".").map(labelhash));
+  const path = pathOfName(name);
   return {
     ...path,
     name,

@@ -4,8 +4,8 @@ import type { Namespace } from "../../deployments/deployment.ts";
 import { ensv2Datasources, ethName } from "../../deployments/ensv2.ts";
 import { isUserRegistryCode, tokenIssuers, v2Subregistries } from "../../deployments/namespaces.ts";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
-import { labelhash } from "../../ens/labels.ts";
-import { interpretedLabel, isEncodedLabel } from "../../ens/normalization.ts";
+import { labelhashIn } from "../../ens/names.ts";
+import { interpretedLabel } from "../../ens/normalization.ts";
 import { type Database, planOnce } from "../database/client.ts";
 import { walkedNames } from "../database/names.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
@@ -125,9 +125,7 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
 
 /** The path of a name, whose labels may be encoded (`[labelhash]`). */
 export const pathOfName = (name: string): NamePath =>
-  pathOf((name === "" ? [] : name.split(".")).map(hashOfPart));
-
-const hashOfPart = (part: string): Hex => (isEncodedLabel(part) ? `0x${part.slice(1, -1)}` : labelhash(part));
+  pathOf((name === "" ? [] : name.split(".")).map(labelhashIn));
 
 const askedSql = `
   SELECT n.index, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,

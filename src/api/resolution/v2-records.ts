@@ -1,7 +1,7 @@
 import { type Hex, hexToBytes } from "viem";
 import { rootNode, subnode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { dnsLabels } from "../../ens/names.ts";
+import { dnsLabels, labelhashIn } from "../../ens/names.ts";
 import { isEncodedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
 import { type Database, planOnce } from "../database/client.ts";
@@ -78,9 +78,7 @@ function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
   return parts.map((part, index) => {
     const stored = labels[parts.length - 1 - index];
     if (stored) return labelOf(Buffer.from(hexToBytes(stored)));
-    return isEncodedLabel(part)
-      ? { hash: `0x${part.slice(1, -1)}`, bytes: undefined }
-      : labelOf(Buffer.from(part));
+    return { hash: labelhashIn(part), bytes: isEncodedLabel(part) ? undefined : Buffer.from(part) };
   });
 }
 
