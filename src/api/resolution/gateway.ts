@@ -6,25 +6,20 @@ import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
 import { isPublicAddress } from "../../rpc/public-address.ts";
 
-/** Bounds of the look-ups at gateways (EIP-3668) that one request may cause. */
-export type GatewayLimits = {
+/** Bounds of the look-ups at gateways (EIP-3668) that one request may cause, for a service on the public internet. */
+export const defaultGatewayLimits = {
   /** Milliseconds for one gateway's response. */
-  timeoutMs: number;
-  /** Bytes of one response. */
-  maxBytes: number;
-  /** Gateways that may be asked in all. */
-  maxRequests: number;
-  /** Whether gateways in private networks or without TLS may be asked. */
-  allowsPrivateHosts: boolean;
-};
-
-/** The limits of a service on the public internet. */
-export const defaultGatewayLimits: GatewayLimits = {
   timeoutMs: 5_000,
+  /** Bytes of one response. */
   maxBytes: 512 * 1024,
+  /** Gateways that may be asked in all. */
   maxRequests: 24,
+  /** Whether gateways in private networks or without TLS may be asked. */
   allowsPrivateHosts: false,
 };
+
+/** Bounds of the look-ups at gateways. */
+export type GatewayLimits = typeof defaultGatewayLimits;
 
 type Lookup = { data: Hex; sender: Hex; urls: readonly string[] };
 

@@ -66,25 +66,20 @@ export function createStatusSource({
     return stale === undefined ? latest : { ...latest, stale };
   };
 
-  // What went wrong, if anything did.
-  const readOnce = async (): Promise<string | undefined> => {
-    let verb = "read";
-    try {
-      const reading = await read();
-      if (reading === undefined) return undefined;
-      const { snapshot, reportedAt, age } = reading;
-      latest = { snapshot, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
-      verb = "save";
-      if (fault?.() === undefined) await save?.(snapshot);
-    } catch (error) {
-      return `Could not ${verb} the indexing status: ${error instanceof Error ? error.message : error}`;
-    }
-    return undefined;
-  };
-
   /** Reads the status once. Never rejects: a reading that fails leaves the snapshot as it was. */
   const refresh = async () => {
-    const failure = await readOnce();
+    let [verb, failure] = ["read", undefined as string | undefined];
+    try {
+      const reading = await read();
+      if (reading !== undefined) {
+        const { snapshot, reportedAt, age } = reading;
+        latest = { snapshot, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
+        verb = "save";
+        if (fault?.() === undefined) await save?.(snapshot);
+      }
+    } catch (error) {
+      failure = `Could not ${verb} the indexing status: ${error instanceof Error ? error.message : error}`;
+    }
     const stale = current()?.stale;
     if (isOpen) {
       if (failure !== undefined && failure !== lastFailure) log("warn", failure);
