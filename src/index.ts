@@ -32,7 +32,7 @@ const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: 
   basenames: registerBasenames,
   lineanames: registerLineanames,
   threedns: registerThreedns,
-  ensv2: (_, namespace, logs) => registerEnsv2(logs, namespace),
+  ensv2: (_events, _namespace, logs) => registerEnsv2(logs),
   "protocol-acceleration": registerProtocolAcceleration,
   registrars: registerRegistrars,
   tokenscope: registerTokenscope,

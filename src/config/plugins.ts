@@ -31,7 +31,6 @@ const deploymentReads: Reads = {
   threednsToken: threednsTokenAbi,
   v2Registry: erc1155TransferAbi,
   v2Factory: proxyFactoryAbi,
-  v2Registrar: leaseAbi,
   v2LabelStore: labelStoreAbi,
 };
 

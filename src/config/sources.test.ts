@@ -42,8 +42,6 @@ describe("contract entries", () => {
       ["ensv2/ensv2/VerifiableFactory", factory],
       ["ensv2/ensv2/ProxyTokens", proxies],
       ["ensv2/ensv2/ProxyRecords", proxies],
-      ["ensv2/ensv2/ETHRegistrar", "0xf633e7fc17e2bbe0d0965d18ec1821dcb754a3d3"],
-      ["ensv2/ensv2/ETHRenewerV1", "0xf2ece44980778966b8a0fccb3a9e339440f6e045"],
       ["ensv2/ensv2/LabelStore", "0xed8246ff02203a4d4cb262bd78beaa7408a57cae"],
     ]);
   });

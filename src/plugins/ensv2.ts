@@ -1,15 +1,14 @@
-import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
+import { labelStoreAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../abis/names.ts";
-import type { Namespace } from "../deployments/deployment.ts";
 import { ensv2, ensv2Datasources } from "../deployments/ensv2.ts";
-import { deployedContracts, namesKey } from "../deployments/namespaces.ts";
+import { namesKey } from "../deployments/namespaces.ts";
 import type { LogsOf } from "../handlers/on.ts";
 import * as entries from "../indexing/ensv2/entries.ts";
 import { applyRolesChanged } from "../indexing/ensv2/events.ts";
 import * as records from "../indexing/ensv2/records.ts";
 
-/** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles, leases and records. */
-export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
+/** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles and records. */
+export function registerEnsv2(logs: LogsOf): void {
   for (const datasourceId of ensv2Datasources) {
     const source = (name: string) => namesKey(ensv2, datasourceId, name);
     registerRegistries(logs, source("Registries"));
@@ -23,15 +22,6 @@ export function registerEnsv2(logs: LogsOf, namespace: Namespace): void {
     }
     logs(source("VerifiableFactory"), proxyFactoryAbi)("ProxyDeployed", entries.applyProxyDeployed);
     logs(source("LabelStore"), labelStoreAbi)("Label", records.applyLabel);
-  }
-  for (const { datasourceId, name } of deployedContracts(namespace, ["v2Registrar"], [ensv2])) {
-    const on = logs(namesKey(ensv2, datasourceId, name), leaseAbi);
-    on("NameRegistered", (scope, { owner, base, premium, ...lease }) =>
-      records.addLease(scope, lease, { type: "registration", owner, base, premium }),
-    );
-    on("NameRenewed", (scope, { newExpiry: expiry, amount: base, ...lease }) =>
-      records.addLease(scope, lease, { type: "renewal", expiry, base, premium: 0n }),
-    );
   }
 }
 

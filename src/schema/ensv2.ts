@@ -219,40 +219,6 @@ export const v2Resource = onchainTable(
   }),
 );
 
-/** One row per paid registration or renewal. Id: Ponder's checkpoint. Amounts in units of the payment token. */
-export const v2Lease = indexed(
-  onchainTable("v2_leases", (t) => ({
-    id: text(t).primaryKey(),
-    chainId: t.integer().notNull(),
-    /** `registration` or `renewal`. */
-    type: text(t).notNull(),
-    /** The selling contract. */
-    registrar: hex(t).notNull(),
-    tokenId: hex(t).notNull(),
-    labelhash: hex(t).notNull(),
-    label: hex(t).notNull(),
-    /** Of a registration. */
-    owner: hex(t),
-    /** Seconds. */
-    duration: t.bigint().notNull(),
-    /** Of a renewal; Unix seconds. */
-    expiry: t.bigint(),
-    paymentToken: hex(t).notNull(),
-    base: t.bigint().notNull(),
-    premium: t.bigint().notNull(),
-    /** 32 bytes as emitted. */
-    referrer: hex(t).notNull(),
-    /** Sender of the transaction. */
-    sender: hex(t).notNull(),
-    blockNumber: t.bigint().notNull(),
-    timestamp: t.bigint().notNull(),
-    transactionHash: hex(t).notNull(),
-  })),
-  (table) => ({
-    byLabelhash: [table.labelhash, table.id],
-  }),
-);
-
 /** Every label that the store of labels announced, as bytes. */
 export const v2Label = onchainTable("v2_labels", (t) => ({
   labelhash: hex(t).primaryKey(),

@@ -169,7 +169,7 @@ export function createV2Index(
     datasources: v2DatasourcesFile(addresses),
     register: ({ datasources }, events, logs) => {
       registerNames(events, datasources, ens);
-      registerEnsv2(logs, datasources);
+      registerEnsv2(logs);
       registerProtocolAcceleration(events, datasources);
       registerRegistrars(events, datasources, logs);
       registerTokenscope(events, datasources);

@@ -16,16 +16,7 @@ import type { PlayedLog } from "../../../test/support/recorded-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { createScopes } from "../../../test/support/scope.ts";
 import { zeroAddress } from "../../ens/ids.ts";
-import {
-  v2Alias,
-  v2Contract,
-  v2Entry,
-  v2Label,
-  v2Lease,
-  v2Record,
-  v2RecordLink,
-  v2Role,
-} from "../../schema/ensv2.ts";
+import { v2Alias, v2Contract, v2Entry, v2Label, v2Record, v2RecordLink, v2Role } from "../../schema/ensv2.ts";
 import { applyLabelRegistered, applyLabelReserved, applyTokens } from "./entries.ts";
 import { applyRolesChanged } from "./events.ts";
 import { applyLabel } from "./records.ts";
@@ -75,7 +66,7 @@ const inTheTree = Object.entries(last?.registries ?? {}).flatMap(([address, { ho
 function rowsOf(index: ReturnType<typeof createV2Index>, except: readonly Hex[]) {
   const isKnown = (row: Record<string, unknown>) =>
     !except.includes((row["registry"] ?? row["address"] ?? row["resolver"]) as Hex);
-  return [v2Entry, v2Role, v2Contract, v2RecordLink, v2Record, v2Alias, v2Label, v2Lease].map((table) =>
+  return [v2Entry, v2Role, v2Contract, v2RecordLink, v2Record, v2Alias, v2Label].map((table) =>
     index.store
       .rows(table)
       .filter(isKnown)

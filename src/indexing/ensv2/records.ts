@@ -7,7 +7,6 @@ import { decodedReferrer } from "../../ens/registrations.ts";
 import {
   v2Alias,
   v2Label,
-  v2Lease,
   v2Record,
   v2RecordGeneration,
   v2RecordLink,
@@ -87,31 +86,10 @@ function resolverOf({ chainId, emitter: resolver }: Scope) {
 type Price = { base: bigint; premium: bigint };
 type Sale = { label: Hex; duration: bigint; paymentToken: Hex; referrer: Hex };
 
-/** NameRegistered of the .eth registrar, the last log of a paid registration; NameRenewed of that or of the renewer of v1 names. */
-export function addLease(
-  scope: Scope,
-  { tokenId, label, duration, paymentToken, referrer }: Sale & { tokenId: bigint },
-  values: Pick<typeof v2Lease.$inferInsert, "type" | "owner" | "expiry"> & Price,
-) {
-  return scope.db.insert(v2Lease).values({
-    id: scope.eventId,
-    chainId: scope.chainId,
-    registrar: scope.emitter,
-    tokenId: tokenIdToHex(tokenId),
-    labelhash: keccak256(hexToBytes(label)),
-    label,
-    duration,
-    paymentToken,
-    referrer,
-    ...values,
-    sender: scope.sender,
-    blockNumber: BigInt(scope.blockNumber),
-    timestamp: scope.timestamp,
-    transactionHash: scope.transactionHash,
-  });
-}
-
-/** The same events of the .eth registrar, as an action: the name becomes one of the registry (a CAIP-10 id). */
+/**
+ * NameRegistered of the .eth registrar, the last log of a paid registration, or NameRenewed: an action, on a name of the registry
+ * (a CAIP-10 id).
+ */
 export async function addSale(
   scope: Scope,
   subregistryId: string,
