@@ -96,17 +96,14 @@ describe("contract entries", () => {
     });
   });
 
-  test("of all resolvers switch at the same block as those of the names", () => {
+  test("of all resolvers begin with the first resolver of a chain", () => {
     const sources = contractSources({
       ...config,
       plugins: ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"],
     });
-    expect(sources["protocol-acceleration/EarlyResolver"]?.chain).toEqual({
-      base: { startBlock: 17_522_624, endBlock: 17_571_479 },
-    });
     expect(sources["protocol-acceleration/Resolver"]?.chain).toEqual({
       mainnet: { startBlock: 3_327_417 },
-      base: { startBlock: 17_571_480 },
+      base: { startBlock: 17_522_624 },
       linea: { startBlock: 6_682_888 },
       optimism: { startBlock: 110_393_959 },
     });
@@ -117,12 +114,6 @@ describe("contract entries", () => {
     expect(sources["threedns/threednsOptimism/Resolver"]?.chain).toEqual({
       optimism: { startBlock: 110_393_959 },
     });
-  });
-
-  test("have no early resolvers if all resolvers of a chain start at one block", () => {
-    const keys = keysOf({ datasources: namespaces.sepolia, plugins: ["protocol-acceleration"] });
-    expect(keys).toContain("protocol-acceleration/Resolver");
-    expect(keys).not.toContain("protocol-acceleration/EarlyResolver");
   });
 
   test("omit what the namespace does not have", () => {

@@ -164,33 +164,24 @@ function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
   });
 }
 
-// Every contract of a chain, from the first block in which one of its datasources has a resolver: one entry for all
-// chains, so that a chain of several datasources is not read twice. If these start at different blocks, the range
-// before the last of them has its own entry: the other plugins' entries switch there too, and Ponder fetches equal
-// ranges only once.
+// Every contract of a chain, from the first block in which one of its datasources has a resolver: one entry for all chains, so that a
+// chain of several datasources is not read twice.
 function everyResolver(config: Config): PlannedEntry[] {
-  const plan = { key: "", abi: resolverRecordsAbi };
+  const plan = { key: "protocol-acceleration/Resolver", abi: resolverRecordsAbi, resolver: "every" } as const;
   const entries = deployedContracts(config.datasources, ["resolver"]).flatMap((deployed) =>
-    planned(config, deployed, plan).map(({ entry }) => entry),
+    planned(config, deployed, plan, null),
   );
   const [first] = entries;
   if (first === undefined) return [];
-  const early: ContractEntry["chain"] = {};
   const every: ContractEntry["chain"] = {};
-  for (const [name, { startBlock, endBlock = never }] of entries.flatMap(({ chain }) =>
-    Object.entries(chain),
-  )) {
-    const [before, since] = [early[name]?.startBlock, every[name]?.startBlock ?? startBlock];
-    const last = Math.max(startBlock, since);
-    const begin = Math.min(startBlock, before ?? since);
-    every[name] = { startBlock: last, ...ending(endBlock) };
-    if (begin < last) early[name] = { startBlock: begin, endBlock: last - 1 };
+  for (const [name, range] of entries.flatMap(({ entry }) => Object.entries(entry.chain))) {
+    const { startBlock, endBlock = never } = every[name] ?? range;
+    every[name] = {
+      startBlock: Math.min(startBlock, range.startBlock),
+      ...ending(Math.max(endBlock, range.endBlock ?? never)),
+    };
   }
-  return [["EarlyResolver", early] as const, ["Resolver", every] as const].flatMap(([name, chain]) =>
-    Object.keys(chain).length === 0
-      ? []
-      : [{ key: `protocol-acceleration/${name}`, entry: { ...first, chain }, resolver: "every" as const }],
-  );
+  return [{ ...first, entry: { ...first.entry, chain: every } }];
 }
 
 /**

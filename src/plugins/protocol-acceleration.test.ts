@@ -151,15 +151,3 @@ test("unsets records by empty values and names that are not normalised", async (
   ]);
   expect(records).toMatchObject([{ name: null, contenthash: null, pubkeyX: null, pubkeyY: null }]);
 });
-
-test("early resolvers are read like later ones", () => {
-  const { handlers } = openHandlers({
-    register: (events) => registerProtocolAcceleration(events, namespaces.mainnet),
-  });
-  const eventsOf = (source: string) =>
-    [...handlers.keys()].flatMap((name) => (name.startsWith(source) ? [name.slice(source.length)] : []));
-  expect(eventsOf("protocol-acceleration/EarlyResolver:")).toHaveLength(13);
-  expect(eventsOf("protocol-acceleration/EarlyResolver:")).toEqual(
-    eventsOf("protocol-acceleration/Resolver:"),
-  );
-});

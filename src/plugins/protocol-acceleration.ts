@@ -30,8 +30,7 @@ export function registerProtocolAcceleration(events: EventsOf, namespace: Namesp
   registerRegistries(events, namespace);
   registerThreednsTokens(events, namespace);
   registerReverseRegistrars(events, namespace);
-  for (const name of ["EarlyResolver", "Resolver"])
-    registerResolvers(events(`${plugin}/${name}`, resolverRecordsAbi));
+  registerResolvers(events(`${plugin}/Resolver`, resolverRecordsAbi));
 }
 
 // Both registries of the root chain write under the newer one's address.
