@@ -15,12 +15,7 @@ export const basenamesBaseRegistrarAbi = parseAbi([
   "event NameRegisteredWithRecord(uint256 indexed id, address indexed owner, uint256 expires, address resolver, uint64 ttl)",
 ]);
 
-/** Events of the early access controller: registrations only, without a price. */
-export const earlyAccessControllerAbi = parseAbi([
-  "event NameRegistered(string name, bytes32 indexed label, address indexed owner, uint256 expires)",
-]);
-
-/** Events of the controllers that followed it, the upgradeable one too: no price. */
+/** Events of the base.eth controllers, without prices. The one of early access had no renewals. */
 export const basenamesControllerAbi = parseAbi([
   "event NameRegistered(string name, bytes32 indexed label, address indexed owner, uint256 expires)",
   "event NameRenewed(string name, bytes32 indexed label, uint256 expires)",

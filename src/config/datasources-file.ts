@@ -3,12 +3,10 @@ import { z } from "zod/v4";
 import {
   type ContractSource,
   type Datasource,
-  type Deployment,
   type Namespace,
   namespaceIds,
 } from "../deployments/deployment.ts";
-import { deployments } from "../deployments/deployments.ts";
-import { contractGroups, namespaces } from "../deployments/namespaces.ts";
+import { contractGroups, namespaces, withManagedName } from "../deployments/namespaces.ts";
 import { zeroAddress } from "../ens/ids.ts";
 import { nearestOf } from "./nearest.ts";
 
@@ -129,10 +127,8 @@ function patched(
       ...(endBlock === undefined ? {} : { endBlock }),
     };
   }
-  // The usual name is for a deployment that the namespace's own table lacks.
-  const usual = deployments.find(({ datasources }: Deployment) => datasources.includes(id))?.managedName;
-  const managedName = patch.managedName ?? before?.managedName ?? usual;
-  return { chainId, ...(managedName === undefined ? {} : { managedName }), contracts };
+  const managedName = patch.managedName ?? before?.managedName;
+  return withManagedName(id, { chainId, ...(managedName === undefined ? {} : { managedName }), contracts });
 }
 
 function withoutComments(value: unknown): unknown {

@@ -33,13 +33,9 @@ export type Datasource = {
   contracts: Record<string, ContractSource>;
 };
 
-/** The contracts of a deployment on a chain, and the name whose subnames it issues. */
-export function datasource(
-  chainId: number,
-  contracts: Datasource["contracts"],
-  managedName?: string,
-): Datasource {
-  return { chainId, ...(managedName === undefined ? {} : { managedName }), contracts };
+/** The contracts of a deployment on a chain. */
+export function datasource(chainId: number, contracts: Datasource["contracts"]): Datasource {
+  return { chainId, contracts };
 }
 
 /** All datasources of one name service, by id. */
@@ -143,7 +139,7 @@ export type Deployment<PluginId extends string = string> = ContractGroup & {
   plugin: PluginId;
   /** The datasources without which the plugin cannot run; all unless given. */
   required?: readonly string[];
-  /** Managed name of a datasource that a file adds without specifying one. */
+  /** Managed name of each datasource that does not give its own. */
   managedName?: string;
   /** Resolvers on the root chain that answer from this deployment's registry, as contracts of the root datasource. */
   bridges?: Readonly<Partial<Record<NamespaceId, Record<string, ContractSource>>>>;

@@ -23,31 +23,26 @@ export const lineanames: Deployment<"lineanames"> = {
   },
   namespaces: {
     mainnet: {
-      lineanames: datasource(
-        59144,
-        {
-          Registry: at("0x50130b669b28c339991d8676fa73cf122a121267", 6_682_888),
-          Resolver: { startBlock: 6_682_888 },
-          BaseRegistrar: at("0x6e84390dcc5195414ec91a8c56a5c91021b95704", 6_682_892),
-          EthRegistrarController: at("0xdb75db974b1f2bd3b5916d503036208064d18295", 6_682_978),
-          NameWrapper: at("0xa53cca02f98d590819141aa85c891e2af713c223", 6_682_956),
-          DefaultPublicResolver: at("0x86c5aed9f27837074612288610fb98ccc1733126", 6_682_994),
-        },
-        "linea.eth",
-      ),
+      lineanames: datasource(59144, {
+        Registry: at("0x50130b669b28c339991d8676fa73cf122a121267", 6_682_888),
+        Resolver: { startBlock: 6_682_888 },
+        BaseRegistrar: at("0x6e84390dcc5195414ec91a8c56a5c91021b95704", 6_682_892),
+        EthRegistrarController: at("0xdb75db974b1f2bd3b5916d503036208064d18295", 6_682_978),
+        NameWrapper: at("0xa53cca02f98d590819141aa85c891e2af713c223", 6_682_956),
+        DefaultPublicResolver: at("0x86c5aed9f27837074612288610fb98ccc1733126", 6_682_994),
+      }),
     },
     sepolia: {
-      lineanames: datasource(
-        59141,
-        {
+      lineanames: {
+        managedName: "linea-sepolia.eth",
+        ...datasource(59141, {
           Registry: at("0x5b2636f0f2137b4ae722c01dd5122d7d3e9541f7", 2_395_094),
           Resolver: { startBlock: 2_395_094 },
           BaseRegistrar: at("0x83475a84c0ea834f06c8e636a62631e7d2e07a44", 2_395_099),
           EthRegistrarController: at("0x0f81e3b3a32dfe1b8a08d3c0061d852337a09338", 2_395_231),
           NameWrapper: at("0xf127de9e039a789806fed4c6b1c0f3affea9425e", 2_395_202),
-        },
-        "linea-sepolia.eth",
-      ),
+        }),
+      },
     },
   },
   // The first was replaced in 2026; names may still be set to it.

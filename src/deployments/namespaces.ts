@@ -3,6 +3,7 @@ import { accountId, rootNode, subnode, tokenIdToHex } from "../ens/ids.ts";
 import type {
   ContractGroup,
   ContractOf,
+  Datasource,
   Deployment,
   ManagedName,
   Namespace,
@@ -76,6 +77,13 @@ export function managedNameOf(namespace: Namespace, datasourceId: string): Manag
   return { name, node: namehash(name) };
 }
 
+/** The datasource with the managed name of its deployment, unless it has its own. */
+export function withManagedName(datasourceId: string, source: Datasource): Datasource {
+  const of = deployments.find(({ datasources }: Deployment) => datasources.includes(datasourceId));
+  const managedName = source.managedName ?? (of as Deployment | undefined)?.managedName;
+  return managedName === undefined ? source : { ...source, managedName };
+}
+
 /** Names on the root chain of the resolvers that answer from a deployment's registry. */
 export function bridgesOf({ bridges = {} }: Deployment): string[] {
   return [...new Set(Object.values(bridges).flatMap((contracts) => Object.keys(contracts)))];
@@ -99,9 +107,9 @@ function hasRole<R extends Role>(contract: { role: Role }, roles: readonly R[]):
 }
 
 function namespaceOf(id: NamespaceId): Namespace {
-  const namespace: Namespace = Object.assign(
-    {},
-    ...contractGroups.map((group) => group.namespaces[id] ?? {}),
+  const tables = contractGroups.flatMap((group) => Object.entries(group.namespaces[id] ?? {}));
+  const namespace: Namespace = Object.fromEntries(
+    tables.map(([datasourceId, source]) => [datasourceId, withManagedName(datasourceId, source)]),
   );
   const rootOfTable = namespace[rootDatasource];
   if (rootOfTable === undefined) return namespace;
