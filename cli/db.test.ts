@@ -2,9 +2,10 @@ import { expect, test } from "vitest";
 import type { IndexState } from "../src/operations/stored-indexes.ts";
 import { describeIndexes } from "./db.ts";
 
+const checkpoints = { latestCheckpoint: "", safeCheckpoint: "" };
 const index: IndexState = {
   schema: "names_v1",
-  description: { release: "1.4.0", namespace: "mainnet", plugins: ["subgraph", "registrars"] },
+  description: { release: "1.4.0", namespace: "mainnet", plugins: ["subgraph", "registrars"], settings: {} },
   buildId: "ee6cf54d7c",
   bytes: 12_345_678_901,
   state: "stopped",
@@ -12,8 +13,8 @@ const index: IndexState = {
   isAlive: false,
   aliveAt: 1_700_000_000_000 - 7_200_000,
   heads: [
-    { chain: "mainnet", chainId: 1, head: { number: 21_000_000, timestamp: 1_699_999_988 } },
-    { chain: "base", chainId: 8453, head: undefined },
+    { ...checkpoints, chain: "mainnet", chainId: 1, head: { number: 21_000_000, timestamp: 1_699_999_988 } },
+    { ...checkpoints, chain: "base", chainId: 8453, head: undefined },
   ],
   names: ["names"],
   readers: ["10.0.0.3 (4 connections)"],

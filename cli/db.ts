@@ -80,7 +80,7 @@ async function switchReaders(
   if (name === undefined)
     throw new PreflightError("Set DATABASE_STABLE_SCHEMA, or add --name <views schema>.");
   const index = indexes.find((one) => one.schema === schema);
-  if (!isForced) requireReadable(schema, index?.description?.settings);
+  if (!isForced && index?.description !== undefined) requireReadable(schema, index.description.settings);
   const former = await switchName(run, { schema, name }, { isForced });
   return [
     `Readers of ${name} are served from ${schema} now${former === undefined ? "" : `, before from ${former}`}.`,
@@ -94,10 +94,9 @@ async function switchReaders(
 /** Throws an OperationError if readers with this environment could not describe an index of these settings. */
 export function requireReadable(
   schema: string,
-  settings: RowSettings | undefined,
+  settings: RowSettings,
   environment: Environment = process.env,
 ): void {
-  if (settings === undefined) return;
   const own = environmentOf(settings, environment);
   try {
     parseEnvironment(own.environment, own.readTextFile);

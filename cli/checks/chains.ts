@@ -8,7 +8,11 @@ import {
   readUnverified,
   unverifiedSection,
 } from "../../src/operations/cache.ts";
-import { type Contradiction, findContradiction } from "../../src/operations/finalized-blocks.ts";
+import {
+  type Contradiction,
+  describeContradiction,
+  findContradiction,
+} from "../../src/operations/finalized-blocks.ts";
 import { statusOf } from "../../src/operations/stored-indexes.ts";
 import { requestHash } from "../../src/ponder/rpc-request.ts";
 import { PreflightError, withDatabase } from "../database.ts";
@@ -53,7 +57,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     const ids = config.chains.map(({ id }) => id);
     const unverified = await readUnverified(run, ids);
     const { purged } = await statusOf(run, config.databaseSchema);
-    const fault = faultOf({ found, unverified, purged }, config.databaseSchema);
+    const fault = faultOf(config.databaseSchema, found, unverified, purged);
     if (fault === undefined) return findings;
     return [config.databaseUrl === undefined ? startingOver(config, fault) : fail(fault.found, fault.remedy)];
   });
@@ -76,26 +80,22 @@ function hashReader({ id, rpc }: IndexedChain) {
   };
 }
 
-const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
-  `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
-
-type Known = {
-  found: readonly Contradiction[];
-  unverified: readonly CachedRange[];
-  purged: CachedRange | undefined;
-};
-
 type Fault = { found: string; remedy: string; ranges: readonly CachedRange[] };
 
 /** What refuses an index of this schema, and which blocks its cache should lose; undefined for a sound one. */
-function faultOf({ found, unverified, purged }: Known, schema: string): Fault | undefined {
+function faultOf(
+  schema: string,
+  found: readonly Contradiction[],
+  unverified: readonly CachedRange[],
+  purged: CachedRange | undefined,
+): Fault | undefined {
   const newIndex = `Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune ${schema} removes it.`;
   const purge = (ranges: readonly CachedRange[]) =>
     `\n\n  ${purgeCommands(ranges, "\n  ")}\n\nThen build a new index. ${newIndex}`;
   if (found.length > 0) {
     const ranges = found.map(({ chainId, from }) => ({ chainId, from }));
     return {
-      found: `The chain contradicts the index: ${found.map(describe).join("; ")}`,
+      found: `The chain contradicts the index: ${found.map(describeContradiction).join("; ")}`,
       remedy: `Nothing was changed. Remove the blocks that the chain no longer has:${purge(ranges)} ${section}`,
       ranges: [...ranges, ...unverified],
     };
@@ -108,9 +108,8 @@ function faultOf({ found, unverified, purged }: Known, schema: string): Fault | 
       ranges: unverified,
     };
   if (purged === undefined) return undefined;
-  const blocks = `blocks of chain ${purged.chainId} from ${purged.from} on, which were purged`;
   return {
-    found: `The index in schema "${schema}" rests on ${blocks}`,
+    found: `The index in schema "${schema}" rests on blocks of chain ${purged.chainId} from ${purged.from} on, which were purged`,
     remedy: `${newIndex} ${section}`,
     ranges: [],
   };

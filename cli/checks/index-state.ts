@@ -36,7 +36,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
       ];
     if (config.databaseUrl === undefined && !app.isReady) return [dropped(config)];
     const { description: stored } = await statusOf(run, schema);
-    const changes = stored?.settings === undefined ? [] : changesOf(stored.settings, rowSettings(config));
+    const changes = stored === undefined ? [] : changesOf(stored.settings, rowSettings(config));
     const verb = changes.length === 1 ? "changes" : "change";
     if (changes.length > 0)
       return [

@@ -71,7 +71,7 @@ if (ponder.isIndexer) {
 const { write: run, schema } = ponder;
 const watches = ponder.isIndexer
   ? [
-      ...createChainWatches({ chains: configured.chains, run, schema, log }),
+      ...createChainWatches(configured.chains, { run, schema, log }),
       createUnverifiedWatch(run, schema, { shared: shared(), log }),
     ]
   : [];

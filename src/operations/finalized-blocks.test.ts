@@ -112,7 +112,7 @@ describe("a watch", () => {
   const watchOf = (http: string[]): ChainWatch => {
     const log = (level: string, message: string) => void lines.push(`${level}: ${message}`);
     const chains = [{ id: 1, name: "mainnet", rpc: { http } }];
-    return createChainWatches({ chains, run, schema: "names", log })[0]!;
+    return createChainWatches(chains, { run, schema: "names", log })[0]!;
   };
   beforeEach(async () => {
     lines = [];

@@ -4,6 +4,7 @@ import { type Log, seeOperations } from "../log/json-log.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import { requestChainId, requestHash } from "../ponder/rpc-request.ts";
 import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
+import { purgeCommands } from "./cache.ts";
 import { repeat } from "./repeat.ts";
 
 /** The node's hash of a block; undefined if it has no such block. Rejects if no node responds. */
@@ -106,14 +107,14 @@ export async function keepHash(run: Statement, chainId: number, { number, hash }
 const [firstPause, longestPause] = [2_000, 200_000];
 const metric = "nsindex_chain_contradicts_index";
 
-type Options = { chains: readonly IndexedChain[]; run: Statement; schema: string; log: Log };
+type Options = { run: Statement; schema: string; log: Log };
 
 /**
  * Compares the finalized blocks that the index rests on with the nodes while it runs, for each chain; a contradiction is logged once and
  * shown by the metric `nsindex_chain_contradicts_index`.
  */
-export function createChainWatches({ chains, run, schema, log }: Options) {
-  const watches = chains.map((chain) => watchChain(chain, { run, schema, log }));
+export function createChainWatches(chains: readonly IndexedChain[], options: Options) {
+  const watches = chains.map((chain) => watchChain(chain, options));
   const registry = metricsRegistry();
   // A hot reload loads the API again over the same registry.
   registry?.removeSingleMetric(metric);
@@ -132,7 +133,7 @@ export function createChainWatches({ chains, run, schema, log }: Options) {
 /** The watch of one chain. */
 export type ChainWatch = ReturnType<typeof watchChain>;
 
-function watchChain(chain: IndexedChain, { run, schema, log }: Omit<Options, "chains">) {
+function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
   const { id } = chain;
   // Also that of a node which has not caught up: it is on no other chain as far as is known.
   let found: Contradiction | undefined;
@@ -185,11 +186,13 @@ async function ownUrls({ id, rpc }: IndexedChain): Promise<string[]> {
   return own;
 }
 
-function sentenceOf({ chainId, block, ours, theirs }: Contradiction): string {
-  return `The chain contradicts the index: block ${block} of chain ${chainId} is ${ours} in the index, ${theirs} at the node.`;
-}
+/** A contradiction in words. */
+export const describeContradiction = ({ chainId, block, ours, theirs }: Contradiction) =>
+  `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
 
-const messageOf = (contradiction: Contradiction) =>
-  `${sentenceOf(contradiction)} Stop the index, run ` +
-  `"npm run cache -- purge --chain ${contradiction.chainId} --from ${contradiction.from}" and build a new index. ` +
+const sentenceOf = (found: Contradiction) =>
+  `The chain contradicts the index: ${describeContradiction(found)}.`;
+
+const messageOf = (found: Contradiction) =>
+  `${sentenceOf(found)} Stop the index, run "${purgeCommands([found], "")}" and build a new index. ` +
   seeOperations("When the chain contradicts the index");

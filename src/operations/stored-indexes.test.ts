@@ -9,7 +9,6 @@ import {
   saveStatus,
   switchName,
   takeOverWhenReady,
-  viewsSchemas,
 } from "./stored-indexes.ts";
 
 const client = await createEmbedded();
@@ -40,7 +39,7 @@ async function createIndex(
     create table ${schema}.domain (${columns}); create table ${schema}._reorg__domain (${columns}, operation int);
     create table ${schema}.resolver (id text primary key);
     insert into ${schema}.domain (id) values ('${schema}')`);
-  const described = { release: "1.0.0", namespace: "mainnet", plugins: ["subgraph"] };
+  const described = { release: "1.0.0", namespace: "mainnet", plugins: ["subgraph"], settings: {} };
   await describeIndex(run, schema, described);
 }
 
@@ -70,14 +69,14 @@ test("points a name to one index, then to another, and back, and keeps views of 
   expect(await served()).toEqual([{ id: "v2" }]);
   expect((await client.query("select id from mine.ids")).rows).toEqual([{ id: "v2" }]);
   await client.exec("drop schema mine cascade");
-  expect(await viewsSchemas(run)).toEqual(new Map([["names", "v2"]]));
+  expect((await listIndexes(run, now)).map(({ names }) => names)).toEqual([[], ["names"]]);
   // Readers that ask for the new column would fail.
   await expect(to("v1")).rejects.toThrow('what the index in "v1" lacks: domain.extra.');
   expect(await switchName(run, { schema: "v1", name: "names" }, { isForced: true })).toBe("v2");
   expect(await served()).toEqual([{ id: "v1" }]);
   const [first, second] = await listIndexes(run, now);
   expect([first?.names, second?.names]).toEqual([["names"], []]);
-  expect(first?.heads).toEqual([
+  expect(first?.heads).toMatchObject([
     { chain: "mainnet", chainId: 1, head: { number: 10, timestamp: 1_700_000_010 } },
   ]);
 });

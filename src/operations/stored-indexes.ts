@@ -17,8 +17,8 @@ export type Description = {
   release: string;
   namespace: string;
   plugins: readonly string[];
-  /** What decides its rows; absent in an index of a release that kept none. */
-  settings?: RowSettings;
+  /** What decides its rows. */
+  settings: RowSettings;
 };
 
 /** ponder: the table of an index by which it is found, also in a schema of views. */
@@ -70,34 +70,12 @@ export async function statusOf(run: Statement, schema: string): Promise<Statuses
   return Object.fromEntries(rows.map(({ id, snapshot }) => [id, snapshot]));
 }
 
-/** The settings of the index that the current schema shows; undefined if it kept none. */
-async function shownSettings(database: RowReader): Promise<RowSettings | undefined> {
-  const signal = AbortSignal.timeout(30_000);
-  const [exists] = await database.row(`SELECT to_regclass('${statusTable}')::text`, [], signal);
-  if (typeof exists !== "string") return undefined;
-  const [text] = await database.row(
-    `SELECT snapshot::text FROM ${statusTable} WHERE id = 'description'`,
-    [],
-    signal,
-  );
-  return typeof text === "string" ? (JSON.parse(text) as Description).settings : undefined;
-}
-
 // Schemas of views and the schemas that they show, from the catalog alone.
 const namesSql = `SELECT DISTINCT vn.nspname::text AS name, tn.nspname::text AS schema
   FROM pg_class v JOIN pg_namespace vn ON vn.oid = v.relnamespace JOIN pg_rewrite r ON r.ev_class = v.oid
   JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
   JOIN pg_class t ON t.oid = d.refobjid AND t.oid <> v.oid JOIN pg_namespace tn ON tn.oid = t.relnamespace
   WHERE v.relkind = 'v' AND v.relname = '${metaTable}'`;
-
-/** SQL for the schema of the index that the current schema shows, itself unless it is a views schema; as a text. */
-const shownSchemaSql = `SELECT coalesce((SELECT schema FROM (${namesSql}) AS names WHERE name = current_schema()), current_schema())::text`;
-
-/** The views schemas, and the schema that each points to. */
-export async function viewsSchemas(run: Statement): Promise<Map<string, string>> {
-  const { rows } = await run(namesSql);
-  return new Map(rows.map(({ name, schema }) => [String(name), String(schema)]));
-}
 
 type App = {
   build_id: string;
@@ -144,18 +122,18 @@ export type IndexState = Awaited<ReturnType<typeof listIndexes>>[number];
 
 /** Every index of this program in the database, with the views schemas that point to it, and its readers. */
 export async function listIndexes(run: Statement, now: number) {
-  const names = await viewsSchemas(run);
+  const { rows: names } = await run(namesSql);
   const indexes = [];
   for (const { schema, bytes, app, heads, expiry } of await listPonderIndexes(run, now)) {
     const tables: unknown[] = Array.isArray(app.table_names) ? app.table_names : [];
     if (!tables.includes("domain") || !tables.includes("resolver")) continue;
     const status = await statusOf(run, schema);
-    const views = [...names].flatMap(([name, shown]) => (shown === schema ? [name] : []));
+    const views = names.filter((one) => one["schema"] === schema).map(({ name }) => String(name));
     const isAlive = expiry > 0;
     indexes.push({
       schema,
       bytes,
-      heads: heads.map(({ chain, chainId, head }) => ({ chain, chainId, head })),
+      heads,
       isAlive,
       names: views,
       /** Undefined of an index that has just begun. */
@@ -264,13 +242,14 @@ export async function switchName(
   const { schema, name } = target;
   if (reserved.includes(name) || name === schema)
     throw new OperationError(`A views schema must be a name of its own, not ${quoted(name)}.`);
-  const index = (await listIndexes(run, Date.now())).find((one) => one.schema === schema);
+  const indexes = await listIndexes(run, Date.now());
+  const index = indexes.find((one) => one.schema === schema);
+  const former = indexes.find(({ names }) => names.includes(name))?.schema;
   if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
   if (!index.isServable)
     throw new OperationError(
       `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
     );
-  const former = (await viewsSchemas(run)).get(name);
   const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
   if (former === undefined && shown.size > 0)
     throw new OperationError(`Schema ${quoted(name)} has tables of its own. Choose another views schema.`);
@@ -376,6 +355,10 @@ export function takeOverWhenReady(
   return repeat(work, { everyMs, log, failure: "Could not take over the views schema", fields });
 }
 
+// The index that the current schema shows, itself unless it is a views schema, and the settings of that index.
+const shownSql = `SELECT coalesce((SELECT schema FROM (${namesSql}) AS names WHERE name = current_schema()), current_schema())::text,
+  (SELECT snapshot -> 'settings' FROM ${statusTable} WHERE id = 'description')::text`;
+
 /**
  * Follows which index a reader's schema shows: itself, or the one that a views schema points to. Gives the last known, and calls
  * `onSettings` with its settings whenever it is another, the first time before it resolves.
@@ -386,14 +369,13 @@ export async function watchShownSchema(
 ): Promise<{ current(): string; stop(): void }> {
   let shown: string | undefined;
   const look = async () => {
-    const [found] = await database.row(shownSchemaSql, [], AbortSignal.timeout(30_000));
-    if (!found || found === shown) return;
-    const settings = await shownSettings(database);
-    if (settings !== undefined) onSettings(settings);
+    const [found, settings] = await database.row(shownSql, [], AbortSignal.timeout(30_000));
+    if (!found || !settings || found === shown) return;
+    onSettings(JSON.parse(settings));
     if (found !== (shown ?? schema)) log("info", `Serves the index in schema ${quoted(found)}.`);
     shown = found;
   };
-  // While the database is away the last known index is as good as any.
+  // While the database is away the last known index is as good as any; one that has just begun has no settings yet.
   const tryToLook = () => look().catch(() => undefined);
   await tryToLook();
   const stop = repeat(tryToLook, { everyMs: 1_000, log, failure: "", fields: {} });

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import {
   describeIndex,
   dropIndex,
+  listIndexes,
   OperationError,
   saveStatus,
   switchName,
-  viewsSchemas,
 } from "../../src/operations/stored-indexes.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { stateTables } from "../support/create-tables.ts";
@@ -56,7 +56,7 @@ describe.skipIf(server === "")("two operators on one Postgres", () => {
     };
     await dropIndex(drop, "v1", Date.now());
     expect(await switched).toEqual(new OperationError("The index was dropped meanwhile."));
-    expect(await viewsSchemas(run)).toEqual(new Map([["names", "v2"]]));
+    expect((await listIndexes(run, Date.now())).map(({ names }) => names)).toEqual([["names"]]);
     expect((await run("SELECT id FROM names.domain")).rows).toEqual([{ id: "v2" }]);
   });
 });

@@ -154,7 +154,12 @@ beforeEach(async () => {
     insert into _ponder_checkpoint values ('mainnet', 1, '${checkpoint(190, "9")}', '${checkpoint(200, "9")}',
       '${checkpoint(190, "9")}')`);
   const write: Statement = (text, values) => client.query(text, values);
-  await describeIndex(write, "names", { release: "1.5.1", namespace: "mainnet", plugins: ["subgraph"] });
+  await describeIndex(write, "names", {
+    release: "1.5.1",
+    namespace: "mainnet",
+    plugins: ["subgraph"],
+    settings: {},
+  });
 });
 
 function processOf(rest: Partial<PonderProcess>) {
