@@ -1,18 +1,18 @@
 import { parseAbi } from "viem";
 
 const newOwner = "event NewOwner(bytes32 indexed node, bytes32 indexed label, address owner)";
-const newResolver = "event NewResolver(bytes32 indexed node, address resolver)";
+const tokenTransfers = [
+  "event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value)",
+  "event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)",
+] as const;
 
 /** Events of the ENS registry, old and new. */
 export const registryAbi = parseAbi([
   "event Transfer(bytes32 indexed node, address owner)",
   newOwner,
-  newResolver,
+  "event NewResolver(bytes32 indexed node, address resolver)",
   "event NewTTL(bytes32 indexed node, uint64 ttl)",
 ]);
-
-/** Registry events that move resolvers. */
-export const registryResolverAbi = parseAbi([newOwner, newResolver]);
 
 /** Events of the name wrapper (token id: the node). */
 export const nameWrapperAbi = parseAbi([
@@ -20,20 +20,11 @@ export const nameWrapperAbi = parseAbi([
   "event NameUnwrapped(bytes32 indexed node, address owner)",
   "event FusesSet(bytes32 indexed node, uint32 fuses)",
   "event ExpiryExtended(bytes32 indexed node, uint64 expiry)",
-  "event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value)",
-  "event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)",
-]);
-
-/** ERC-721: the owner of a token changed. */
-export const erc721TransferAbi = parseAbi([
-  "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
+  ...tokenTransfers,
 ]);
 
 /** ERC-1155: the owner of one or of several tokens changed. */
-export const erc1155TransferAbi = parseAbi([
-  "event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value)",
-  "event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values)",
-]);
+export const erc1155TransferAbi = parseAbi(tokenTransfers);
 
 /** The event of a filled order, the same in Seaport 1.5 and 1.6. */
 export const seaportAbi = parseAbi([
@@ -48,10 +39,8 @@ export const threednsTokenAbi = parseAbi([
   "event Transfer(bytes32 indexed node, address owner)",
   "event RegistrationCreated(bytes32 indexed node, bytes32 indexed tld, bytes fqdn, address registrant, uint32 controlBitmap, uint64 expiry)",
   "event RegistrationExtended(bytes32 indexed node, uint64 indexed duration, uint64 indexed newExpiry)",
+  ...tokenTransfers,
 ]);
 
 /** The function of the 3DNS token that returns a token's metadata document. */
 export const threednsMetadataAbi = parseAbi(["function uri(uint256 tokenId) view returns (string)"]);
-
-/** Event of the 3DNS token that creates a name. */
-export const threednsNamesAbi = parseAbi([newOwner]);

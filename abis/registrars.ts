@@ -1,18 +1,11 @@
 import { parseAbi } from "viem";
 
-const baseRegistrarEvents = [
+/** Events of base registrars (token id: the labelhash). That of base.eth alone has registrations with records. */
+export const baseRegistrarAbi = parseAbi([
   "event NameRegistered(uint256 indexed id, address indexed owner, uint256 expires)",
+  "event NameRegisteredWithRecord(uint256 indexed id, address indexed owner, uint256 expires, address resolver, uint64 ttl)",
   "event NameRenewed(uint256 indexed id, uint256 expires)",
   "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
-] as const;
-
-/** Events of the .eth base registrar (token id: the labelhash). */
-export const baseRegistrarAbi = parseAbi(baseRegistrarEvents);
-
-/** Events of the base.eth registrar (token id: the labelhash): those of the .eth one, and a registration with records. */
-export const basenamesBaseRegistrarAbi = parseAbi([
-  ...baseRegistrarEvents,
-  "event NameRegisteredWithRecord(uint256 indexed id, address indexed owner, uint256 expires, address resolver, uint64 ttl)",
 ]);
 
 /** Events of the base.eth controllers, without prices. The one of early access had no renewals. */

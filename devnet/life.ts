@@ -1,5 +1,5 @@
 import { concatHex, type Hex, keccak256, namehash, parseAbi, stringToHex, zeroAddress, zeroHash } from "viem";
-import { basenamesBaseRegistrarAbi, basenamesControllerAbi, lineaControllerAbi } from "../abis/registrars.ts";
+import { basenamesControllerAbi, baseRegistrarAbi, lineaControllerAbi } from "../abis/registrars.ts";
 import type { PlannedTransaction } from "./chain/block.ts";
 import { type EmittedLog, emits, logsOf } from "./events.ts";
 import { createRandom } from "./random.ts";
@@ -135,7 +135,7 @@ const reverseClaimed = logsOf(
   parseAbi(["event ReverseClaimed(address indexed addr, bytes32 indexed node)"]),
   "ReverseClaimed",
 );
-const registeredWithRecord = logsOf(basenamesBaseRegistrarAbi, "NameRegisteredWithRecord");
+const registeredWithRecord = logsOf(baseRegistrarAbi, "NameRegisteredWithRecord");
 const soldOnBase = logsOf(basenamesControllerAbi, "NameRegistered");
 const renewedOnBase = logsOf(basenamesControllerAbi, "NameRenewed");
 const soldOnLinea = logsOf(lineaControllerAbi, "NameRegistered");

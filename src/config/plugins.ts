@@ -1,83 +1,72 @@
 import type { Abi } from "viem";
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi } from "../../abis/ensv2.ts";
 import {
-  erc721TransferAbi,
   erc1155TransferAbi,
   nameWrapperAbi,
   registryAbi,
-  registryResolverAbi,
   seaportAbi,
-  threednsNamesAbi,
   threednsTokenAbi,
 } from "../../abis/names.ts";
-import { referralRenewalsAbi, reverseRegistrarAbi } from "../../abis/registrars.ts";
-import { resolverAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
+import { baseRegistrarAbi, referralRenewalsAbi, reverseRegistrarAbi } from "../../abis/registrars.ts";
+import { resolverAbi } from "../../abis/resolver.ts";
 import type { Contract, Deployment, Namespace, Role } from "../deployments/deployment.ts";
 import { deployments } from "../deployments/deployments.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
 import { nearestOf } from "./nearest.ts";
 
-/** The ABI by which a plugin reads contracts of a role; `own` is the one in the contract's description. */
-type Reads = { readonly [R in Role]?: Abi | "own" };
-
-/** What the plugin of a deployment reads of it. */
-const deploymentReads: Reads = {
+/** The ABIs of contracts by role; those of controllers are in their descriptions. What is read are the events that have a handler. */
+const abis: { readonly [R in Role]?: Abi } = {
   registry: registryAbi,
   resolver: resolverAbi,
-  baseRegistrar: "own",
-  controller: "own",
+  baseRegistrar: baseRegistrarAbi,
+  referrals: referralRenewalsAbi,
   nameWrapper: nameWrapperAbi,
   threednsToken: threednsTokenAbi,
+  reverseRegistrar: reverseRegistrarAbi,
+  marketplace: seaportAbi,
   v2Registry: erc1155TransferAbi,
   v2Factory: proxyFactoryAbi,
+  v2Registrar: leaseAbi,
   v2LabelStore: labelStoreAbi,
 };
 
+/** What the plugin of a deployment reads of it. */
+const deploymentRoles: readonly Role[] = [
+  "registry",
+  "resolver",
+  "baseRegistrar",
+  "controller",
+  "nameWrapper",
+  "threednsToken",
+  "v2Registry",
+  "v2Factory",
+  "v2LabelStore",
+];
+
 /** What the other plugins read of every deployment. They require the root chain only, so that networks without the others can have them. */
-const crossDeploymentReads = {
-  "protocol-acceleration": {
-    registry: registryResolverAbi,
-    threednsToken: threednsNamesAbi,
-    resolver: resolverRecordsAbi,
-    reverseRegistrar: reverseRegistrarAbi,
-  },
-  registrars: {
-    baseRegistrar: "own",
-    controller: "own",
-    referrals: referralRenewalsAbi,
-    v2Registrar: leaseAbi,
-  },
-  tokenscope: {
-    baseRegistrar: erc721TransferAbi,
-    nameWrapper: erc1155TransferAbi,
-    threednsToken: erc1155TransferAbi,
-    marketplace: seaportAbi,
-  },
-} as const satisfies Record<string, Reads>;
+const crossDeploymentRoles = {
+  "protocol-acceleration": ["registry", "threednsToken", "resolver", "reverseRegistrar"],
+  registrars: ["baseRegistrar", "controller", "referrals", "v2Registrar"],
+  tokenscope: ["baseRegistrar", "nameWrapper", "threednsToken", "marketplace"],
+} as const satisfies Record<string, readonly Role[]>;
 
-type CrossingId = keyof typeof crossDeploymentReads;
+type CrossingId = keyof typeof crossDeploymentRoles;
 
-const crossingIds = Object.keys(crossDeploymentReads) as CrossingId[];
-
-const readsOf = (plugin: PluginId): Reads =>
-  plugin in crossDeploymentReads ? crossDeploymentReads[plugin as CrossingId] : deploymentReads;
+const crossingIds = Object.keys(crossDeploymentRoles) as CrossingId[];
 
 export type PluginId = (typeof deployments)[number]["plugin"] | CrossingId;
 
 /** All plugins, in the order in which their handlers see one log. */
 export const pluginIds: readonly PluginId[] = [...deployments.map(({ plugin }) => plugin), ...crossingIds];
 
-/** The ABI by which a plugin reads a contract, undefined if it does not. */
-export function abiFor(plugin: PluginId, contract: Contract): Abi | undefined {
-  const abi = readsOf(plugin)[contract.role];
-  if (abi !== "own") return abi;
-  return "abi" in contract ? contract.abi : undefined;
-}
+/** The ABI of a contract; undefined for those of which no event is read. */
+export const abiOf = (contract: Contract): Abi | undefined =>
+  contract.role === "controller" ? contract.abi : abis[contract.role];
 
 /** The roles that a plugin reads. */
-export function rolesOf(plugin: PluginId): Role[] {
-  return Object.keys(readsOf(plugin)) as Role[];
+export function rolesOf(plugin: PluginId): readonly Role[] {
+  return plugin in crossDeploymentRoles ? crossDeploymentRoles[plugin as CrossingId] : deploymentRoles;
 }
 
 /** The deployment whose names a plugin indexes; undefined for plugins of all deployments. */
@@ -88,7 +77,7 @@ export function deploymentOf(plugin: PluginId): Deployment | undefined {
 /** Datasources that a plugin indexes in a namespace, in the plugin's order. */
 export function datasourcesOf(plugin: PluginId, namespace: Namespace): string[] {
   const groups = contractGroups.filter(({ contracts }) =>
-    Object.values(contracts).some((contract) => abiFor(plugin, contract) !== undefined),
+    Object.values(contracts).some(({ role }) => rolesOf(plugin).includes(role)),
   );
   const ids = deploymentOf(plugin)?.datasources ?? groups.flatMap(({ datasources }) => datasources);
   return ids.filter((id) => namespace[id] !== undefined);

@@ -7,7 +7,7 @@ import type { Deployment } from "../deployments/deployment.ts";
 import { type Deployed, deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { chainName } from "./chains.ts";
 import type { Config } from "./environment.ts";
-import { abiFor, deploymentOf, type PluginId, pluginIds, rolesOf } from "./plugins.ts";
+import { abiOf, deploymentOf, type PluginId, pluginIds, rolesOf } from "./plugins.ts";
 
 /** The contracts that a factory deployed, from the block of their deployment on, as Ponder's configuration names them. */
 type Children = { address: Hex; event: (typeof proxyFactoryAbi)[0]; parameter: "proxyAddress" };
@@ -115,7 +115,7 @@ function namesEntries(config: Config, deployment: Deployment, plugin: PluginId):
   return deployedContracts(config.datasources, rolesOf(plugin), [deployment]).flatMap((deployed) => {
     const { contract, name } = deployed;
     const keyOf = (named: string) => namesKey(deployment, deployed.datasourceId, named);
-    const own = { key: keyOf(name), abi: abiFor(plugin, contract) };
+    const own = { key: keyOf(name), abi: abiOf(contract) };
     if (contract.role === "v2Registry") return registryEntries(config, deployed, keyOf);
     if (contract.role === "v2Factory") return factoryEntries(config, deployed, keyOf);
     if (contract.role !== "resolver") return planned(config, deployed, own);
@@ -159,7 +159,7 @@ function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
     if (together.includes("resolver")) return everyResolver(config);
     return deployedContracts(config.datasources, together).flatMap((deployed) => {
       const key = `${plugin}/${deployed.datasourceId}/${deployed.name}`;
-      return planned(config, deployed, { key, abi: abiFor(plugin, deployed.contract) });
+      return planned(config, deployed, { key, abi: abiOf(deployed.contract) });
     });
   });
 }

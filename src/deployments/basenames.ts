@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { basenamesBaseRegistrarAbi, basenamesControllerAbi } from "../../abis/registrars.ts";
+import { basenamesControllerAbi } from "../../abis/registrars.ts";
 import { at, controller, type Deployment, datasource } from "./deployment.ts";
 
 // The argument `name` is the label and `label` its hash. No event carries a price: it is in a payment event of the same
@@ -15,12 +15,8 @@ export const basenames: Deployment<"basenames"> = {
   contracts: {
     Registry: { role: "registry", generation: "only" },
     Resolver: { role: "resolver" },
-    BaseRegistrar: {
-      role: "baseRegistrar",
-      abi: basenamesBaseRegistrarAbi,
-      registrations: ["NameRegistered", "NameRegisteredWithRecord"],
-    },
-    EARegistrarController: registrarController,
+    BaseRegistrar: { role: "baseRegistrar", registersWithRecords: true },
+    EARegistrarController: { ...registrarController, read: { NameRegistered: named } },
     RegistrarController: registrarController,
     UpgradeableRegistrarController: registrarController,
     L2Resolver1: { role: "staticResolver", isExtended: true, hasDefaultAddress: false },

@@ -1,17 +1,3 @@
-// How to add a deployment, for example the names of another layer two:
-//
-// 1. Describe it in its own file here, as a `Deployment`: plugin id, datasource ids, the role of each contract, what the
-//    events of its controllers carry, and addresses with start blocks per namespace. A contract without a role is data only.
-// 2. Add it to the list in deployments.ts; its position there is that of its handlers among those of one log.
-// 3. Add its chain to chains.ts, if that is new: its names, what providers call it, and the tokens that names are paid in.
-// 4. Give its plugin a file in src/plugins, three lines, and name it in src/index.ts.
-//
-// Everything else follows: handlers by role, contract entries, required datasources, what DATASOURCES_FILE
-// may add, the plugins `registrars`, `tokenscope` and `protocol-acceleration`, name tokens and resolution by the API. Names of
-// accounts on the chain are in other-contracts.ts. A new kind of contract is a new role: here, in src/config/plugins.ts
-// (which plugins read it, by which ABI) and in src/handlers (its handlers). src/plugins/made-up-deployment.test.ts does all
-// this for a deployment that does not exist.
-
 import type { Abi, AbiEvent, GetEventArgs, Hex } from "viem";
 
 export const namespaceIds = ["mainnet", "sepolia", "sepolia-v2", "holesky", "ens-test-env"] as const;
@@ -79,18 +65,14 @@ export type ControllerFacts = {
   renewedInWrapper?: bigint;
 };
 
-/** What a contract does. It decides by which ABI each plugin reads the contract, and by which handlers. */
+/** What a contract does. It decides by which ABI it is read, by which plugins, and by which handlers. */
 export type Contract =
   /** Owners, resolvers and TTLs of nodes. The root chain's was deployed twice: `old` counts until `new` names a node. */
   | { role: "registry"; generation: "only" | "old" | "new" }
   /** Records of names. With `static` it is one contract, else any contract of the chain. */
   | { role: "resolver"; static?: StaticResolver }
-  /** Issues subnames of the managed name as ERC-721 tokens; `registrations` are its events of a new registration. */
-  | {
-      role: "baseRegistrar";
-      abi: Abi;
-      registrations: readonly ("NameRegistered" | "NameRegisteredWithRecord")[];
-    }
+  /** Issues subnames of the managed name as ERC-721 tokens; some new ones with `NameRegisteredWithRecord`. */
+  | { role: "baseRegistrar"; registersWithRecords?: true }
   | Controller
   /** Renews names through a controller and reports the referrer after it. */
   | { role: "referrals" }

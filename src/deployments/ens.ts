@@ -1,10 +1,5 @@
 import type { Hex } from "viem";
-import {
-  baseRegistrarAbi,
-  legacyControllerAbi,
-  unwrappedControllerAbi,
-  wrappedControllerAbi,
-} from "../../abis/registrars.ts";
+import { legacyControllerAbi, unwrappedControllerAbi, wrappedControllerAbi } from "../../abis/registrars.ts";
 import { at, controller, type Deployment, datasource, named } from "./deployment.ts";
 
 /** Datasource of the root chain's deployment. */
@@ -29,7 +24,7 @@ export const ens: Deployment<"subgraph"> = {
     ENSv1RegistryOld: { role: "registry", generation: "old" },
     [rootRegistry]: { role: "registry", generation: "new" },
     Resolver: { role: "resolver" },
-    BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
+    BaseRegistrar: { role: "baseRegistrar" },
     LegacyEthRegistrarController: controller(legacyControllerAbi, {
       NameRegistered: (args) => named(args, args.cost),
       NameRenewed: (args) => named(args, args.cost),

@@ -1,4 +1,4 @@
-import { baseRegistrarAbi, lineaControllerAbi } from "../../abis/registrars.ts";
+import { lineaControllerAbi } from "../../abis/registrars.ts";
 import { at, controller, type Deployment, datasource, named } from "./deployment.ts";
 
 // Registrations by the owner and for a proof of humanity are free.
@@ -11,7 +11,7 @@ export const lineanames: Deployment<"lineanames"> = {
   contracts: {
     Registry: { role: "registry", generation: "only" },
     Resolver: { role: "resolver" },
-    BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
+    BaseRegistrar: { role: "baseRegistrar" },
     EthRegistrarController: controller(lineaControllerAbi, {
       NameRegistered: (args) => named(args, args.baseCost, args.premium),
       NameRenewed: (args) => ({ ...named(args, args.cost), renewedInWrapper: args.expires }),

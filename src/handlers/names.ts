@@ -1,13 +1,14 @@
 import { nameWrapperAbi, registryAbi } from "../../abis/names.ts";
-import { basenamesBaseRegistrarAbi } from "../../abis/registrars.ts";
+import { baseRegistrarAbi } from "../../abis/registrars.ts";
 import type {
+  ContractOf,
   Controller,
   ControllerFacts,
   Deployment,
   ManagedName,
   Namespace,
 } from "../deployments/deployment.ts";
-import { type Deployed, deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
+import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
 import { subnode, tokenIdToHex } from "../ens/ids.ts";
 import {
   applyExpiryExtended,
@@ -28,8 +29,11 @@ import type { Scope } from "../indexing/scope.ts";
 import type { EventsOf, On } from "./on.ts";
 import { registerResolvers } from "./resolver.ts";
 
-/** The events of base registrars of every deployment; each registers those of its own ABI. */
-export const registrarAbi = basenamesBaseRegistrarAbi;
+/** The events of a new registration. They may also carry resolver and time to live, which the registry's own events report. */
+export const registrationsOf = ({ registersWithRecords }: ContractOf<"baseRegistrar">) =>
+  registersWithRecords
+    ? (["NameRegistered", "NameRegisteredWithRecord"] as const)
+    : (["NameRegistered"] as const);
 
 /** Registers the handlers of a deployment's names: those of its contracts, by role. */
 export function registerNames(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
@@ -44,7 +48,7 @@ export function registerNames(events: EventsOf, namespace: Namespace, deployment
       const managed = managedNameOf(namespace, datasourceId);
       if (contract.role === "nameWrapper") registerNameWrapper(events(source, nameWrapperAbi), managed);
       else if (contract.role === "baseRegistrar")
-        registerBaseRegistrar(events(source, registrarAbi), contract, managed);
+        registerBaseRegistrar(events(source, baseRegistrarAbi), contract, managed);
       else {
         const wrappers = deployedContracts(namespace, ["nameWrapper"], [deployment]);
         const wrapper = wrappers.find((one) => one.datasourceId === datasourceId)?.address;
@@ -69,12 +73,11 @@ function registerRegistry(on: On<typeof registryAbi>, isOldRegistry: boolean): v
 }
 
 function registerBaseRegistrar(
-  on: On<typeof registrarAbi>,
-  { registrations }: Deployed<"baseRegistrar">["contract"],
+  on: On<typeof baseRegistrarAbi>,
+  contract: ContractOf<"baseRegistrar">,
   managed: ManagedName,
 ): void {
-  // A registration may also carry resolver and time to live; the registry's own events report these.
-  for (const event of registrations)
+  for (const event of registrationsOf(contract))
     on(event, (scope, { id, owner, expires }) =>
       applyNameRegistered(scope, { managed, labelhash: tokenIdToHex(id), owner, expires }),
     );

@@ -25,7 +25,7 @@ import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 import { registerRegistrars } from "./registrars.ts";
 import { registerTokenscope } from "./tokenscope.ts";
 
-// What deployment.ts requires of a new deployment: a description, and its line in the list.
+// What a new deployment needs: a description, and its line in the list.
 vi.mock("../deployments/deployments.ts", async (original) => {
   const { deployments } = await original<typeof import("../deployments/deployments.ts")>();
   return { deployments: [...deployments, madeUp] };

@@ -1,4 +1,4 @@
-import { registryResolverAbi, threednsNamesAbi } from "../../abis/names.ts";
+import { registryAbi, threednsTokenAbi } from "../../abis/names.ts";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { resolverRecordsAbi, textChanged } from "../../abis/resolver.ts";
 import type { Namespace } from "../deployments/deployment.ts";
@@ -37,7 +37,7 @@ export function registerProtocolAcceleration(events: EventsOf, namespace: Namesp
 function registerRegistries(events: EventsOf, namespace: Namespace): void {
   const registry = namespace[rootDatasource]?.contracts[rootRegistry]?.address ?? zeroAddress;
   for (const { datasourceId, name, contract } of deployedContracts(namespace, ["registry"])) {
-    const on = events(`${plugin}/${datasourceId}/${name}`, registryResolverAbi);
+    const on = events(`${plugin}/${datasourceId}/${name}`, registryAbi);
     if (contract.generation === "old") {
       on("NewResolver", (scope, { node, resolver }) =>
         setFormerRelation(scope, { registry, node, resolver }),
@@ -61,7 +61,7 @@ function registerThreednsTokens(events: EventsOf, namespace: Namespace): void {
   for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"])) {
     const resolver = resolvers.find((one) => one.datasourceId === datasourceId)?.address;
     if (resolver === undefined) continue;
-    const on = events(`${plugin}/${datasourceId}/${name}`, threednsNamesAbi);
+    const on = events(`${plugin}/${datasourceId}/${name}`, threednsTokenAbi);
     on("NewOwner", (scope, { node: parentNode, label }) =>
       setRelation(scope, { registry: scope.emitter, node: subnode(parentNode, label), resolver }),
     );

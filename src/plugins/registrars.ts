@@ -1,9 +1,9 @@
 import { leaseAbi } from "../../abis/ensv2.ts";
-import { referralRenewalsAbi } from "../../abis/registrars.ts";
+import { baseRegistrarAbi, referralRenewalsAbi } from "../../abis/registrars.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, managedNameOf, v2Subregistries } from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/ids.ts";
-import { onController, registrarAbi } from "../handlers/names.ts";
+import { onController, registrationsOf } from "../handlers/names.ts";
 import type { EventsOf, LogsOf } from "../handlers/on.ts";
 import * as leases from "../indexing/ensv2/records.ts";
 import { applyControllerFacts, applyRegistration, applyRenewal } from "../indexing/registrar.ts";
@@ -24,8 +24,8 @@ export function registerRegistrars(events: EventsOf, namespace: Namespace, logs:
         applyControllerFacts(scope, managed, { labelhash, encodedReferrer }),
       );
     } else {
-      const on = events(source, registrarAbi);
-      for (const event of contract.registrations)
+      const on = events(source, baseRegistrarAbi);
+      for (const event of registrationsOf(contract))
         on(event, (scope, { id, owner, expires }) =>
           applyRegistration(scope, { managed, labelhash: tokenIdToHex(id), owner, expires }),
         );

@@ -1,4 +1,5 @@
-import { erc721TransferAbi, erc1155TransferAbi, seaportAbi } from "../../abis/names.ts";
+import { erc1155TransferAbi, seaportAbi } from "../../abis/names.ts";
+import { baseRegistrarAbi } from "../../abis/registrars.ts";
 import { currencies } from "../deployments/currencies.ts";
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, tokenIssuers } from "../deployments/namespaces.ts";
@@ -30,7 +31,7 @@ export function registerTokenscope(events: EventsOf, namespace: Namespace): void
     const issuer = address && market.issuerOf(chainId, address);
     if (!issuer) throw new Error(`Contract ${name} of datasource "${datasourceId}" issues no names.`);
     if (contract.role === "baseRegistrar") {
-      const on = events(source, erc721TransferAbi);
+      const on = events(source, baseRegistrarAbi);
       on("Transfer", (scope, transfer) => applyTokenTransfer(scope, issuer, transfer));
       continue;
     }

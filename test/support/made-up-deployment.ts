@@ -1,5 +1,4 @@
 import { type Hex, parseAbi } from "viem";
-import { baseRegistrarAbi } from "../../abis/registrars.ts";
 import { controller, type Deployment } from "../../src/deployments/deployment.ts";
 
 const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
@@ -26,7 +25,7 @@ export const madeUp: Deployment<"madeup"> = {
   contracts: {
     Registry: { role: "registry", generation: "only" },
     Resolver: { role: "resolver" },
-    BaseRegistrar: { role: "baseRegistrar", abi: baseRegistrarAbi, registrations: ["NameRegistered"] },
+    BaseRegistrar: { role: "baseRegistrar" },
     Shop: controller(shopAbi, {
       Sold: ({ hash: labelhash, title: label, fee, surcharge, referrer }) => ({
         label,
@@ -46,7 +45,6 @@ export const madeUp: Deployment<"madeup"> = {
     mainnet: {
       madeup: {
         chainId: 31337,
-        managedName: "madeup.eth",
         contracts: {
           Registry: { address: madeUpAddresses.registry, startBlock: 5 },
           Resolver: { startBlock: 5 },
