@@ -12,7 +12,7 @@ import {
   saveDomain,
 } from "./domains.ts";
 import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
-import { childName } from "./naming.ts";
+import { childName, type StoredLabel } from "./naming.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 import type { Scope } from "./scope.ts";
 
@@ -27,10 +27,11 @@ type Owned = { parentNode: Hex; labelhash: Hex; owner: Hex };
 // Of most events nothing is stored.
 const originOf = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry: true } : {});
 
-/** Registry NewOwner: a subname was created, or its parent set another owner. */
+/** Registry NewOwner: a subname was created, or its parent set another owner. `label` is asked for that of a name that has none. */
 export async function applyNewOwner(
   scope: Scope,
   { parentNode, labelhash, owner, isOldRegistry }: Owned & Origin,
+  label = (): Promise<StoredLabel | undefined> => provenLabel(scope, { parentNode, labelhash, owner }),
 ): Promise<void> {
   const node = subnode(parentNode, labelhash);
   const before = await findDomain(scope, node);
@@ -49,7 +50,7 @@ export async function applyNewOwner(
     parentId: parentNode,
     labelhash,
     isMigrated,
-    ...(parent && needsName ? await nameOf(scope, { parentNode, labelhash, owner }, parent, before) : {}),
+    ...(parent && needsName ? nameOf(scope, labelhash, await label(), { parent, before }) : {}),
   };
   await saveDomain(scope, before ?? bareDomain(scope, node, isMigrated), changes);
   if (owner === zeroAddress) await discountIfEmpty(scope, node);
@@ -63,19 +64,21 @@ export async function applyNewOwner(
 }
 
 // subgraph: a name is built once, and not again when a label above it becomes known.
-async function nameOf(
-  scope: Scope,
-  { parentNode, labelhash, owner }: Owned,
-  parent: DomainRow,
-  before: DomainRow | undefined,
+function nameOf(
+  { naming }: Scope,
+  labelhash: Hex,
+  known: StoredLabel | undefined,
+  { parent, before }: { parent: DomainRow; before: DomainRow | undefined },
 ) {
-  const { naming } = scope;
-  const reverse = parentNode === addrReverseNode ? await reverseLabel(scope, labelhash, owner) : undefined;
-  const known = naming.proven(labelhash, reverse ?? (await healedLabel(scope, labelhash)));
   const { labelName, part } = known ?? naming.unknown(labelhash);
-  const name = parentNode === rootNode ? part : childName(part, parent.name);
+  const name = parent.id === rootNode ? part : childName(part, parent.name);
   // subgraph: the empty string is stored as null.
   return { name: name || null, labelName: known ? labelName : (before?.labelName ?? labelName) };
+}
+
+async function provenLabel(scope: Scope, { parentNode, labelhash, owner }: Owned) {
+  const reverse = parentNode === addrReverseNode ? await reverseLabel(scope, labelhash, owner) : undefined;
+  return scope.naming.proven(labelhash, reverse ?? (await healedLabel(scope, labelhash)));
 }
 
 /** Registry Transfer: the owner of a node changed. */

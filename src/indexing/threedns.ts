@@ -1,12 +1,12 @@
 import type { Hex } from "viem";
-import { rootNode, subnode } from "../ens/ids.ts";
+import { subnode } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { labelsOfNode } from "../ens/names.ts";
-import { bareDomain, countSubdomain, findDomain, homeOf, saveDomain } from "./domains.ts";
-import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
-import { childName } from "./naming.ts";
+import { bareDomain, countSubdomain, expectDomain, findDomain, homeOf, saveDomain } from "./domains.ts";
+import { ensureAccount, ensureResolver } from "./events.ts";
 import { readTokenUri } from "./node-reads.ts";
 import { extendRegistration, startRegistration } from "./registrar.ts";
+import { applyNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
 
 // 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to
@@ -69,48 +69,20 @@ export async function applyRegistrationExtended(
  */
 export async function applyDomainCreated(
   scope: Scope,
-  {
-    parentNode,
-    labelhash,
-    owner,
-    resolver: address,
-  }: { parentNode: Hex; labelhash: Hex; owner: Hex; resolver: Hex | undefined },
+  { resolver, ...owned }: { parentNode: Hex; labelhash: Hex; owner: Hex; resolver: Hex | undefined },
 ): Promise<void> {
+  const { parentNode, labelhash } = owned;
   const node = subnode(parentNode, labelhash);
-  await ensureAccount(scope, owner);
-  if (address !== undefined) await ensureResolver(scope, node, address);
-  const before = await findDomain(scope, node);
-  if (before === undefined) await countSubdomain(scope, parentNode, true);
-  const needsName = before === undefined || before.name === null;
-  await saveDomain(scope, before ?? bareDomain(scope, node, true), {
-    ...homeOf(scope),
-    ownerId: owner,
-    parentId: parentNode,
-    labelhash,
-    isMigrated: true,
-    ...(needsName ? await nameOf(scope, { node, parentNode, labelhash }) : {}),
+  if (resolver !== undefined) await ensureResolver(scope, node, resolver);
+  await applyNewOwner(scope, { ...owned, isOldRegistry: false }, async () => {
+    const uri = await readTokenUri(scope, node);
+    const { naming } = scope;
+    return (
+      naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri)) ??
+      naming.proven(labelhash, await scope.heal(labelhash))
+    );
   });
-  await addDomainEvent(scope, {
-    type: "NewOwner",
-    domainId: node,
-    parentDomainId: parentNode,
-    ownerId: owner,
-  });
-}
-
-async function nameOf(
-  scope: Scope,
-  { node, parentNode, labelhash }: { node: Hex; parentNode: Hex; labelhash: Hex },
-) {
-  const uri = await readTokenUri(scope, node);
-  const { naming } = scope;
-  const { labelName, part } =
-    naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri)) ??
-    naming.proven(labelhash, await scope.heal(labelhash)) ??
-    naming.unknown(labelhash);
-  const parent = await findDomain(scope, parentNode);
-  const name = parentNode === rootNode ? part : childName(part, parent?.name ?? null);
-  return { labelName, name };
+  await saveDomain(scope, await expectDomain(scope, node, true), homeOf(scope));
 }
 
 // The second is an error of the contract that some tokens carry.
