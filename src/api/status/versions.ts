@@ -20,13 +20,8 @@ export function readVersions() {
 
 const versionIn = (path = ""): string => JSON.parse(readFileSync(path, "utf8")).version;
 
-/** Versions of the source of labels: of its software, and of the schema of its database; and what it holds, once known. */
-export type LabelsVersion = {
-  version: string;
-  schemaVersion: number;
-  highestLabelSetVersion?: number | undefined;
-  recordsCount?: number | undefined;
-};
+/** Versions of the source of labels: of its software, and of the schema of its database. */
+export type LabelsVersion = { version: string; schemaVersion: number };
 
 /**
  * Reads what the source of labels says of itself, which may be upgraded while this program runs: the last response, or "unknown" and
@@ -34,13 +29,9 @@ export type LabelsVersion = {
  */
 export function createLabelsVersion(
   describe: () => Promise<LabelsVersion>,
-  expectedSchemaVersion: number,
+  schemaVersion: number,
   log: Log,
 ): () => Promise<LabelsVersion> {
   const read = shared("The version of the label source", describe, { everyMs: 5_000, log });
-  return async () => {
-    const { value = { version: "unknown", schemaVersion: expectedSchemaVersion } } = await read();
-    const { version, schemaVersion, highestLabelSetVersion, recordsCount } = value;
-    return { version, schemaVersion, highestLabelSetVersion, recordsCount };
-  };
+  return async () => (await read()).value ?? { version: "unknown", schemaVersion };
 }
