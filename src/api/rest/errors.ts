@@ -87,12 +87,13 @@ const tooLong: Refusal = {
   details: "Ask for fewer rows.",
 };
 
-// Postgres reports 57014 for a statement that it cancelled; a request's signal reports a TimeoutError.
+/** Whether a statement took too long: Postgres reports 57014 for one that it cancelled, a request's signal a TimeoutError. */
+export const isLate = (error: unknown) =>
+  error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code === "57014"));
+
 function busyRefusal(error: unknown): Refusal | undefined {
   if (error instanceof BusyError) return { reason: "busy", message: error.message, details: error.details };
-  const isLate =
-    error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code === "57014"));
-  if (!isLate) return undefined;
+  if (!isLate(error)) return undefined;
   const details = "The database stopped it. Ask for less, or try again later.";
   return { reason: "busy", message: "The query took too long.", details };
 }

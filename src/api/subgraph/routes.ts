@@ -15,6 +15,7 @@ import { createIntrospection } from "./request/introspection.ts";
 import { joinEqual } from "./run/equal-requests.ts";
 import { type Answer, executeRequest } from "./run/execute.ts";
 import { QueryError } from "./schema/errors.ts";
+import { isObject } from "./schema/inputs.ts";
 
 /** What a subgraph reads from and how it presents itself. */
 export type SubgraphOptions = {
@@ -194,7 +195,7 @@ class RequestError extends Error {
 function readBody(text: string): QueryRequest {
   if (text === "") throw new RequestError("Body is required");
   const body = parseJson(text, "the body");
-  if (!isRecord(body)) throw new RequestError("The body is not a JSON object");
+  if (!isObject(body)) throw new RequestError("The body is not a JSON object");
   return readMembers(body);
 }
 
@@ -211,14 +212,14 @@ function readParameters(search: URLSearchParams): QueryRequest {
 function readMembers({ query, variables, operationName, extensions }: Record<string, unknown>): QueryRequest {
   if (query === undefined) throw new RequestError('The "query" field is missing in request data');
   if (typeof query !== "string") throw new RequestError('The "query" field is not a string');
-  if (variables !== undefined && variables !== null && !isRecord(variables)) {
+  if (variables !== undefined && variables !== null && !isObject(variables)) {
     throw new RequestError('The "variables" field is not an object');
   }
-  const asked = isRecord(extensions) ? extensions : {};
+  const asked = isObject(extensions) ? extensions : {};
   return {
     query,
     // A variable may have any JSON value; each is checked against the column or argument it is used for.
-    variables: (variables ?? {}) as QueryRequest["variables"],
+    variables: variables ?? {},
     operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,
     extensions: { counts: asked["counts"] === true, truncated: asked["truncated"] === true },
   };
@@ -230,8 +231,4 @@ function parseJson(text: string, what: string): unknown {
   } catch (error) {
     throw new RequestError(`${what} is not JSON: ${error instanceof Error ? error.message : error}`);
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

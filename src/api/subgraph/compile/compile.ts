@@ -275,24 +275,21 @@ function objectSql(context: CompileContext, scope: Scope, nodes: Selected["nodes
 // Types with the same selected fields share one branch.
 function interfaceSql(context: CompileContext, scope: Scope, nodes: Selected["nodes"]): string {
   const { type, alias } = scope;
-  const branches = new Map<string, { names: string[]; fields: Selected[] }>();
-  for (const name of type.implementers) {
-    const fields = collectFields(context, name, nodes, type.name);
-    const shape = fields
-      .map(({ key, nodes }) => `${key}:${nodes.map(({ loc }) => loc?.start).join(".")}`)
-      .join();
-    const branch = branches.get(shape);
-    if (branch === undefined) branches.set(shape, { names: [name], fields });
-    else branch.names.push(name);
-  }
+  const selected = type.implementers.map((name) => ({
+    name,
+    fields: collectFields(context, name, nodes, type.name),
+  }));
+  const branches = Map.groupBy(selected, ({ fields }) =>
+    fields.map(({ key, nodes }) => `${key}:${nodes.map(({ loc }) => loc?.start).join(".")}`).join(),
+  );
   // A row is of one type: the longest branch counts.
   const { spent } = context.budget;
   const before = spent.estimatedBytes;
   let longest = 0;
-  const sql = [...branches.values()].map(({ names, fields }) => {
-    const [only] = names;
-    const concrete = names.length === 1 && only !== undefined ? entityType(only) : type;
-    const object = entitySql(context, { ...scope, type: concrete }, fields);
+  const sql = Array.from(branches.values(), (same) => {
+    const names = same.map(({ name }) => name);
+    const concrete = names.length === 1 ? entityType(names.join()) : type;
+    const object = entitySql(context, { ...scope, type: concrete }, same[0]?.fields ?? []);
     longest = Math.max(longest, spent.estimatedBytes - before);
     spent.estimatedBytes = before;
     return { names, object };

@@ -1,6 +1,7 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import type { Database } from "../../database/client.ts";
+import { isLate } from "../../rest/errors.ts";
 import { type CompiledRequest, danglingMark } from "../compile/compile.ts";
 import { type MetaSource, unservedBlock } from "../request/block.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
@@ -79,28 +80,18 @@ async function readRow(
   try {
     found = await row(sql, values, signal);
   } catch (error) {
-    if (isTimeout(error)) {
+    if (isLate(error)) {
       throw new QueryError(
         `Query timed out after ${limits.timeoutMs} ms. Narrow it with \`where\`, or page by \`id_gt\` instead of \`skip\`.`,
       );
     }
     // Classes 22 and 54: the error is in the values or the size of the query, not in the database.
-    if (/^(22|54)/.test(stateOf(error)))
-      throw new QueryError(`Store error: ${error instanceof Error ? error.message : error}`);
+    if (error instanceof Error && "code" in error && /^(22|54)/.test(String(error.code)))
+      throw new QueryError(`Store error: ${error.message}`);
     throw error;
   }
   if (found.length === 0) throw tooLong(limits);
   return found;
-}
-
-// From the signal, or from Postgres for a statement that was cancelled.
-function isTimeout(error: unknown): boolean {
-  return (error instanceof DOMException && error.name === "TimeoutError") || stateOf(error) === "57014";
-}
-
-function stateOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : "";
 }
 
 function findDangling(text: string): QueryError | undefined {

@@ -155,7 +155,7 @@ export function nameOf(value: Value): string | undefined {
 }
 
 /** Whether a value is an input object. */
-export function isObject(value: Value): value is InputObject {
+export function isObject(value: unknown): value is InputObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
