@@ -10,7 +10,7 @@ import {
 } from "../../src/operations/cache.ts";
 import {
   type Contradiction,
-  describeContradiction,
+  describeContradictions,
   findContradiction,
 } from "../../src/operations/finalized-blocks.ts";
 import { statusOf } from "../../src/operations/stored-indexes.ts";
@@ -95,7 +95,7 @@ function faultOf(
   if (found.length > 0) {
     const ranges = found.map(({ chainId, from }) => ({ chainId, from }));
     return {
-      found: `The chain contradicts the index: ${found.map(describeContradiction).join("; ")}`,
+      found: describeContradictions(found),
       remedy: `Nothing was changed. Remove the blocks that the chain no longer has:${purge(ranges)} ${section}`,
       ranges: [...ranges, ...unverified],
     };

@@ -186,12 +186,14 @@ async function ownUrls({ id, rpc }: IndexedChain): Promise<string[]> {
   return own;
 }
 
-/** A contradiction in words. */
-export const describeContradiction = ({ chainId, block, ours, theirs }: Contradiction) =>
-  `block ${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
+/** Contradictions in words. */
+export const describeContradictions = (found: readonly Contradiction[]) =>
+  `The chain contradicts the index: block ${found.map(describe).join("; block ")}`;
 
-const sentenceOf = (found: Contradiction) =>
-  `The chain contradicts the index: ${describeContradiction(found)}.`;
+const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
+  `${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
+
+const sentenceOf = (found: Contradiction) => `${describeContradictions([found])}.`;
 
 const messageOf = (found: Contradiction) =>
   `${sentenceOf(found)} Stop the index, run "${purgeCommands([found], "")}" and build a new index. ` +
