@@ -51,11 +51,11 @@ function findingsOf({ subject, run }: Omit<Check, "by">, config: Config): Promis
 export async function examine(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const check of checks.filter(({ by }) => by.includes("doctor"))) {
-    const isBelow = check.subject === "index" || check.subject === "blocks";
-    const faults = findings.filter(({ state }) => state === "fail" || state === "away");
+    const found = await findingsOf(check, config);
+    findings.push(...found);
     // What is in a database that cannot be used is not tried.
-    if (isBelow && faults.some(({ subject }) => subject === "database")) continue;
-    findings.push(...(await findingsOf(check, config)));
+    if (check.subject === "database" && found.some(({ state }) => state === "fail" || state === "away"))
+      break;
   }
   return findings;
 }

@@ -70,19 +70,14 @@ const facts = `SELECT current_setting('server_version_num')::int AS version, cur
   current_setting('max_connections')::int - (SELECT count(*)::int FROM pg_stat_activity) AS connections,
   (SELECT count(*) = 2 FROM pg_available_extensions WHERE name IN ('pg_trgm', 'btree_gin')) AS searches,
   (SELECT string_agg(name || ' is ' || current_setting(name) || ', advised ' || least, '; ') FROM (VALUES ${advised})
-    AS advised (name, least) WHERE pg_size_bytes(current_setting(name)) < pg_size_bytes(least)) AS low,
-  CASE WHEN pg_has_role('pg_read_all_settings', 'MEMBER') THEN current_setting('data_directory') END AS folder`;
+    AS advised (name, least) WHERE pg_size_bytes(current_setting(name)) < pg_size_bytes(least)) AS low`;
 
-/** Version, rights, settings and connections of Postgres, and space where it runs on this machine. */
+/** Version, size, rights, settings and connections of Postgres. */
 const examinePostgres = (config: Config) =>
   onDatabase(config, async (run) => {
     const { ok, warning, fail } = about("database");
     const [row = {}] = (await run(facts, [config.databaseSchema])).rows;
-    const isHere = /^(localhost|127\..*|\[::1\])$/.test(new URL(config.databaseUrl ?? "").hostname);
-    const folder = isHere && existsSync(String(row["folder"])) ? String(row["folder"]) : undefined;
-    const disk = folder === undefined ? undefined : await statfs(folder);
-    const space = disk === undefined ? "free space unknown" : `${inGigabytes(disk.bavail * disk.bsize)} free`;
-    const found = `Postgres ${row["text"]}, ${inGigabytes(Number(row["size"]))} used, ${space}`;
+    const found = `Postgres ${row["text"]}, ${inGigabytes(Number(row["size"]))} used`;
     const findings = [
       Number(row["version"]) < 140_000 ? fail(found, "Use Postgres 14 or newer.") : ok(found),
       row["reads_only"] === true && fail("is read-only", "Name the primary server in DATABASE_URL."),
