@@ -111,7 +111,9 @@ test("with several chains, the registry that named a node last is asked, and non
     RPC_URL_15658734: url,
   };
   const registry = { address: `0x${"22".repeat(20)}` };
-  const file = { "ens-test-env": { lineanames: { 15658734: { contracts: { Registry: registry } } } } };
+  const wrapper = { address: `0x${"33".repeat(20)}` };
+  const contracts = { Registry: registry, NameWrapper: wrapper };
+  const file = { "ens-test-env": { lineanames: { 15658734: { contracts } } } };
   const config = parseEnvironment(environment, () => JSON.stringify(file));
   const [old, late, both] = ["old.eth", "late.linea.eth", "both.eth"].map((name) => namehash(name));
   for (const [node, isMigrated] of [
@@ -144,6 +146,20 @@ test("with several chains, the registry that named a node last is asked, and non
       [late, `15658734 ${registry.address}`],
     ]),
   );
+  // A wrapper holds the names of its chain; those here without a row of their own are the root chain's.
+  await database.query("UPDATE domain SET chain_id = 15658734 WHERE id = $1", [late]);
+  await database.query(
+    "INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, change_block) VALUES ($1, $1, 0, 0, $2, 7)",
+    [late, owner],
+  );
+  const { rows: names } = await database.query<{ id: Hex }>("SELECT id FROM wrapped_domain");
+  const asked = await questionsOf(run, config, { samples: 10, seed: 1, names: [] });
+  const wrappers = asked.filter(({ field }) => field === "getData");
+  const root = config.datasources["ensroot"]?.contracts["NameWrapper"]?.address;
+  expect(new Map(wrappers.map(({ args, to }) => [args[0], to]))).toEqual(
+    new Map(names.map(({ id }) => [BigInt(id), id === late ? wrapper.address : root])),
+  );
+  await database.query("DELETE FROM wrapped_domain WHERE id = $1", [late]);
   // Only the root chain's registry links names to resolvers.
   expect(questions.filter(({ field }) => field === "resolver").map(({ args }) => args[0])).toEqual([old]);
 });

@@ -62,7 +62,7 @@ function kindsOf(config: Config): Kind[] {
   const chainOf = config.isSubgraphCompatible ? `${config.rootChainId}` : `split_part(e.id, '-', 1)::int`;
   const named = {
     column: "domain_id",
-    more: `${ofDomain("array[d.labelhash, d.parent_id, d.name]")} AS names`,
+    more: `${ofDomain("array[d.labelhash, d.parent_id, d.name, d.chain_id::text]")} AS names`,
   };
   const resolvers = [...resolversOf(config).keys()].map((key) => `'${key.split(":")[1]}'`);
   return [
@@ -171,23 +171,25 @@ function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row,
 }
 
 function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, config: Config): Question[] {
-  const [, , name] = (names as (string | null)[] | null) ?? [];
+  const [, , name, home = null] = (names as (string | null)[] | null) ?? [];
   const fuses = Number(signed) >>> 0;
-  const [root, ...others] = deployedContracts(config.datasources, ["nameWrapper"]);
-  // The rows of all wrappers are in one table: names that another one may hold are left out.
-  const mayBeElsewhere = others.some(
-    ({ group, datasourceId }) =>
-      "plugin" in group &&
-      config.plugins.some((plugin) => plugin === group.plugin) &&
-      text(name).endsWith(`.${managedNameOf(config.datasources, datasourceId).name}`),
+  // The rows of all wrappers are in one table.
+  const chainId = home === null ? config.rootChainId : Number(home);
+  const wrapper = deployedContracts(config.datasources, ["nameWrapper"]).find(
+    (one) => one.chainId === chainId,
   );
-  if (root?.address === undefined || mayBeElsewhere) return [];
+  if (wrapper?.address === undefined) return [];
   const ours = `${text(owner)}, ${fuses}, ${text(expiry)}`;
   // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control.
   const lapsed = `${isParentCannotControlBurned(fuses) ? zero : owner}, 0, ${text(expiry)}`;
   const asOurs = (theirs: string, now: number) => (Number(expiry) < now && theirs === lapsed ? ours : theirs);
-  const { chainId, address: to } = root;
-  const about = { chainId, to, args: [BigInt(text(id))], row: `wrapped ${name ?? text(id)}`, asOurs };
+  const about = {
+    chainId,
+    to: wrapper.address,
+    args: [BigInt(text(id))],
+    row: `wrapped ${name ?? text(id)}`,
+    asOurs,
+  };
   return asked(about, { getData: ours });
 }
 
