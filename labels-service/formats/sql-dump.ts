@@ -1,4 +1,4 @@
-import { readDigest, writeDigest } from "../../src/labels/digests.ts";
+import { digestLength } from "../../src/ens/keccak.ts";
 import {
   type Checkpoint,
   createLineParser,
@@ -24,13 +24,13 @@ export const sqlDump: LabelFormat = {
 const copyStatement = /^COPY (?:public\.)?ens_names\b *(?:\(([^)]*)\))? FROM stdin;\r?$/;
 
 const [tab, backslash, dot, letterC] = [0x09, 0x5c, 0x2e, 0x43];
-const hashLength = 66;
+const hashLength = 2 + 2 * digestLength;
 
 // The known dump has one stray header among its rows.
 const strayHeader = Buffer.from("hash\tname");
 
 function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParser {
-  const given = Buffer.alloc(32);
+  const given = Buffer.alloc(digestLength);
   let isInside = from.isInside;
   let hasSeenTable = isInside;
 
@@ -77,15 +77,22 @@ function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParser {
   return parser;
 }
 
-/** As `readDigest`, with digits in upper case too. */
-function readHash(bytes: Buffer, start: number, hash: Buffer): boolean {
-  if (readDigest(bytes, start, hash)) return true;
-  const text = bytes.toString("latin1", start, start + hashLength);
-  return writeDigest(
-    text.replaceAll(/[A-F]/g, (digit) => digit.toLowerCase()),
-    hash,
-  );
+/** Writes the bytes of the labelhash that is text in `bytes`, from `at` on, to `hash`. False if there is none. */
+function readHash(bytes: Buffer, at: number, hash: Buffer): boolean {
+  if (bytes[at] !== zero || bytes[at + 1] !== x) return false;
+  let values = 0;
+  for (let i = 0, digit = at + 2; i < digestLength; i++, digit += 2) {
+    const value = ((digitValues[bytes[digit] ?? 0] ?? 0) << 4) | (digitValues[bytes[digit + 1] ?? 0] ?? 0);
+    hash[i] = value;
+    values |= value;
+  }
+  // Checked once for all digits.
+  return values < 256;
 }
+
+const [zero, x] = [0x30, 0x78];
+const digitValues = new Uint16Array(256).fill(256);
+for (const digit of "0123456789abcdefABCDEF") digitValues[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
 
 const controls: Record<string, string> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
 

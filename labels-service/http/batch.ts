@@ -2,7 +2,6 @@ import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
-import { writeDigest } from "../../src/labels/digests.ts";
 import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
 import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
@@ -53,10 +52,7 @@ export async function answerBatch(
   }
   const digests = Buffer.alloc(count * digestLength);
   for (const [index, text] of labelhashes.entries()) {
-    const isLabelhash =
-      typeof text === "string" &&
-      (writeDigest(text, digests, index * digestLength) ||
-        writeDigest(normalizeLabelhash(text) ?? "", digests, index * digestLength));
+    const isLabelhash = typeof text === "string" && writeDigest(text, digests, index * digestLength);
     if (!isLabelhash) return errorAnswer(400, `labelhashes[${index}]: ${invalidLabelhash}`);
   }
   const refusal = refusedPin(pin, file.facts);
@@ -71,6 +67,14 @@ export async function answerBatch(
   return asLines
     ? { ...jsonAnswer(lines(healed.texts())), contentType: "application/x-ndjson" }
     : jsonAnswer(object(healed.texts()));
+}
+
+/** Writes the bytes of a labelhash, in any accepted spelling, at `start`; false if `text` is not a labelhash. */
+function writeDigest(text: string, digests: Buffer, start: number): boolean {
+  // The usual spelling without a regular expression. Node takes characters beyond ASCII for digits: they have more bytes.
+  const isUsual = text.startsWith("0x") && text.length === 66 && Buffer.byteLength(text) === 66;
+  const labelhash = isUsual ? text : normalizeLabelhash(text);
+  return labelhash !== undefined && digests.write(labelhash.slice(2), start, "hex") === digestLength;
 }
 
 function parsedJson(body: Buffer): unknown {

@@ -185,6 +185,8 @@ describe("with a database", () => {
     ['{"labelhashes":"0x"}', "labelhashes: must be a list of labelhashes"],
     ['{"labelhashes":[1]}', `labelhashes[0]: ${invalidLabelhash}`],
     [`{"labelhashes":["${zeros}","0x"]}`, `labelhashes[1]: ${invalidLabelhash}`],
+    // The low byte of this character is the last digit, "0".
+    [`{"labelhashes":["${ethHash.slice(0, -1)}\\u0130"]}`, `labelhashes[0]: ${invalidLabelhash}`],
     ['{"labelhashes":[],"label_set_id":5}', "label_set_id: must be a string"],
     ['{"labelhashes":[],"label_set_version":"0"}', "label_set_version: must be a non-negative integer"],
     [

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { digestOf } from "../../src/ens/keccak.ts";
+import { isSameDigest } from "../../src/labels/digests.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type FormatName, formats } from "../formats/formats.ts";
 import {
@@ -154,7 +155,7 @@ function createRowVerifier({ sorter, counts, position, rejects, stderr }: Verifi
         return;
       }
       const digest = digestOf(bytes.subarray(start, end));
-      if (given !== undefined && !isSame(given, digest)) {
+      if (given !== undefined && !isSameDigest(digest, given)) {
         const label = escapeControls(
           JSON.stringify(bytes.toString("utf8", start, Math.min(end, start + 200))),
         );
@@ -177,12 +178,6 @@ function isAscii(bytes: Buffer, start: number, end: number): boolean {
   let bits = 0;
   for (let i = start; i < end; i++) bits |= bytes[i] ?? 0;
   return bits < 0x80;
-}
-
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  let difference = one.length ^ other.length;
-  for (let i = 0; i < other.length; i++) difference |= (one[i] ?? 0) ^ (other[i] ?? 0);
-  return difference === 0;
 }
 
 const shownRejects = 5;

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import type { Hex } from "viem";
 import packageJson from "../../package.json" with { type: "json" };
 import { digestLength } from "../ens/keccak.ts";
-import { isPreimage, labelKey, writeDigest } from "./digests.ts";
+import { isPreimage, labelKey } from "./digests.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion, labelSetIdPattern } from "./label-set.ts";
 import { counted, type LabelSource, LabelSourceError } from "./source.ts";
 
@@ -118,12 +118,11 @@ function lookups(database: Database.Database) {
   return {
     /**
      * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
-     * `TypeError` unless the labelhash is canonical: `0x` and 64 lower-case digits.
+     * `TypeError` unless the labelhash has 64 digits.
      */
     heal: (labelhash: Hex, highestVersion: number): string | undefined => {
-      if (!writeDigest(labelhash, oneDigest)) {
-        throw new TypeError(`${JSON.stringify(labelhash)} is not a canonical labelhash.`);
-      }
+      if (oneDigest.write(labelhash.slice(2), "hex") < digestLength)
+        throw new TypeError(`${JSON.stringify(labelhash)} is not a labelhash.`);
       return healAt(oneDigest, 0, highestVersion);
     },
     /**
