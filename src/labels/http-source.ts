@@ -30,8 +30,7 @@ type Answer = { label: string | undefined };
 
 /**
  * Asks a label service over HTTP, pinned to the label set. Network errors, 5xx, responses that are not the label
- * service's and labels of another hash are retried without limit. Answers are cached, and simultaneous
- * questions are asked once.
+ * service's and labels of another hash are retried without limit. Answers are cached.
  * @example (await openHttpSource(new URL("http://localhost:3223"), options)).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // Promise of "eth"
  */
 export async function openHttpSource(
@@ -49,33 +48,24 @@ export async function openHttpSource(
   );
   const pin = { label_set_id: labelSetId, label_set_version: String(labelSetVersion) };
   const query = new URLSearchParams(pin);
+  // Simultaneous questions for a labelhash are one fetch.
   const cache = new LRUCache<Hex, Answer>({
     maxSize: limits.cacheSize,
     sizeCalculation: ({ label }) => cacheCostOfEntry + (label?.length ?? 0),
+    fetchMethod: async (labelhash) => ({
+      label: counted(
+        await untilAnswered(`/v1/heal/${labelhash}?${query}`, (reply) => labelOf(reply, labelhash)),
+      ),
+    }),
+    // Whoever asked waits for the label, though the cache is full or has it from a list by then.
+    ignoreFetchAbort: true,
   });
-  const inFlight = new Map<Hex, Promise<string | undefined>>();
-
-  const ask = async (labelhash: Hex): Promise<string | undefined> => {
-    try {
-      const label = await untilAnswered(`/v1/heal/${labelhash}?${query}`, (reply) =>
-        labelOf(reply, labelhash),
-      );
-      cache.set(labelhash, { label });
-      return counted(label);
-    } finally {
-      inFlight.delete(labelhash);
-    }
-  };
 
   const heal = (labelhash: Hex) => {
     const known = cache.get(labelhash);
-    if (known !== undefined) {
-      labelCounters.cacheHits++;
-      return counted(known.label);
-    }
-    const pending = inFlight.get(labelhash) ?? ask(labelhash);
-    inFlight.set(labelhash, pending);
-    return pending;
+    if (known === undefined) return cache.forceFetch(labelhash).then(({ label }) => label);
+    labelCounters.cacheHits++;
+    return counted(known.label);
   };
 
   let lastFacts = await askFacts(untilAnswered);
