@@ -94,11 +94,15 @@ export async function passed(check: Omit<Check, "by">, config: Config, { log, wa
 const sentence = ({ found, remedy = "" }: Finding) =>
   `${found}${found.endsWith(".") ? "" : "."} ${remedy}`.trim();
 
-const sections = { away: "While something is away", warning: "Before a start" } as const;
+const sections = {
+  away: seeOperations("While something is away"),
+  warning: seeOperations("Before a start"),
+  failure: seeOperations("When the start is refused"),
+};
 
 /** The message, with the section that operators read on in. */
 export function withSection(message: string, state?: Finding["state"]): string {
   if (message.includes("docs/operations.md")) return message;
-  const section = state === "away" || state === "warning" ? sections[state] : "When the start is refused";
-  return `${message}${message.includes("\n") ? "\n" : " "}${seeOperations(section)}`;
+  const section = sections[state === "away" || state === "warning" ? state : "failure"];
+  return `${message}${message.includes("\n") ? "\n" : " "}${section}`;
 }

@@ -7,23 +7,8 @@ type LogFields = Record<string, string | number | undefined>;
 /** Writes one line of log: what happened, and the facts. */
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-/** The sections of docs/operations.md, by their headings, that messages name. */
-type Section =
-  | "Before a start"
-  | "When the start is refused"
-  | "While indexes are built"
-  | "While something is away"
-  | "When the chain contradicts the index"
-  | "When a node leaves out logs"
-  | "When the disk is full"
-  | "When another indexer holds the schema"
-  | "When the index differs from the chain"
-  | "Upgrade without downtime"
-  | "Compare two indexes"
-  | "After a kill";
-
-/** Where operators read on: a sentence for messages that ask them to act, or say what is waited for. */
-export const seeOperations = (section: Section) => `See "${section}" in docs/operations.md.`;
+/** Where operators read on, by a heading of docs/operations.md: for messages that ask them to act, or say what is waited for. */
+export const seeOperations = (heading: string) => `See "${heading}" in docs/operations.md.`;
 
 /** A log of JSON lines without raw control characters. */
 export function createJsonLog(output: { write(text: string): unknown }, now: () => Date): Log {
