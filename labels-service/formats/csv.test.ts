@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { collect } from "../../test/support/labels/collect.ts";
 import { csv } from "./csv.ts";
-import { startOfInput } from "./parser.ts";
 
 const parse = (...pieces: (string | Buffer)[]) => collect(csv.createParser, pieces);
 
@@ -18,10 +17,11 @@ describe("CSV", () => {
 
   test("returns the bytes unchanged, valid UTF-8 or not", async () => {
     const bytes: Buffer[] = [];
-    const parser = csv.createParser(
-      { label: (b, s, e) => bytes.push(Buffer.from(b.subarray(s, e))), invalid: () => {}, ignored: () => {} },
-      startOfInput,
-    );
+    const parser = csv.createParser({
+      label: (b, s, e) => bytes.push(Buffer.from(b.subarray(s, e))),
+      invalid: () => {},
+      ignored: () => {},
+    });
     parser.push(Buffer.from([0xff, 0xfe, 0x0a]));
     await parser.end();
     expect(bytes).toEqual([Buffer.from([0xff, 0xfe])]);

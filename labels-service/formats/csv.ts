@@ -9,10 +9,10 @@ export const csv: LabelFormat = {
   title: "CSV",
   recognisedBy: "a file name that ends in .csv or .csv.gz",
   detects: (_head, fileName) => /\.csv(?:\.gz)?$/i.test(fileName),
-  createParser: (sink, from) => {
+  createParser: (sink) => {
     // Whether a line begins within quotes.
     let isOpen = false;
-    return createLineParser(from, {
+    return createLineParser({
       goesOn: (bytes, start, end) => {
         if (!isOpen && !bytes.subarray(start, end).includes(quote)) return false;
         isOpen = scan((isOpen ? '"' : "") + bytes.toString("latin1", start, end)).isOpen;

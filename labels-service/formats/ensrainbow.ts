@@ -1,14 +1,7 @@
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { digestOfText } from "../../src/ens/keccak.ts";
 import { type LabelSetPin, labelSetIdPattern } from "../../src/labels/label-set.ts";
-import {
-  type Checkpoint,
-  InputError,
-  type LabelFormat,
-  type LabelParser,
-  longestRow,
-  type RowSink,
-} from "./parser.ts";
+import { InputError, type LabelFormat, type LabelParser, longestRow, type RowSink } from "./parser.ts";
 
 /** An `.ensrainbow` file: length-delimited Protocol Buffers messages, one header and then one record per label. */
 export const ensrainbow: LabelFormat = {
@@ -26,13 +19,13 @@ const identifier = "ensrainbow";
 const formatVersion = 1;
 
 /** Broken records are reported to the sink; after a broken length nothing more can be read. */
-function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelParser {
+function createEnsrainbowParser(sink: RowSink): LabelParser {
   const none = Buffer.alloc(0);
   let rest: Buffer = none;
-  let rows = from.rows;
-  let hasHeader = from.isInside;
+  let rows = 0;
+  let hasHeader = false;
   let isBroken = false;
-  let consumed = from.offset;
+  let consumed = 0;
 
   const onMessage = (message: Buffer) => {
     if (hasHeader) {
@@ -74,7 +67,6 @@ function createEnsrainbowParser(sink: RowSink, from: Checkpoint): LabelParser {
       sink.invalid("the file ends within this record");
     },
     position: () => `record ${rows} at byte ${consumed}`,
-    checkpoint: () => ({ offset: consumed, rows, isInside: hasHeader }),
   };
 }
 

@@ -7,8 +7,8 @@ export type LabelFormat = {
   recognisedBy: string;
   /** Whether an input that begins with `head` and is called `fileName` has this format. */
   detects(head: Buffer, fileName: string): boolean;
-  /** Creates a parser that starts or resumes at `from` and passes what it finds to `sink`. */
-  createParser(sink: RowSink, from: Checkpoint): LabelParser;
+  /** Creates a parser that passes what it finds to `sink`. */
+  createParser(sink: RowSink): LabelParser;
   /** The label set in the header of a file that begins with `head`; absent where files have none. Throws `InputError`. */
   labelSetOf?(head: Buffer): LabelSetPin;
   /** Whether a carriage return at the end of a line is part of the label, which surprises users of Windows. */
@@ -35,15 +35,7 @@ export type LabelParser = {
   end(): void;
   /** Where in the input the row is that the sink received last. */
   position(): string;
-  /** Where a new parser can resume. */
-  checkpoint(): Checkpoint;
 };
-
-/** A place between two rows of the (uncompressed) input, and what a parser must know to resume there. */
-export type Checkpoint = { offset: number; rows: number; isInside: boolean };
-
-/** Before the first row. */
-export const startOfInput: Checkpoint = { offset: 0, rows: 0, isInside: false };
 
 /** Bytes of the longest row that is accepted: a contract can make a label of some megabytes, damage is noticed before it fills the memory. */
 export const longestRow = 16 * 1024 * 1024;
@@ -60,20 +52,16 @@ type LineFormat = {
   goesOn?(bytes: Buffer, start: number, end: number): boolean;
   /** Takes what follows the last row, which may be empty. */
   onEnd(rest: Buffer): void;
-  isInside?(): boolean;
 };
 
 /** A parser of rows that end with LF alone, since CR, U+2028 and the like may be part of a label. */
-export function createLineParser(
-  from: Checkpoint,
-  { onRow, goesOn = () => false, onEnd, isInside = () => false }: LineFormat,
-): LabelParser {
+export function createLineParser({ onRow, goesOn = () => false, onEnd }: LineFormat): LabelParser {
   let rest: Buffer = Buffer.alloc(0);
   // Where the unfinished line begins in it.
   let lineStart = 0;
   // Complete lines before the unfinished row, and of it; the first line of the row that was taken last.
-  let [rows, lines, line] = [from.rows, 0, from.rows];
-  let { offset } = from;
+  let [rows, lines, line] = [0, 0, 0];
+  let isAtStart = true;
 
   const take = (bytes: Buffer, start: number, end: number) => {
     line = rows + 1;
@@ -81,7 +69,7 @@ export function createLineParser(
     lines = 0;
     onRow(bytes, start, end);
   };
-  const isMarked = (bytes: Buffer) => offset === 0 && bytes.subarray(0, 3).equals(byteOrderMark);
+  const isMarked = (bytes: Buffer) => isAtStart && bytes.subarray(0, 3).equals(byteOrderMark);
 
   return {
     push: (chunk) => {
@@ -101,7 +89,7 @@ export function createLineParser(
         }
         lineStart = end + 1;
       }
-      offset += start;
+      isAtStart &&= start === 0;
       lineStart -= start;
       rest = bytes.subarray(start);
       if (rest.length > longestRow) {
@@ -113,7 +101,6 @@ export function createLineParser(
       onEnd(rest);
     },
     position: () => `line ${line}`,
-    checkpoint: () => ({ offset, rows, isInside: isInside() }),
   };
 }
 

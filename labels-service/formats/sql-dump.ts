@@ -1,12 +1,5 @@
 import { digestLength } from "../../src/ens/keccak.ts";
-import {
-  type Checkpoint,
-  createLineParser,
-  InputError,
-  type LabelFormat,
-  type LabelParser,
-  type RowSink,
-} from "./parser.ts";
+import { createLineParser, InputError, type LabelFormat, type LabelParser, type RowSink } from "./parser.ts";
 
 /** The Graph's `ens_names.sql`: rows of labelhash and label in PostgreSQL's COPY text format. */
 export const sqlDump: LabelFormat = {
@@ -29,10 +22,10 @@ const hashLength = 2 + 2 * digestLength;
 // The known dump has one stray header among its rows.
 const strayHeader = Buffer.from("hash\tname");
 
-function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParser {
+function createSqlDumpParser(sink: RowSink): LabelParser {
   const given = Buffer.alloc(digestLength);
-  let isInside = from.isInside;
-  let hasSeenTable = isInside;
+  let isInside = false;
+  let hasSeenTable = false;
 
   const enter = (bytes: Buffer, start: number, end: number) => {
     if (bytes[start] !== letterC) return;
@@ -66,13 +59,12 @@ function createSqlDumpParser(sink: RowSink, from: Checkpoint): LabelParser {
     else sink.label(label, 0, label.length, given);
   };
 
-  const parser = createLineParser(from, {
+  const parser = createLineParser({
     onRow,
     onEnd: () => {
       if (!hasSeenTable) throw new InputError("The dump has no table ens_names.");
       if (isInside) sink.invalid("the dump ends before the end of its rows");
     },
-    isInside: () => isInside,
   });
   return parser;
 }

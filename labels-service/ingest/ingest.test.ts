@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -180,6 +180,29 @@ describe("ingest", () => {
     const { counts } = await ingest({ ...options, labelSetId: "other", input: fileOf(Buffer.from("xyz\n")) });
     expect(counts.accepted).toBe(1);
     expect(heal(["eth", "xyz"])).toEqual([undefined, "xyz"]);
+  });
+
+  test("resumes with the same labels, counts and invalid rows as without a break", async () => {
+    const rows = Array.from({ length: 1_000 }, (_, i) => [
+      row(`label${i}`),
+      row(`bad${i}`, "x"),
+      "hash\tname\n",
+    ]);
+    const bytes = Buffer.from(dump(...rows.flat()));
+    const ignored: string[] = [];
+    const stderr = { write: (line: string) => void ignored.push(line) };
+    const options = { ...ingestDefaults, stderr, databasePath, checkpointBytes: 10_000, skipInvalid: true };
+    for (const breaksAfter of [30_000, 90_000]) {
+      const input = fileOf(bytes, { breaksAfter });
+      await expect(ingest({ ...options, input })).rejects.toThrow("power cut");
+    }
+    const { counts, rejectsPath = "" } = await ingest({ ...options, input: fileOf(bytes) });
+    expect(counts).toMatchObject({ accepted: 1_000, invalid: 1_000, ignored: 1_000 });
+    expect(ignored.filter((line) => line.startsWith("Resuming")).length).toBe(2);
+    const listed = readFileSync(rejectsPath, "utf8").trim().split("\n");
+    expect(listed.map((line) => line.split(":")[0])).toEqual(rows.map((_, i) => `line ${3 * i + 3}`));
+    const labels = rows.map((_, i) => `label${i}`);
+    expect(heal(labels)).toEqual(labels);
   });
 
   test("runs in one process at a time", async () => {

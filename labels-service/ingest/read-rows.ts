@@ -15,13 +15,7 @@ import { digestOf } from "../../src/ens/keccak.ts";
 import { isSameDigest } from "../../src/labels/digests.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type FormatName, formats } from "../formats/formats.ts";
-import {
-  type Checkpoint,
-  InputError,
-  type LabelParser,
-  type RowSink,
-  startOfInput,
-} from "../formats/parser.ts";
+import { InputError, type LabelParser, type RowSink } from "../formats/parser.ts";
 import { createFile, reopenFile } from "../store/database.ts";
 import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sorter.ts";
 import type { Output, Progress } from "./progress.ts";
@@ -39,11 +33,9 @@ export type RowCounts = {
 type Manifest = {
   /** Names what is done; only work on the same task is resumed. */
   task: string;
-  checkpoint: Checkpoint;
   counts: RowCounts;
   rejectsLength: number;
   spill: SorterState;
-  isComplete: boolean;
 };
 
 export type ReadOptions = {
@@ -66,8 +58,8 @@ export type ReadOptions = {
 export type ReadRows = { sorter: LabelSorter; counts: RowCounts };
 
 /**
- * Reads and verifies all rows of an input and collects their labels in a sorter; resumes from the last checkpoint in
- * `folder` if it is of the same `task`. Throws `InputError` after the whole input was read, unless `skipInvalid`.
+ * Reads and verifies all rows of an input and collects their labels in a sorter; those before the last checkpoint in
+ * `folder` are only parsed if it is of the same `task`. Throws `InputError` after the whole input was read, unless `skipInvalid`.
  */
 export async function readRows(options: ReadOptions): Promise<ReadRows> {
   const { input, folder, task, skipInvalid, stderr } = options;
@@ -79,20 +71,19 @@ export async function readRows(options: ReadOptions): Promise<ReadRows> {
     stderr.write(`Resuming after ${counts.accepted.toLocaleString("en-US")} rows that were read before.\n`);
   const rejects = openRejects(join(folder, "rejects.txt"), resumed?.rejectsLength ?? 0);
   const sorter = openLabelSorter(join(folder, "spill"), resumed?.spill);
-  const sink = createRowVerifier({ sorter, counts, position: () => parser.position(), rejects, stderr });
-  const parser = formats[options.format].createParser(sink, resumed?.checkpoint ?? startOfInput);
-  const save = (isComplete: boolean) =>
+  const verifier = createRowVerifier({ sorter, counts, position: () => parser.position(), rejects, stderr });
+  const sink = afterRows(counts.accepted + counts.invalid + counts.ignored, verifier);
+  const parser = formats[options.format].createParser(sink);
+  const save = () =>
     writeManifest(manifestPath, {
-      ...{ task, counts, isComplete },
-      checkpoint: parser.checkpoint(),
+      task,
+      counts,
       rejectsLength: rejects.length(),
       spill: sorter.checkpoint(),
     });
 
-  if (resumed?.isComplete !== true) {
-    await parseAll(options, parser, { sink, counts, save: () => save(false) });
-    if (counts.invalid === 0 || skipInvalid) save(true);
-  }
+  await parseAll(options, parser, { sink, counts, save });
+  save();
   const first = rejects.first();
   rejects.close();
   if (counts.invalid > 0 && !skipInvalid) {
@@ -107,14 +98,10 @@ async function parseAll(
   parser: LabelParser,
   { sink, counts, save }: { sink: RowSink; counts: RowCounts; save: () => void },
 ): Promise<void> {
-  let unread = parser.checkpoint().offset;
   let sinceCheckpoint = 0;
   try {
     for await (const chunk of chunks) {
-      const skipped = Math.min(unread, chunk.length);
-      unread -= skipped;
-      if (skipped === chunk.length) continue;
-      parser.push(chunk.subarray(skipped));
+      parser.push(chunk);
       progress("reading", counts.accepted, input.size && input.bytesRead() / input.size);
       sinceCheckpoint += chunk.length;
       if (sinceCheckpoint < checkpointBytes) continue;
@@ -128,6 +115,18 @@ async function parseAll(
     sink.invalid(`the packed input is damaged or cut off from here on: ${error.message}`);
   }
   parser.end();
+}
+
+/** The sink without the first rows, which were verified before: a parser gives the same rows each time. */
+function afterRows(count: number, sink: RowSink): RowSink {
+  if (count === 0) return sink;
+  let left = count;
+  const isNew = () => left-- <= 0;
+  return {
+    label: (...row) => void (isNew() && sink.label(...row)),
+    invalid: (reason) => void (isNew() && sink.invalid(reason)),
+    ignored: (reason) => void (isNew() && sink.ignored(reason)),
+  };
 }
 
 type Verifier = {

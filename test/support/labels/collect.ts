@@ -1,5 +1,4 @@
-import type { Checkpoint, LabelParser, RowSink } from "../../../labels-service/formats/parser.ts";
-import { startOfInput } from "../../../labels-service/formats/parser.ts";
+import type { LabelParser, RowSink } from "../../../labels-service/formats/parser.ts";
 
 /** What a parser gave to its sink: labels as text with the claimed hash, remarks with their positions. */
 export type Collected = {
@@ -9,24 +8,20 @@ export type Collected = {
   ignored: string[];
 };
 
-/** Feeds `pieces` to a parser, from `from` on; for tests of parsers. */
+/** Feeds `pieces` to a parser; for tests of parsers. */
 export async function collect(
-  createParser: (sink: RowSink, from: Checkpoint) => LabelParser,
+  createParser: (sink: RowSink) => LabelParser,
   pieces: readonly (string | Buffer)[],
-  from: Checkpoint = startOfInput,
 ): Promise<Collected> {
   const collected: Collected = { labels: [], given: [], invalid: [], ignored: [] };
-  const parser = createParser(
-    {
-      label: (bytes, start, end, given) => {
-        collected.labels.push(bytes.toString("utf8", start, end));
-        collected.given.push(given && Buffer.from(given).toString("hex"));
-      },
-      invalid: (reason) => collected.invalid.push(`${parser.position()}: ${reason}`),
-      ignored: (reason) => collected.ignored.push(`${parser.position()}: ${reason}`),
+  const parser = createParser({
+    label: (bytes, start, end, given) => {
+      collected.labels.push(bytes.toString("utf8", start, end));
+      collected.given.push(given && Buffer.from(given).toString("hex"));
     },
-    from,
-  );
+    invalid: (reason) => collected.invalid.push(`${parser.position()}: ${reason}`),
+    ignored: (reason) => collected.ignored.push(`${parser.position()}: ${reason}`),
+  });
   for (const piece of pieces) parser.push(Buffer.from(piece));
   await parser.end();
   return collected;
