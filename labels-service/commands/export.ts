@@ -4,6 +4,7 @@ import {
   linkSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -14,7 +15,7 @@ import type { FormatName } from "../formats/formats.ts";
 import { factsOf, ingest } from "../ingest/ingest.ts";
 import { createProgress, type Output } from "../ingest/progress.ts";
 import type { Input } from "../ingest/read-input.ts";
-import { createFile, type DatabaseReader, flush, readDatabase } from "../store/database.ts";
+import { type DatabaseReader, flush, readDatabase } from "../store/database.ts";
 
 /**
  * Writes the labels of one version as an `.ensrainbow` file, in the order of their labelhashes. The file appears at `path`
@@ -23,7 +24,9 @@ import { createFile, type DatabaseReader, flush, readDatabase } from "../store/d
 export function exportVersion(reader: DatabaseReader, version: number, path: string, stderr: Output): number {
   mkdirSync(dirname(path), { recursive: true });
   const partPath = `${path}.part`;
-  const file = createFile(partPath);
+  // Newly created: a symbolic link is removed, never followed.
+  rmSync(partPath, { force: true });
+  const file = openSync(partPath, "wx");
   const progress = createProgress(stderr);
   try {
     const { labelSetId } = reader.facts;

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { openLabelFile } from "../../src/labels/label-file.ts";
@@ -178,10 +178,7 @@ export function ingestFolder(databasePath: string): string {
  */
 export function lockFolder(folder: string): () => void {
   createPrivateFolder(folder);
-  const path = join(folder, "lock.sqlite");
-  // SQLite would follow a symbolic link.
-  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) rmSync(path);
-  const lock = new Database(path, { timeout: 0 });
+  const lock = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
   try {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
@@ -191,17 +188,13 @@ export function lockFolder(folder: string): () => void {
   return () => void lock.close();
 }
 
-/** Creates a folder that only this user can use; one that is there must be this user's. A symbolic link is removed. */
+/** Creates a folder that only this user can use. What others could have put links into is removed. */
 function createPrivateFolder(folder: string): void {
   mkdirSync(dirname(folder), { recursive: true });
   const there = lstatSync(folder, { throwIfNoEntry: false });
-  if (there?.isDirectory() !== true) {
-    if (there !== undefined) rmSync(folder);
-    mkdirSync(folder, { mode: 0o700 });
-    return;
-  }
-  if (process.getuid !== undefined && there.uid !== process.getuid()) {
+  if (there?.isDirectory() && process.getuid !== undefined && there.uid !== process.getuid())
     throw new Error(`${JSON.stringify(folder)} belongs to another user; remove it.`);
-  }
-  chmodSync(folder, 0o700);
+  if (there?.isDirectory() && (there.mode & 0o777) === 0o700) return;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { mode: 0o700 });
 }

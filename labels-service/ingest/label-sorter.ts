@@ -1,6 +1,6 @@
-import { closeSync, fdatasyncSync, ftruncateSync, readSync, writeFileSync } from "node:fs";
+import { closeSync, fdatasyncSync, ftruncateSync, openSync, readSync, writeFileSync } from "node:fs";
 import { labelKey } from "../../src/labels/digests.ts";
-import { createFile, type LabelBatch, reopenFile } from "../store/database.ts";
+import type { LabelBatch } from "../store/database.ts";
 
 /**
  * Sorts labels by key on their way into a database, with little memory: they are written to one file, in 1024 parts by
@@ -25,7 +25,7 @@ export function openLabelSorter(
   path: string,
   { length, parts }: SorterState = { length: 0, parts: Array.from({ length: partCount }, () => []) },
 ) {
-  const file = length === 0 ? createFile(path) : reopenFile(path);
+  const file = openSync(path, "a+");
   ftruncateSync(file, length);
   let fileLength = length;
   // Rows that are not in the file yet: a buffer for each part, and how much of it is taken.

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import {
   closeSync,
-  constants,
   ftruncateSync,
+  openSync,
   readFileSync,
   readSync,
   renameSync,
@@ -16,7 +16,6 @@ import { isSameDigest } from "../../src/labels/digests.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type FormatName, formats } from "../formats/formats.ts";
 import { InputError, type LabelParser, type RowSink } from "../formats/parser.ts";
-import { createFile, reopenFile } from "../store/database.ts";
 import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sorter.ts";
 import type { Output, Progress } from "./progress.ts";
 import type { Input } from "./read-input.ts";
@@ -184,7 +183,7 @@ const shownRejects = 5;
 const longestRejects = 64 * 1024 * 1024;
 
 function openRejects(path: string, length: number) {
-  const file = length === 0 ? createFile(path) : reopenFile(path);
+  const file = openSync(path, "a+");
   ftruncateSync(file, length);
   let written = length;
   return {
@@ -206,8 +205,7 @@ function openRejects(path: string, length: number) {
 
 function readManifest(path: string, task: string): Manifest | undefined {
   try {
-    const flag = constants.O_RDONLY | constants.O_NOFOLLOW;
-    const manifest: Manifest = JSON.parse(readFileSync(path, { encoding: "utf8", flag }));
+    const manifest: Manifest = JSON.parse(readFileSync(path, "utf8"));
     return manifest.task === task ? manifest : undefined;
   } catch {
     // No manifest, or an unfinished one: reading from the beginning is always right.
@@ -216,9 +214,7 @@ function readManifest(path: string, task: string): Manifest | undefined {
 }
 
 function writeManifest(path: string, manifest: Manifest): void {
-  const file = createFile(`${path}.new`);
-  writeFileSync(file, JSON.stringify(manifest), { flush: true });
-  closeSync(file);
+  writeFileSync(`${path}.new`, JSON.stringify(manifest), { flush: true });
   renameSync(`${path}.new`, path);
 }
 

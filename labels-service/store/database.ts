@@ -171,20 +171,6 @@ function readerOf(database: Database.Database) {
   };
 }
 
-/**
- * Creates the file for reading and appending, instead of what is at `path`: a symbolic link is removed, never followed. Throws
- * if somebody else puts something there meanwhile. Returns its descriptor.
- */
-export function createFile(path: string): number {
-  rmSync(path, { force: true });
-  return openSync(path, "ax+");
-}
-
-/** Opens a file that `createFile` created, for reading and appending; throws if it has become a symbolic link. */
-export function reopenFile(path: string): number {
-  return openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW);
-}
-
 /** Waits until the content of the file or folder is on disk. */
 export function flush(path: string): void {
   const file = openSync(path, "r");
