@@ -35,9 +35,9 @@ export const digestLength = 32;
 const roundConstantsOffset = 64;
 const inputOffset = 256;
 
-// Locals of the WebAssembly function: old lanes, new lanes, parities of columns, what theta adds to columns, and one row
-// after rho and pi.
-const [blocks, pointer, round, old, fresh, parity, added, row, end] = [0, 1, 2, 3, 28, 53, 58, 63, 68];
+// Locals of the WebAssembly function: lanes, lanes after a round, parities of columns, what theta adds to columns, and one
+// row after rho and pi.
+const [blocks, pointer, round, lanes, next, parity, added, row, end] = [0, 1, 2, 3, 28, 53, 58, 63, 68];
 const [and, xor, rotl] = [0x83, 0x85, 0x89];
 const five = [0, 1, 2, 3, 4];
 /** By how many bits step rho turns each lane (FIPS 202, table 2). */
@@ -49,8 +49,8 @@ const rotations = [
 const get = (local: number) => [0x20, local];
 const set = (local: number) => [0x21, local];
 const load = (address: number, offset: number) => [...get(address), 0x29, 3, ...leb(offset)];
-const add = (local: number, amount: number) => [...get(local), 0x41, ...sleb(amount), 0x6a, ...set(local)];
-const rotate = (bits: number) => [0x42, ...sleb(bits), rotl];
+const add = (local: number, amount: number) => [...get(local), 0x41, ...leb(amount), 0x6a, ...set(local)];
+const rotate = (bits: number) => [0x42, ...leb(bits), rotl];
 const name = (text: string) => [text.length, ...Buffer.from(text)];
 
 const { memory, digest: absorb } = instantiate(moduleBytes());
@@ -117,18 +117,18 @@ function moduleBytes(): Uint8Array<ArrayBuffer> {
     ...[0x03, 0x40], // loop over blocks
     ...absorbBlock(),
     ...[0x41, 0, ...set(round)],
-    ...[0x03, 0x40], // loop over rounds, two at once: lanes are moved half as often
-    ...roundAt(0),
-    ...roundAt(1),
+    ...[0x03, 0x40], // loop over rounds, two at once, so that no lane is moved
+    ...roundOf(lanes, next, 0),
+    ...roundOf(next, lanes, 1),
     ...add(round, 16),
-    ...[...get(round), 0x41, ...sleb(24 * 8), 0x49, 0x0d, 0, 0x0b],
+    ...[...get(round), 0x41, ...leb(24 * 8), 0x49, 0x0d, 0, 0x0b],
     ...add(pointer, rate),
     ...add(blocks, -1),
     ...[...get(blocks), 0x0d, 0, 0x0b],
-    ...[0, 1, 2, 3].flatMap((i) => [0x41, 8 * i, ...get(old + i), 0x37, 3, 0]),
+    ...[0, 1, 2, 3].flatMap((i) => [0x41, 8 * i, ...get(lanes + i), 0x37, 3, 0]),
     0x0b,
   ];
-  const code = [2, ...[2, 0x7f], ...[end - old, 0x7e], ...body];
+  const code = [2, ...[2, 0x7f], ...[end - lanes, 0x7e], ...body];
   const section = (id: number, content: number[]) => [id, ...leb(content.length), ...content];
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -142,30 +142,28 @@ function moduleBytes(): Uint8Array<ArrayBuffer> {
 
 function absorbBlock(): number[] {
   return Array.from({ length: rate / 8 }, (_, i) => [
-    ...get(old + i),
+    ...get(lanes + i),
     ...load(pointer, inputOffset + 8 * i),
     xor,
-    ...set(old + i),
+    ...set(lanes + i),
     ...[...get(pointer), 0x42, 0, 0x37, 3, ...leb(inputOffset + 8 * i)],
   ]).flat();
 }
 
-/** The steps of a round (FIPS 202, section 3.2); `index` is its index among the rounds of one loop. */
-function roundAt(index: number): number[] {
-  const iota = [...load(round, roundConstantsOffset + 8 * index), xor];
+/** The steps of a round (FIPS 202, section 3.2) from lanes to others; `index` is its index among the rounds of one loop. */
+function roundOf(from: number, to: number, index: number): number[] {
   return [
-    ...theta(),
-    ...five.flatMap((y) => [...rhoPi(y), ...chi(y)]),
-    ...[...get(fresh), ...iota, ...set(old)],
-    ...Array.from({ length: 24 }, (_, i) => [...get(fresh + i + 1), ...set(old + i + 1)]).flat(),
+    ...theta(from),
+    ...five.flatMap((y) => [...rhoPi(from, y), ...chi(to, y)]),
+    ...[...get(to), ...load(round, roundConstantsOffset + 8 * index), xor, ...set(to)],
   ];
 }
 
-function theta(): number[] {
+function theta(from: number): number[] {
   return [
     ...five.flatMap((x) => [
-      ...get(old + x),
-      ...[1, 2, 3, 4].flatMap((y) => [...get(old + x + 5 * y), xor]),
+      ...get(from + x),
+      ...[1, 2, 3, 4].flatMap((y) => [...get(from + x + 5 * y), xor]),
       ...set(parity + x),
     ]),
     ...five.flatMap((x) => [
@@ -179,31 +177,26 @@ function theta(): number[] {
 }
 
 // Pi brings lane (x, y) to (y, 2x + 3y), so that (x, y) comes from (x + 3y, x).
-function rhoPi(y: number): number[] {
+function rhoPi(from: number, y: number): number[] {
   return five.flatMap((x) => {
-    const from = (x + 3 * y) % 5;
-    const bits = rotate(rotations[from + 5 * x] ?? 0);
-    return [...get(old + from + 5 * x), ...get(added + from), xor, ...bits, ...set(row + x)];
+    const column = (x + 3 * y) % 5;
+    const bits = rotate(rotations[column + 5 * x] ?? 0);
+    return [...get(from + column + 5 * x), ...get(added + column), xor, ...bits, ...set(row + x)];
   });
 }
 
-function chi(y: number): number[] {
+function chi(to: number, y: number): number[] {
   const invert = [0x42, 0x7f, xor];
   return five.flatMap((x) => [
     ...get(row + x),
     ...[...get(row + ((x + 1) % 5)), ...invert],
     ...get(row + ((x + 2) % 5)),
     ...[and, xor],
-    ...set(fresh + x + 5 * y),
+    ...set(to + x + 5 * y),
   ]);
 }
 
-/** Unsigned LEB128, the integer encoding of WebAssembly. */
+/** Signed LEB128, the integer encoding of WebAssembly. Read as unsigned it is the same number, unless that is negative. */
 function leb(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...leb(value >>> 7)];
-}
-
-/** Signed LEB128. */
-function sleb(value: number): number[] {
-  return value >= -64 && value < 64 ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...sleb(value >> 7)];
+  return value >= -64 && value < 64 ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...leb(value >> 7)];
 }
