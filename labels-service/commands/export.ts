@@ -1,15 +1,14 @@
 import {
   closeSync,
-  copyFileSync,
-  linkSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { encodeHeader, encodeRecord } from "../formats/ensrainbow.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { factsOf, ingest } from "../ingest/ingest.ts";
@@ -70,7 +69,8 @@ export async function convert(input: Input, { onto, output, ...asked }: Conversi
   const folder = mkdtempSync(`${target}.convert-`);
   const databasePath = join(folder, "labels.sqlite");
   try {
-    if (onto !== undefined) linkOrCopy(onto, databasePath);
+    // The ingest replaces its database and never writes into it.
+    if (onto !== undefined) symlinkSync(resolve(onto), databasePath);
     const { added, counts } = await ingest({
       ...{ ...asked, databasePath, labelSetVersion, input, stderr, skipInvalid: false },
       checkpointBytes: Number.POSITIVE_INFINITY,
@@ -80,14 +80,5 @@ export async function convert(input: Input, { onto, output, ...asked }: Conversi
     return { added, repeated: counts.accepted - added, version: labelSetVersion, target };
   } finally {
     rmSync(folder, { recursive: true });
-  }
-}
-
-/** The ingest replaces its database and never writes into it, so a second name for the same file will do. */
-function linkOrCopy(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch {
-    copyFileSync(from, to);
   }
 }
