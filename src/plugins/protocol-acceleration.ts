@@ -1,3 +1,4 @@
+import { toCoinType } from "viem";
 import { registryAbi, threednsTokenAbi } from "../../abis/names.ts";
 import { reverseRegistrarAbi } from "../../abis/registrars.ts";
 import { resolverRecordsAbi, textChanged } from "../../abis/resolver.ts";
@@ -6,7 +7,7 @@ import { rootDatasource, rootRegistry } from "../deployments/ens.ts";
 import { deployedContracts } from "../deployments/namespaces.ts";
 import { subnode, zeroAddress } from "../ens/ids.ts";
 import { bytesValue, nameValue, pubkeyValue } from "../ens/record-values.ts";
-import { coinTypeOfChain, defaultEvmCoinType } from "../ens/reverse-names.ts";
+import { defaultEvmCoinType } from "../ens/reverse-names.ts";
 import type { EventsOf, On } from "../handlers/on.ts";
 import { dnsRecordEvents, ofDnsRecords, textChangedWithValue } from "../handlers/resolver.ts";
 import { readText } from "../indexing/node-reads.ts";
@@ -70,7 +71,7 @@ function registerThreednsTokens(events: EventsOf, namespace: Namespace): void {
 
 function registerReverseRegistrars(events: EventsOf, namespace: Namespace): void {
   for (const { contract, chainId, ...of } of deployedContracts(namespace, ["reverseRegistrar"])) {
-    const coinType = contract.scope === "default" ? defaultEvmCoinType : coinTypeOfChain(chainId);
+    const coinType = contract.scope === "default" ? defaultEvmCoinType : toCoinType(chainId);
     const on = events(`${plugin}/${of.datasourceId}/${of.name}`, reverseRegistrarAbi);
     on("NameForAddrChanged", (scope, { addr: address, name }) =>
       setReverseName(scope, { address, coinType, name }),

@@ -1,9 +1,9 @@
 import { ICalAlarmType, ICalCalendar } from "ical-generator";
-import type { Hex } from "viem";
+import { type Hex, toCoinType } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
-import { coinTypeOfChain, isEvmCoinType } from "../../ens/reverse-names.ts";
+import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import { type Listed, namesHeldBy, ownResolver, partsOfNames } from "../database/names.ts";
 import { asOfWithToken, closedQuery, metaSchema, refuse } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
@@ -321,7 +321,7 @@ export const addressPrimaryName = endpoint({
   ) => {
     const { lookup } = context;
     const [home] = namespacesIn(lookup, namespace);
-    const coin = given.coin_type ?? (home && !home.isRoot ? Number(coinTypeOfChain(home.chainId)) : eth);
+    const coin = given.coin_type ?? (home && !home.isRoot ? Number(toCoinType(home.chainId)) : eth);
     const answers = await Promise.all([
       ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, call.request.raw.signal)]),
       ...(source === "indexed" ? [] : [verified()]),

@@ -1,7 +1,7 @@
-import type { Hex } from "viem";
+import { type Hex, toCoinType } from "viem";
 import { namehash, namesAbove } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
-import { coinTypeOfChain, parseReverseName, reverseName } from "../../ens/reverse-names.ts";
+import { parseReverseName, reverseName } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import {
@@ -179,7 +179,7 @@ export function primaryName(
   { address, chainId }: { address: Hex; chainId: number },
 ): Promise<string | null> {
   return span(reverse("reverse-resolution"), { address, chainId }, async () => {
-    const coinType = coinTypeOfChain(chainId);
+    const coinType = toCoinType(chainId);
     const ofAccount = { name: reverseName({ address, coinType }), selection: { name: true } };
     const { name = null } = await span(reverse("resolve-reverse-name"), { name: ofAccount.name }, () =>
       resolveRecords(resolution, ofAccount),
