@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { labelhash } from "../src/ens/labels.ts";
 import { openLabelFile } from "../src/labels/label-file.ts";
-import { digestsOf } from "../test/support/digests.ts";
+import { healAll } from "../test/support/digests.ts";
 import { ingestBytes, noOutput } from "../test/support/labels/commands.ts";
 import { exportVersion } from "./commands/export.ts";
 import { validate } from "./commands/validate.ts";
@@ -31,7 +31,7 @@ const csvOf = (labels: string[]) => labels.map((label) => `"${label.replaceAll('
 
 function healed(databasePath: string, labels: string[]) {
   const file = openLabelFile(databasePath);
-  const answers = file.healAll(digestsOf(labels), file.facts.highestLabelSetVersion);
+  const answers = healAll(file, labels, file.facts.highestLabelSetVersion);
   file.close();
   return answers;
 }

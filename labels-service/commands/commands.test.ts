@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openLabelFile } from "../../src/labels/label-file.ts";
-import { digestsOf } from "../../test/support/digests.ts";
+import { healAll } from "../../test/support/digests.ts";
 import { folderForEach } from "../../test/support/folders.ts";
 import { labelSet, noOutput, runCommand } from "../../test/support/labels/commands.ts";
 import { ingestFolder, lockFolder } from "../ingest/ingest.ts";
@@ -23,7 +23,7 @@ const ingest = (stdin: string, version = 0) =>
 
 function heal(labels: string[], version = 0) {
   const file = openLabelFile(database());
-  const healed = file.healAll(digestsOf(labels), version);
+  const healed = healAll(file, labels, version);
   file.close();
   return healed;
 }

@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import { z } from "zod/v4-mini";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
@@ -122,12 +123,13 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
     }
     await yieldToEventLoop();
   }
-  const read = (label: ShortHeal, index: number) =>
-    typeof label === "number"
-      ? file.healAll(digests.subarray(index * digestLength, (index + 1) * digestLength), highestVersion)[0]
-      : label;
+  const labelhashAt = (index: number): Hex =>
+    `0x${digests.toString("hex", index * digestLength, (index + 1) * digestLength)}`;
   const texts = function* () {
-    for (const [index, label] of found.entries()) yield JSON.stringify(read(label, index) ?? null);
+    for (const [index, label] of found.entries()) {
+      const text = typeof label === "number" ? file.heal(labelhashAt(index), highestVersion) : label;
+      yield JSON.stringify(text ?? null);
+    }
   };
   return { bytes: shortBytes + longBytes, heldBytes: shortBytes + longest, texts };
 }

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
 import { labelhash } from "../../src/ens/labels.ts";
 import { openLabelFile } from "../../src/labels/label-file.ts";
-import { digestsOf } from "../../test/support/digests.ts";
+import { healAll } from "../../test/support/digests.ts";
 import { folderForEach } from "../../test/support/folders.ts";
 import { ingestBytes, ingestDefaults, noOutput } from "../../test/support/labels/commands.ts";
 import { validate } from "../commands/validate.ts";
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 function heal(labels: string[], version = 0) {
   const file = openLabelFile(databasePath);
-  const healed = file.healAll(digestsOf(labels), version);
+  const healed = healAll(file, labels, version);
   file.close();
   return healed;
 }

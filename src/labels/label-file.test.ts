@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { type Hex, hexToBytes } from "viem";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/store/database.ts";
-import { digestsOf } from "../../test/support/digests.ts";
+import { digestsOf, healAll } from "../../test/support/digests.ts";
 import { labelhash } from "../ens/labels.ts";
 import { labelKey } from "./digests.ts";
 import { openLabelFile } from "./label-file.ts";
@@ -47,7 +47,8 @@ describe("label file", () => {
     const nearly: Hex = `0x${labelhash("eth").slice(2, -1)}1`;
     expect(labelKey(hexToBytes(nearly))).toBe(labelKey(digestsOf(["eth"])));
     expect(file.heal(nearly, 0)).toBeUndefined();
-    expect(file.healAll(hexToBytes(nearly), 0)).toEqual([undefined]);
+    const places = Uint32Array.of(0);
+    expect(file.healAll(hexToBytes(nearly), 0, { places, longest: 100 })).toEqual([undefined]);
     file.close();
   });
 
@@ -55,7 +56,7 @@ describe("label file", () => {
     expect([labelKey(digestsOf([one])), labelKey(digestsOf([one, other]), 32)]).toEqual([key, key]);
     expect(create([one, other, one, other]).recordsCount).toBe(2);
     const file = openLabelFile(path);
-    expect(file.healAll(digestsOf([one, other]), 0)).toEqual([one, other]);
+    expect(healAll(file, [one, other], 0)).toEqual([one, other]);
     expect([one, other].map((label) => file.heal(labelhash(label), 0))).toEqual([one, other]);
     file.close();
   });
@@ -66,8 +67,8 @@ describe("label file", () => {
     extend([other, one]);
     const file = openLabelFile(path);
     expect(file.facts.recordsCount).toBe(2);
-    expect(file.healAll(digestsOf([one, other]), 0)).toEqual([one, undefined]);
-    expect(file.healAll(digestsOf([one, other]), 1)).toEqual([one, other]);
+    expect(healAll(file, [one, other], 0)).toEqual([one, undefined]);
+    expect(healAll(file, [one, other], 1)).toEqual([one, other]);
     file.close();
   });
 
@@ -81,7 +82,7 @@ describe("label file", () => {
     for (let time = 0; time < 3; time++) {
       expect(file.heal(labelhash(right), 0)).toBe(right);
       expect(file.heal(labelhash(wrong), 0)).toBeUndefined();
-      expect(file.healAll(digestsOf([wrong, right]), 0)).toEqual([undefined, right]);
+      expect(healAll(file, [wrong, right], 0)).toEqual([undefined, right]);
     }
     file.close();
   });

@@ -92,9 +92,8 @@ function lookups(database: Database.Database) {
   const healAll = (
     digests: Uint8Array,
     highestVersion: number,
-    some?: { places: Uint32Array; longest: number },
+    { places, longest }: { places: Uint32Array; longest: number },
   ): ShortHeal[] => {
-    const { places, longest } = some ?? { places: everyPlace(digests), longest: longestLabel };
     const answers: ShortHeal[] = [];
     for (let start = 0; start < places.length; start += keysAtOnce) {
       const asked = places.subarray(start, start + keysAtOnce);
@@ -126,7 +125,7 @@ function lookups(database: Database.Database) {
       return healAt(oneDigest, 0, highestVersion);
     },
     /**
-     * As `heal`, for labelhashes given as bytes, 32 each, one after another: those at `places`, in that order, or all. Costs a
+     * As `heal`, for labelhashes given as bytes, 32 each, one after another: those at `places`, in that order. Costs a
      * fraction of single heals. A label of more than `longest` bytes is neither read nor checked; its number of bytes stands for
      * it. Keep lists short: all labels are held in memory.
      */
@@ -134,15 +133,8 @@ function lookups(database: Database.Database) {
   };
 }
 
-/** More bytes than SQLite puts into one value. */
-const longestLabel = 2 ** 31;
-
 /** Keys looked up by one statement. */
 const keysAtOnce = 100;
-
-function everyPlace(digests: Uint8Array): Uint32Array {
-  return Uint32Array.from({ length: digests.length / digestLength }, (_, index) => index);
-}
 
 function openDatabase(path: string): Database.Database {
   try {
