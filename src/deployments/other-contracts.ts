@@ -29,8 +29,6 @@ export const reverseRegistrars: ContractGroup = {
     mainnet: {
       rrRoot: datasource(1, {
         DefaultReverseRegistrar: at("0x283f227c4bd38ece252c4ae7ece650b0e913f1f9", 22_764_819),
-        DefaultReverseResolver1: at("0xa2c122be93b0074270ebee7f6b7292c7deb45047", 9_380_501),
-        DefaultReverseResolver2: at("0x231b0ee14048e9dccd1d247744d114a4eb5e8e63", 16_925_619),
         DefaultReverseResolver3: at("0xa7d635c8de9a58a228aa69353a1699c7cc240dcf", 22_764_871),
         DefaultPublicResolver0: at("0x1da022710df5002339274aadee8d58218e9d6ab5", 3_648_359),
         DefaultPublicResolver1: at("0x5ffc014343cd971b7eb70732021e26c35b744cc4", 3_733_668),
@@ -53,8 +51,6 @@ export const reverseRegistrars: ContractGroup = {
     sepolia: {
       rrRoot: datasource(11155111, {
         DefaultReverseRegistrar: at("0x4f382928805ba0e23b30cfb75fc9e848e82dfd47", 8_579_966),
-        DefaultReverseResolver1: at("0x8fade66b79cc9f707ab26799354482eb93a5b7dd", 3_790_251),
-        DefaultReverseResolver2: at("0x8948458626811dd0c23eb25cc74291247077cc51", 7_035_086),
         DefaultReverseResolver3: at("0x9dc60e7bd81ccc96774c55214ff389d42ae5e9ac", 8_580_041),
         DefaultPublicResolver3: at("0x8fade66b79cc9f707ab26799354482eb93a5b7dd", 3_790_251),
         DefaultPublicResolver4: at("0x8948458626811dd0c23eb25cc74291247077cc51", 7_035_086),
