@@ -72,6 +72,7 @@ test("hides a secret and keeps a character that come in pieces; the last line go
 
 describe("secrets of the configuration", () => {
   const secrets = secretsOf({
+    archive: undefined,
     chains: [
       {
         id: 1,

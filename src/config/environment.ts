@@ -6,11 +6,11 @@ import { type Namespace, namespaceIds } from "../deployments/deployment.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
-import { chainsFrom, type IndexedChain } from "./chains.ts";
+import { chainsFrom } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { limits, limitsOf } from "./limits.ts";
 import { nearestOf } from "./nearest.ts";
-import { indexedChainIds, namespaceFaults, type PluginId, pluginIds, pluginsFrom } from "./plugins.ts";
+import { indexedChainIds, namespaceFaults, pluginIds, pluginsFrom } from "./plugins.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -90,7 +90,7 @@ type Variables = z.infer<typeof variables>;
  * The configuration that the environment describes.
  * Throws one ConfigurationError that lists every fault, each with its remedy and without secrets.
  */
-export function parseEnvironment(environment: Environment, readTextFile: (path: string) => string): Config {
+export function parseEnvironment(environment: Environment, readTextFile: (path: string) => string) {
   const given = Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
   );
@@ -112,30 +112,24 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   );
   if (faults.length > 0 || !parsed.success)
     throw new ConfigurationError([...faults, ...misspeltVariables(given)]);
-  return configOf(parsed.data, { datasources, datasourcesText: text, plugins, rootChainId, chains });
+  return {
+    ...settingsOf(parsed.data),
+    datasources,
+    /** Text of DATASOURCES_FILE. */
+    datasourcesText: text,
+    plugins,
+    rootChainId,
+    /** In the order in which the plugins name them. */
+    chains,
+  };
 }
 
-type WithoutUnset<T> = { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] } & {
-  [Name in keyof T as undefined extends T[Name] ? Name : never]?: T[Name];
-};
-
 /** The checked configuration from the environment. */
-export type Config = WithoutUnset<ReturnType<typeof configOf>>;
+export type Config = ReturnType<typeof parseEnvironment>;
 
 type BlockRange = { startBlock?: number | undefined; endBlock?: number | undefined };
 
-type Derived = {
-  datasources: Namespace;
-  /** Text of DATASOURCES_FILE. */
-  datasourcesText: string | undefined;
-  plugins: PluginId[];
-  rootChainId: number;
-  /** In the order in which the plugins name them. */
-  chains: IndexedChain[];
-};
-
-const configOf = (given: Variables, derived: Derived) => ({
-  ...derived,
+const settingsOf = (given: Variables) => ({
   namespace: given.NAMESPACE,
   isSubgraphCompatible: given.SUBGRAPH_COMPAT,
   labelSet: { labelSetId: given.LABEL_SET_ID, labelSetVersion: given.LABEL_SET_VERSION },

@@ -129,7 +129,7 @@ const faults = [
 async function change(world: World, statements: readonly string[]) {
   const { databaseUrl, environment } = world;
   const pgliteDirectory = environment["PGLITE_DIRECTORY"] ?? "";
-  const database = await openDatabase({ pgliteDirectory, ...(databaseUrl ? { databaseUrl } : {}) });
+  const database = await openDatabase({ pgliteDirectory, databaseUrl });
   // ponder: its triggers write into tables of its own connections.
   for (const statement of ["SET session_replication_role = replica", ...statements])
     await database?.run(statement);

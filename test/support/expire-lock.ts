@@ -5,7 +5,7 @@ export async function expireLock(
   of: { databaseUrl?: string; pgliteDirectory: string },
   schema: string,
 ): Promise<void> {
-  const database = await openDatabase(of);
+  const database = await openDatabase({ databaseUrl: undefined, ...of });
   const heartbeat = `value = jsonb_set(value, '{heartbeat_at}', '0')`;
   await database
     ?.run(`UPDATE ${schema}._ponder_meta SET ${heartbeat} WHERE key = 'app'`)
