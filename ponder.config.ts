@@ -31,7 +31,7 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     log,
     count,
     believe,
-    unverified: (ranges) => {
+    reportUnverified: (ranges) => {
       shared().unverified.set(id, ranges);
       return shared().storeUnverified?.();
     },

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { IndexedChain } from "../config/chains.ts";
+import { type IndexedChain, startRateOf } from "../config/chains.ts";
 import { backendWithCredentials } from "../ponder/rpc-request.ts";
-import { checkedUrls } from "../rpc/checked-rpc.ts";
+import { checkedBackends } from "../rpc/checked-rpc.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
 import { ArchiveError } from "./manifest.ts";
 
@@ -13,26 +13,18 @@ type NodeOptions = {
   random?: () => number;
 };
 
-const [loopbackRate, publicRate] = [500, 20];
-
 /** The RPC URLs of a chain as recordings and comparisons ask them: in turn, each at its rate, with the checks of every answer that an index has. */
 export function openNodes(
   chain: IndexedChain,
   { perSecond, log, crossCheckShare = 0.01, random = Math.random }: NodeOptions,
 ) {
   const urls = chain.rpc.http;
-  const backends = checkedUrls(urls, {
-    ...{ chain: chain.name, chainId: chain.id, crossCheckShare, random, now: Date.now },
-    ...{
-      isPublic: chain.isLocal !== true,
-      count: () => {},
-      unverified: () => undefined,
-      believe: () => {},
-    },
+  const backends = checkedBackends(urls, backendOf, {
+    ...{ chain: chain.name, chainId: chain.id, isPublic: chain.isLocal !== true, crossCheckShare, random },
+    ...{ now: Date.now, count: () => {}, reportUnverified: () => undefined, believe: () => {} },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),
-  }).map((url) => backendOf(String(url)) as never) as unknown as ReturnType<typeof backendOf>[];
-  const isLocal = urls.every((url) => /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname));
-  const ofUrl = perSecond ?? (isLocal ? loopbackRate : publicRate);
+  });
+  const ofUrl = Math.min(...urls.map((url) => startRateOf(url, perSecond)));
   const paced = createPaces(backends, ofUrl);
   const ask = (body: RpcRequest): Promise<unknown> => paced((backend) => backend.request(body));
   return {

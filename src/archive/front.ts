@@ -6,8 +6,16 @@ import { type LogsFilter, limitSize, queryOf, type RpcLog } from "../rpc/log-ans
 import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
 import { createPaces } from "./ask.ts";
 import { type ArchivePlace, nameOfPlace, readManifest } from "./folder.ts";
-import { believedOfArchive, levelOf, type Manifest, type Piece, piecesOf, type Segment } from "./manifest.ts";
-import { type ArchivedBlock, readSegment, requireProven, rpcLogs, sampledProof } from "./segment.ts";
+import {
+  believedOfArchive,
+  levelOf,
+  type Manifest,
+  type Piece,
+  piecesOf,
+  rootShare,
+  type Segment,
+} from "./manifest.ts";
+import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
 /** Which archive stands in front of a chain's RPC URLs, and who is told what the chain's archive covers. */
 export type FrontOptions = {
@@ -156,7 +164,7 @@ const recent = new LRUCache<string, Blocks, SegmentOfChain>({
   maxSize: 200_000_000,
   fetchMethod: async (_key, _stale, { context: { archive, segment } }) => {
     const blocks = await readSegment(archive.place, archive.chainId, segment);
-    requireProven(segment, blocks, sampledProof);
+    requireProven(segment, blocks, rootShare);
     return new Map(blocks.map((block) => [Number(block.header.number), block]));
   },
 });

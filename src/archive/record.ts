@@ -218,7 +218,7 @@ async function blockOf(
 export function wholeBlock(full: FullBlock, receipts: readonly Receipt[]): ArchivedBlock {
   const logs = receipts.flatMap((receipt) => receipt.logs);
   return {
-    ...archivedBlock(full, logs, () => true),
+    ...archivedBlock(full, logs, true),
     receipts: receipts.map(({ type, status, root, cumulativeGasUsed = "", ...more }) => {
       const { depositNonce, depositReceiptVersion } = more;
       return { type, status, root, cumulativeGasUsed, depositNonce, depositReceiptVersion };
@@ -226,15 +226,11 @@ export function wholeBlock(full: FullBlock, receipts: readonly Receipt[]): Archi
   };
 }
 
-/** A block with the given logs and their transactions, or those that `isKept` names. Throws an ArchiveError if they do not fit. */
-export function archivedBlock(
-  full: FullBlock,
-  logs: readonly RpcLog[],
-  isKept?: () => boolean,
-): ArchivedBlock {
+/** A block with the given logs and their transactions, or all of them if it is whole. Throws an ArchiveError if they do not fit. */
+export function archivedBlock(full: FullBlock, logs: readonly RpcLog[], isWhole = false): ArchivedBlock {
   const senders = new Set(logs.map(({ transactionHash }) => transactionHash));
   const transactions = full.transactions
-    .filter((one) => isKept?.() ?? senders.has(one["hash"] ?? ""))
+    .filter((one) => isWhole || senders.has(one["hash"] ?? ""))
     .map(({ transactionIndex = "", hash = "", from = "", to }) => {
       return { transactionIndex, hash, from, to: to ?? null };
     });

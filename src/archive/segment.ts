@@ -3,7 +3,7 @@ import { z } from "zod/v4";
 import { headerFields, headerHash, provenLogs } from "../rpc/block-proofs.ts";
 import { type Header, isInBloom, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type ArchivePlace, readLines } from "./folder.ts";
-import { ArchiveError, type Proof, parsedJson, rootShare, type Segment } from "./manifest.ts";
+import { ArchiveError, type Proof, parsedJson, type Segment } from "./manifest.ts";
 
 const hexPattern = /^0x[0-9a-f]*$/i;
 const hex = z.string().regex(hexPattern);
@@ -108,18 +108,9 @@ const [bracket, brace, colon] = [91, 123, 58];
 
 type Proven = { proof: Proof } | { problem: string };
 
-/** What contradicts itself in a block, or how far the block is proven. */
-export function proofOf(block: ArchivedBlock): Proven {
-  const proven = proofWithoutRoot(block);
-  if ("problem" in proven || block.receipts === undefined || hasRoot(block)) return proven;
-  const name = `block ${Number(block.header.number)}`;
-  return {
-    problem: `the receipts of ${name} do not have the root that its header names: a log is missing, changed or misplaced`,
-  };
-}
-
-/** The same without what costs most, the root of the receipts. */
-function proofWithoutRoot({ header, logs, transactions, receipts }: ArchivedBlock): Proven {
+/** What contradicts itself in a block, or how far it is proven; `withRoot`: by the root of its receipts too, which costs most. */
+export function proofOf(block: ArchivedBlock, withRoot = true): Proven {
+  const { header, logs, transactions, receipts } = block;
   const name = `block ${Number(header.number)}`;
   let last = -1;
   for (const log of logs) {
@@ -131,28 +122,29 @@ function proofWithoutRoot({ header, logs, transactions, receipts }: ArchivedBloc
   const indexes = transactions.map(({ transactionIndex }) => Number(transactionIndex));
   if (indexes.some((index, i) => i > 0 && index <= (indexes[i - 1] ?? 0)))
     return { problem: `the transactions of ${name} are out of order` };
+  const isRootWrong = withRoot && receipts !== undefined && !hasRoot(block);
+  if (isRootWrong)
+    return {
+      problem: `the receipts of ${name} do not have the root that its header names: a log is missing, changed or misplaced`,
+    };
   if (headerHash(header) !== header.hash) return { proof: "bloom" };
   return { proof: receipts === undefined ? "header" : "receipts" };
 }
 
-/** How many blocks are proven how far, by `prove`. Throws an ArchiveError if one contradicts itself. */
-export function countProofs(blocks: readonly ArchivedBlock[], prove = proofOf): Record<Proof, number> {
+/** How many blocks are proven how far, a share of them by the root of their receipts. Throws an ArchiveError if one contradicts itself. */
+export function countProofs(blocks: readonly ArchivedBlock[], share = 1): Record<Proof, number> {
   const counted = { bloom: 0, header: 0, receipts: 0 };
   for (const block of blocks) {
-    const proven = prove(block);
+    const proven = proofOf(block, Math.random() < share);
     if ("problem" in proven) throw new ArchiveError(`An archived block is wrong: ${proven.problem}.`);
     counted[proven.proof] += 1;
   }
   return counted;
 }
 
-/** What contradicts itself in a block, with the root of its receipts for a share of the blocks. */
-export const sampledProof = (block: ArchivedBlock): Proven =>
-  Math.random() < rootShare ? proofOf(block) : proofWithoutRoot(block);
-
 /** Throws an ArchiveError if blocks of a segment contradict themselves, or are proven less than the manifest says. */
-export function requireProven({ hash, proof }: Segment, blocks: readonly ArchivedBlock[], prove = proofOf) {
-  if (isDeepStrictEqual(countProofs(blocks, prove), proof)) return;
+export function requireProven({ hash, proof }: Segment, blocks: readonly ArchivedBlock[], share?: number) {
+  if (isDeepStrictEqual(countProofs(blocks, share), proof)) return;
   throw new ArchiveError(
     `Segment ${hash.slice(0, 12)}…: the manifest claims another level of proof than its blocks have, such as for a header that was changed.`,
   );

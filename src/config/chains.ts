@@ -89,18 +89,16 @@ const startRateOfEntry = 20;
 
 const loopbackRate = 500;
 
-/**
- * The URL list that Ponder gets, each URL repeated until the list starts at about `requestsPerSecond` for each URL.
- * Without a rate a loopback URL starts at 500 a second, any other at Ponder's 20.
- */
-export function entriesForRate(http: readonly string[], requestsPerSecond: number | undefined): string[] {
-  return http.flatMap((url) => {
-    const rate = requestsPerSecond ?? (isLoopback(url) ? loopbackRate : startRateOfEntry);
-    return Array<string>(Math.max(1, Math.round(rate / startRateOfEntry))).fill(url);
-  });
+/** Requests a second to a URL at the start: without a given rate 500 to a loopback URL, 20 to any other. */
+export function startRateOf(url: string, requestsPerSecond: number | undefined): number {
+  const { hostname } = new URL(url);
+  const isLoopback = hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
+  return requestsPerSecond ?? (isLoopback ? loopbackRate : startRateOfEntry);
 }
 
-function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
-}
+/** The URL list that Ponder gets, each URL repeated until the list starts at about its rate (`startRateOf`). */
+export const entriesForRate = (http: readonly string[], requestsPerSecond: number | undefined): string[] =>
+  http.flatMap((url) => {
+    const entries = Math.round(startRateOf(url, requestsPerSecond) / startRateOfEntry);
+    return Array<string>(Math.max(1, entries)).fill(url);
+  });

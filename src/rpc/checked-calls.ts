@@ -1,5 +1,5 @@
 import { isContractRefusal } from "../ens/contract-refusals.ts";
-import { isAside, type Node, type Nodes, type RpcRequest, report, type Served } from "./nodes.ts";
+import { type Node, type Nodes, othersThan, type RpcRequest, report, type Served } from "./nodes.ts";
 import { addUnverified, keepServed } from "./unverified.ts";
 
 // What contracts of the configuration return to handlers. No header proves it, so that all URLs are asked.
@@ -17,9 +17,7 @@ export async function requestCall(nodes: Nodes, node: Node, body: RpcRequest): P
   const block = blockOf(body);
   if (block === undefined || nodes.crossCheckShare === 0) return node.request(body);
   const own = await ask(node, body);
-  const asked = nodes.all.filter(
-    (one) => one !== node && !isAside(nodes, one) && one.silentUntil < nodes.now(),
-  );
+  const asked = othersThan(nodes, node).filter(({ silentUntil }) => silentUntil < nodes.now());
   const isCompared = node.hasLied || nodes.calls.spend(asked.length);
   const others = isCompared ? await outcomesOf(nodes, asked, body) : [];
   const sound = [own, ...others].filter((one) => !one.node.hasLied);

@@ -35,25 +35,37 @@ export function urlsAs(
  * and choice of URL for each entry.
  * ponder: a transport of our own would get 20 requests a second for all URLs together.
  */
-export function checkedUrls(urls: readonly string[], options: NodesOptions): string[] {
-  return urlsAs([...urls], (toBackend) => {
-    const byUrl = new Map<string, Node>();
-    const watched = watchOutages(options);
-    const nodes = urls.map((url) => {
-      const { hostname, request } = hasCredentials(url) ? backendWithCredentials(url) : toBackend(url);
-      const node = byUrl.get(url) ?? newNode(hostname, watched(url, hostname, request));
-      byUrl.set(url, node);
-      return node;
-    });
-    const all = newNodes(options, [...byUrl.values()]);
-    const { crossCheckShare, isPublic } = options;
-    const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
-    options.believe(believedOfUrls(byUrl.size, crossCheckShare), isWarning ? "warn" : "info");
-    return nodes.map((node) => ({
-      hostname: node.host,
-      request: (body) => checkedRequest(all, inPlaceOf(all, node), body),
-    }));
+export const checkedUrls = (urls: readonly string[], options: NodesOptions): string[] =>
+  urlsAs([...urls], (toBackend) =>
+    checkedBackends(
+      urls,
+      (url) => (hasCredentials(url) ? backendWithCredentials(url) : toBackend(url)),
+      options,
+    ),
+  );
+
+/** Clients of the URLs, of which some may be equal, with every answer checked. */
+export function checkedBackends(
+  urls: readonly string[],
+  toBackend: (url: string) => Backend,
+  options: NodesOptions,
+): Backend[] {
+  const byUrl = new Map<string, Node>();
+  const watched = watchOutages(options);
+  const nodes = urls.map((url) => {
+    const { hostname, request } = toBackend(url);
+    const node = byUrl.get(url) ?? newNode(hostname, watched(url, hostname, request));
+    byUrl.set(url, node);
+    return node;
   });
+  const all = newNodes(options, [...byUrl.values()]);
+  const { crossCheckShare, isPublic } = options;
+  const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
+  options.believe(believedOfUrls(byUrl.size, crossCheckShare), isWarning ? "warn" : "info");
+  return nodes.map((node) => ({
+    hostname: node.host,
+    request: (body) => checkedRequest(all, inPlaceOf(all, node), body),
+  }));
 }
 
 async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {

@@ -14,7 +14,6 @@ import {
   WrongAnswerError,
 } from "./log-answers.ts";
 import {
-  anotherThan,
   askHeader,
   fetchValidatedLogs,
   inRange,
@@ -23,11 +22,11 @@ import {
   missingLogs,
   type Node,
   type Nodes,
+  othersThan,
   refusal,
   type Served,
   type ServedRange,
   sayUnverified,
-  startingWith,
   toHex,
 } from "./nodes.ts";
 import { provesChain, requireOwnAnswer, scheduleChainCheck } from "./same-chain.ts";
@@ -61,7 +60,7 @@ function isCheckDue(nodes: Nodes, { node, logs }: NodeAnswer): boolean {
 /** The answer, or the one that holds when a second URL is asked; without one the same is asked again: providers have several nodes. */
 async function crossChecked(nodes: Nodes, answer: NodeAnswer, request: LogsRequest): Promise<NodeAnswer> {
   answer.node.compared += 1;
-  const node = anotherThan(nodes, answer.node) ?? answer.node;
+  const node = othersThan(nodes, answer.node)[0] ?? answer.node;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "extra-request" });
   // An outage of the second URL says nothing about the first.
   const logs = await fetchValidatedLogs(nodes, node, request).catch(() => undefined);
@@ -84,14 +83,14 @@ async function decide(
   const wrong = new Map<NodeAnswer, WrongAnswerError>();
   for (const block of differingBlocks(one.logs, other.logs).slice(0, mostDecided)) {
     const logsIn = ({ logs }: NodeAnswer) => logs.filter((log) => Number(log.blockNumber) === block);
-    const asked = startingWith(nodes, one.node);
+    const asked = [one.node, ...othersThan(nodes, one.node)];
     const headers = await Promise.all(asked.map((node) => askHeader(nodes, node, toHex(block))));
     // A node that does not know the block yet is behind, not wrong.
     const isBehind = headers[asked.indexOf(other.node)] === undefined;
     if (isBehind && logsIn(one).length > logsIn(other).length) continue;
     const [header, ...others] = headers.filter((found) => found !== undefined);
     const isOne = header !== undefined && others.every(({ hash }) => hash === header.hash);
-    const proven = isOne ? await logsByReceipts(nodes, asked, header) : undefined;
+    const proven = isOne ? await logsByReceipts(nodes, one.node, header) : undefined;
     if (proven === undefined)
       throw refusal(nodes, one.node, `${other.node.host} has other logs in block ${block}`);
     const truth = proven.logs.filter((log) => matches(log, request.query));
@@ -113,10 +112,10 @@ async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer, { quer
   const drawn = query.from + Math.floor(nodes.random() * (query.to - query.from + 1));
   const block = next <= query.to && nodes.random() < 0.5 ? next : drawn;
   if (logs.some(({ blockNumber }) => Number(blockNumber) === block)) return;
-  const witness = anotherThan(nodes, node) ?? node;
+  const witness = othersThan(nodes, node)[0] ?? node;
   const header = await askHeader(nodes, witness, toHex(block));
   if (header === undefined || !mayHaveMore(header.logsBloom, [], query)) return;
-  const proven = await logsByReceipts(nodes, startingWith(nodes, witness), header);
+  const proven = await logsByReceipts(nodes, witness, header);
   if (proven?.logs.some((log) => matches(log, query)))
     throw missingLogs(nodes, node, { block, truth: proven.truth });
 }
@@ -142,7 +141,7 @@ export async function requestLiveLogs(
   if (header.receiptsRoot === emptyRoot) return [];
   const body = { method: "eth_getBlockReceipts", params: [blockHash] };
   const receipts = await node.request(body).catch((error: unknown) => error);
-  const proven = await logsByReceipts(nodes, startingWith(nodes, node), header, { node, receipts });
+  const proven = await logsByReceipts(nodes, node, header, receipts);
   if (proven !== undefined) return proven.logs.filter((log) => matches(log, query));
   const problem = `no receipts prove the logs of block ${Number(header.number)}`;
   if (nodes.areReceiptsProvable)
@@ -283,8 +282,8 @@ async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Com
     mayHaveMore(block.logsBloom, logs, selection.query);
   if (!(isSampled || ranges.some(mayBeWrong)) || !nodes.checks.spend()) return;
   const [first = node] = ranges.map((range) => range.node);
-  const witness = anotherThan(nodes, first) ?? first;
-  const proven = await logsByReceipts(nodes, startingWith(nodes, witness), block);
+  const witness = othersThan(nodes, first)[0] ?? first;
+  const proven = await logsByReceipts(nodes, witness, block);
   if (proven === undefined) {
     sayUnverified(nodes, witness, "logs of the backfill, because no URL serves the receipts of whole blocks");
     return;

@@ -49,7 +49,7 @@ export type NodesOptions = {
   log: Log;
   count: CountAnswer;
   /** Stores the blocks that may have been stored with wrong answers: all that are known now. */
-  unverified: (ranges: readonly BlockRange[]) => Promise<void> | undefined;
+  reportUnverified: (ranges: readonly BlockRange[]) => Promise<void> | undefined;
   /** Is told what is believed without proof. */
   believe: Believe;
   random: () => number;
@@ -134,9 +134,8 @@ export type ServedRange = Served & {
 export type Nodes = ReturnType<typeof newNodes>;
 
 /** The URLs of a chain of which nothing is known yet. */
-export const newNodes = ({ unverified, ...options }: NodesOptions, all: Node[]) => ({
+export const newNodes = (options: NodesOptions, all: Node[]) => ({
   ...options,
-  reportUnverified: unverified,
   all,
   /** The number of the newest block that one of them named. */
   newest: undefined as number | undefined,
@@ -173,10 +172,9 @@ export function inPlaceOf(nodes: Nodes, node: Node): Node {
   return [node, ...nodes.all].reduce((best, one) => (rank(one) < rank(best) ? one : best));
 }
 
-/** Another URL than `node` that is not put aside. */
-export function anotherThan(nodes: Nodes, node: Node): Node | undefined {
-  return nodes.all.find((other) => other !== node && !isAside(nodes, other));
-}
+/** The URLs but `node` that are not put aside. */
+export const othersThan = (nodes: Nodes, node: Node): Node[] =>
+  nodes.all.filter((other) => other !== node && !isAside(nodes, other));
 
 /** Whether the other URLs answer in the place of a node. */
 export const isAside = (nodes: Nodes, { asideUntil }: Node) => asideUntil > nodes.now();
@@ -286,20 +284,21 @@ export async function askHeader(nodes: Nodes, node: Node, block: string): Promis
 }
 
 /**
- * All logs of a block by the receipts of the first of these nodes whose receipts have the root that the header names, and what proves
- * them, in words; undefined if none has them. `known`: receipts that a node was asked for before. Reports nodes whose receipts of the block contradict the proven ones.
+ * All logs of a block by receipts that have the root that the header names, of a node or else of another, and what proves them, in words;
+ * undefined if none has them. `known`: receipts that the node returned before. Reports nodes whose receipts of the block contradict the proven ones.
  */
 export async function logsByReceipts(
   nodes: Nodes,
-  asked: readonly Node[],
+  first: Node,
   header: Header,
-  known?: { node: Node; receipts: unknown },
+  known?: unknown,
 ): Promise<{ logs: RpcLog[]; truth: string } | undefined> {
   if (header.receiptsRoot === emptyRoot) return { logs: [], truth: "its header" };
   const contradicting = nodes.contradicting.get(header.hash) ?? new Set();
-  for (const node of asked) {
-    const body = { method: "eth_getBlockReceipts", params: [header.hash] };
-    const receipts = node === known?.node ? known.receipts : await probe(nodes, node, body);
+  const body = { method: "eth_getBlockReceipts", params: [header.hash] };
+  for (const node of [first, ...othersThan(nodes, first)]) {
+    const isKnown = node === first && known !== undefined;
+    const receipts = isKnown ? known : await probe(nodes, node, body);
     const logs = provenLogs(receipts, header);
     if (logs === undefined) {
       if (areOfBlock(receipts, header)) nodes.contradicting.set(header.hash, contradicting.add(node));
@@ -316,12 +315,6 @@ export async function logsByReceipts(
 
 const areOfBlock = (receipts: unknown, { hash }: Header) =>
   Array.isArray(receipts) && receipts.length > 0 && receipts.every((receipt) => receipt?.blockHash === hash);
-
-/** A node first, then the others that may be asked: whoever can prove something will do. */
-export const startingWith = (nodes: Nodes, first: Node): Node[] => [
-  first,
-  ...nodes.all.filter((node) => node !== first && !isAside(nodes, node)),
-];
 
 /** A request for logs: the filter as it is sent, and as answers are tested against it. */
 export type LogsRequest = { filter: LogsFilter; query: LogsQuery };

@@ -55,7 +55,7 @@ export async function openChangedChain() {
       ...{ log: () => {}, count: () => {}, believe },
       random: createRandom(seed).fraction,
       now: Date.now,
-      unverified: (ranges) => {
+      reportUnverified: (ranges) => {
         unverified = ranges;
         return undefined;
       },

@@ -13,7 +13,7 @@ export function watchedOptions<More extends object>(more: More) {
       random: () => 0.5,
       now: () => 1_000,
     },
-    ...{ log, count, believe, unverified },
+    ...{ log, count, believe, reportUnverified: unverified },
     ...more,
   };
   return {
