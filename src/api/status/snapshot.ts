@@ -270,8 +270,12 @@ export function createFindBlock(
         if (block) return { found: { timestamp: Number(block.timestamp), number } };
       } catch (error) {
         // Without the reason: an RPC client's error may contain its URL, and with it a key.
-        const message = `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`;
-        if (!(error instanceof Error && error.name === "BlockNotFoundError")) log("warn", message);
+        const isBehind = error instanceof Error && error.name === "BlockNotFoundError";
+        if (!isBehind)
+          log(
+            "warn",
+            `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
+          );
       }
       options.ttl = askAgainMs;
       return {};
