@@ -5,7 +5,7 @@ import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
 import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
-import { checkedPin, invalidLabelhash, refusedPin } from "./heal.ts";
+import { checkPin, invalidLabelhash, parsePin } from "./heal.ts";
 
 /** The most labelhashes in one request. */
 export const longestBatch = 10_000;
@@ -45,8 +45,7 @@ export async function answerBatch(
     return errorAnswer(400, `${field}: ${field === "body" ? "must be a JSON object" : issue?.message}`);
   }
   const { labelhashes, label_set_id: id = "", label_set_version: version } = parsed.data;
-  const { pin, fault } = checkedPin(id, version?.toString() ?? "");
-  if (fault !== undefined) return fault;
+  const pin = parsePin(id, version?.toString() ?? "");
   const count = labelhashes.length;
   if (count > longestBatch) {
     return errorAnswer(400, `labelhashes: ${count} are too many, at most ${longestBatch} are healed at once`);
@@ -56,8 +55,7 @@ export async function answerBatch(
     const isLabelhash = typeof text === "string" && writeDigest(text, digests, index * digestLength);
     if (!isLabelhash) return errorAnswer(400, `labelhashes[${index}]: ${invalidLabelhash}`);
   }
-  const refusal = refusedPin(pin, file.facts);
-  if (refusal !== undefined) return refusal;
+  checkPin(pin, file.facts);
   const healed = await healList(file, digests, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
   if (healed.bytes > largestAnswer) {
     const limit = `at most ${largestAnswer} are sent at once: ask for fewer`;

@@ -5,10 +5,10 @@ import {
   type LabelSetPin,
   labelSetIdPattern,
   labelSetIdRule,
-  parseLabelSetVersion,
+  labelSetVersionPattern,
   pinMismatch,
 } from "../../src/labels/label-set.ts";
-import { type Answer, errorAnswer, jsonAnswer, notReady } from "./answer.ts";
+import { type Answer, errorAnswer, jsonAnswer, notReady, RequestFault } from "./answer.ts";
 
 /** The specification's text for a labelhash that is missing or invalid. */
 export const invalidLabelhash = "Invalid labelhash - must be a valid hex string";
@@ -19,12 +19,12 @@ const unknown = errorAnswer(404, "Label not found");
 /** Answers `GET /v1/heal/<labelhash>`: pinned query first, then the labelhash, then the label set, then the label. */
 export function answerHeal(file: LabelFile | undefined, labelhashText: string, query: string): Answer {
   if (file === undefined) return notReady;
-  const { pin, fault } = pinOfQuery(query);
-  if (fault !== undefined) return fault;
+  // The first of repeated parameters counts, and an empty one counts as absent.
+  const parameters = new URLSearchParams(query);
+  const pin = parsePin(parameters.get("label_set_id") ?? "", parameters.get("label_set_version") ?? "");
   const labelhash = normalizeLabelhash(decoded(labelhashText));
   if (labelhash === undefined) return malformed;
-  const refusal = refusedPin(pin, file.facts);
-  if (refusal !== undefined) return refusal;
+  checkPin(pin, file.facts);
   const label = file.heal(labelhash, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
   return label === undefined ? unknown : jsonAnswer(JSON.stringify({ status: "success", label }), "healed");
 }
@@ -41,37 +41,27 @@ function decoded(text: string): string {
 /** The label set that a request wants; absent parts are not restricted. */
 type Pin = { [Part in keyof LabelSetPin]: LabelSetPin[Part] | undefined };
 
-/** A pin, or the 400 that says what is wrong with it. */
-type PinResult = { pin: Pin; fault?: undefined } | { pin?: undefined; fault: Answer };
-
-/** The pin in a query string. The first of repeated parameters counts, and an empty one counts as absent. */
-function pinOfQuery(query: string): PinResult {
-  const parameters = new URLSearchParams(query);
-  return checkedPin(parameters.get("label_set_id") ?? "", parameters.get("label_set_version") ?? "");
+/**
+ * The pin of an id and a version as text, empty meaning absent. Throws a `RequestFault`, in the order version, id, version
+ * without id.
+ */
+export function parsePin(labelSetId: string, versionText: string): Pin {
+  const labelSetVersion = versionText === "" ? undefined : Number(versionText);
+  const isVersion = labelSetVersionPattern.test(versionText) && Number.isSafeInteger(labelSetVersion);
+  if (versionText !== "" && !isVersion)
+    throw new RequestFault("label_set_version must be a non-negative integer");
+  if (labelSetId !== "" && !labelSetIdPattern.test(labelSetId))
+    throw new RequestFault(`label_set_id must have ${labelSetIdRule}`);
+  if (labelSetVersion !== undefined && labelSetId === "")
+    throw new RequestFault("label_set_id is required when label_set_version is given");
+  return { labelSetId: labelSetId === "" ? undefined : labelSetId, labelSetVersion };
 }
 
-/** The pin of an id and a version as text, empty meaning absent. Checks in the order version, id, version without id. */
-export function checkedPin(labelSetId: string, versionText: string): PinResult {
-  const refused = (error: string): PinResult => ({ fault: errorAnswer(400, error) });
-  const labelSetVersion = parseLabelSetVersion(versionText);
-  if (versionText !== "" && labelSetVersion === undefined) {
-    return refused("label_set_version must be a non-negative integer");
-  }
-  if (labelSetId !== "" && !labelSetIdPattern.test(labelSetId)) {
-    return refused(`label_set_id must have ${labelSetIdRule}`);
-  }
-  if (labelSetVersion !== undefined && labelSetId === "") {
-    return refused("label_set_id is required when label_set_version is given");
-  }
-  return { pin: { labelSetId: labelSetId === "" ? undefined : labelSetId, labelSetVersion } };
-}
-
-/** The 400 for a pin that the label set cannot serve; undefined if it can. */
-export function refusedPin(pin: Pin, facts: LabelSetFacts): Answer | undefined {
+/** Throws a `RequestFault` for a pin that the label set cannot serve. */
+export function checkPin(pin: Pin, facts: LabelSetFacts): void {
   const mismatch = pinMismatch(pin, facts);
-  if (mismatch === undefined) return undefined;
-  return errorAnswer(
-    400,
+  if (mismatch === undefined) return;
+  throw new RequestFault(
     mismatch === "id"
       ? `Label set id mismatch: the server holds "${facts.labelSetId}", the client requested "${pin.labelSetId}"`
       : "Requested label set version is higher than available label set version",

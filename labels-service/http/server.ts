@@ -22,6 +22,7 @@ import {
   type Memory,
   notFound,
   notReady,
+  RequestFault,
   writeAnswer,
   writePreflight,
 } from "./answer.ts";
@@ -112,6 +113,7 @@ function createHandler(options: ServerOptions, limits: ServerLimits) {
     if (method === "OPTIONS" && path.startsWith("/v1/")) return writePreflight(response, headers);
     const memory = shareOfMemory();
     const failed = (error: unknown): Answer => {
+      if (error instanceof RequestFault) return errorAnswer(400, error.message);
       log("error", "request failed", {
         path,
         reason: error instanceof Error ? error.message : String(error),

@@ -23,17 +23,6 @@ export const labelSetIdRule = '1 to 50 characters, only a to z and "-"';
 export const labelSetVersionPattern = /^[0-9]+$/;
 
 /**
- * The label set version that `text` is, or undefined: plain decimal digits only, at most 2^53 - 1.
- * @example parseLabelSetVersion("1") // 1
- * @example parseLabelSetVersion("0x1") // undefined
- */
-export function parseLabelSetVersion(text: string): number | undefined {
-  if (!labelSetVersionPattern.test(text)) return undefined;
-  const version = Number(text);
-  return Number.isSafeInteger(version) ? version : undefined;
-}
-
-/**
  * Which part of a pin a label set cannot serve: another id, or a version above its highest. Absent parts fit.
  * @example pinMismatch({ labelSetId: "subgraph", labelSetVersion: 2 }, { labelSetId: "subgraph", highestLabelSetVersion: 1 }) // "version"
  */
