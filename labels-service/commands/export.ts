@@ -11,7 +11,7 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { encodeHeader, encodeRecord } from "../formats/ensrainbow.ts";
 import type { FormatName } from "../formats/formats.ts";
-import { factsOf, ingest } from "../ingest/ingest.ts";
+import { ingest } from "../ingest/ingest.ts";
 import { createProgress, type Output } from "../ingest/progress.ts";
 import type { Input } from "../ingest/read-input.ts";
 import { type DatabaseReader, flush, readDatabase } from "../store/database.ts";
@@ -63,7 +63,8 @@ type Conversion = {
  * is ingested into a temporary database, so that all checks of `ingest` apply.
  */
 export async function convert(input: Input, { onto, output, ...asked }: Conversion, stderr: Output) {
-  const labelSetVersion = onto === undefined ? 0 : factsOf(onto).highestLabelSetVersion + 1;
+  const labelSetVersion =
+    onto === undefined ? 0 : readDatabase(onto, ({ facts }) => facts.highestLabelSetVersion + 1);
   const target = output ?? `${asked.labelSetId}_${labelSetVersion}.ensrainbow`;
   mkdirSync(dirname(target), { recursive: true });
   const folder = mkdtempSync(`${target}.convert-`);

@@ -1,7 +1,6 @@
 import { existsSync, lstatSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
-import { openLabelFile } from "../../src/labels/label-file.ts";
 import {
   type LabelSetFacts,
   type LabelSetPin,
@@ -15,6 +14,7 @@ import {
   extendLabelDatabase,
   flush,
   type LabelDatabaseWriter,
+  readDatabase,
 } from "../store/database.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { peek } from "./read-input.ts";
@@ -58,7 +58,9 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   const { head, all } = await peek(chunks, detectionLength);
   const format = options.format ?? detectFormat(head, options.input.name);
   const labelSet = wantedLabelSet(options, format, head);
-  const base = existsSync(options.databasePath) ? factsOf(options.databasePath) : undefined;
+  const base = existsSync(options.databasePath)
+    ? readDatabase(options.databasePath, ({ facts }) => facts)
+    : undefined;
   checkSequence(labelSet, base);
 
   const folder = ingestFolder(options.databasePath);
@@ -98,13 +100,6 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   } finally {
     unlock();
   }
-}
-
-/** What the label database at `path` holds. Throws `LabelSourceError` as `openLabelFile` does. */
-export function factsOf(path: string): LabelSetFacts {
-  const file = openLabelFile(path);
-  file.close();
-  return file.facts;
 }
 
 function wantedLabelSet(

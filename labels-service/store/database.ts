@@ -135,15 +135,11 @@ const rowsReadAtOnce = 4096;
 
 /** What `read` returns for the label database at `path`. Throws `LabelSourceError` as `openLabelFile` does. */
 export function readDatabase<T>(path: string, read: (reader: DatabaseReader) => T): T {
-  const { facts, versions, close } = openLabelFile(path);
-  close();
-  const database = new Database(path, { readonly: true, fileMustExist: true });
+  const { facts, versions, database, close } = openLabelFile(path);
   try {
-    database.pragma("mmap_size = 2147418112");
-    database.exec("BEGIN");
     return read({ facts, versions, ...readerOf(database) });
   } finally {
-    database.close();
+    close();
   }
 }
 

@@ -37,6 +37,8 @@ export function openLabelFile(path: string) {
         )
         .all(),
       ...lookups(database),
+      /** Within a transaction, for statements that read from end to end. */
+      database,
       close: () => void database.close(),
     };
   } catch (error) {
