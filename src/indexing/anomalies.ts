@@ -4,10 +4,7 @@ import type { Shared } from "../ponder/shared.ts";
 const loggedOfEachKind = 20;
 const examplesOfEachKind = 3;
 
-/**
- * Logs the first 20 anomalies of each kind with the block and log of the event; all further ones are only counted, since a
- * chain can contain any number of them. The last three of each kind are kept in `examples`.
- */
+/** Logs the first 20 anomalies of each kind: a chain can contain any number. `examples` keeps the last three of each kind. */
 export function createAnomalyLog(log: Log, examples: Shared["examples"]): (report: AnomalyReport) => void {
   const seen = new Map<string, number>();
   return (report) => {
@@ -23,7 +20,7 @@ export function createAnomalyLog(log: Log, examples: Shared["examples"]): (repor
   };
 }
 
-/** Contradictory or unknown things in the events of a chain that a handler skipped or repaired. */
+/** Contradictions and unknowns in a chain's events that a handler skipped or repaired. */
 export type Anomaly =
   | "unknown-node"
   | "unknown-registration"

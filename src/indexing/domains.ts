@@ -10,14 +10,14 @@ const notStored = -1;
 
 export type DomainRow = typeof domain.$inferSelect;
 
-/** The domain of a node; a missing root is created in memory, and stored with its first change. */
+/** The domain of a node. A missing root is created in memory and stored with its first change. */
 export async function findDomain(scope: Scope, node: Hex): Promise<DomainRow | undefined> {
   const row = await scope.db.find(domain, { id: node });
   if (row) return row;
   return node === rootNode ? rootDomain(scope) : undefined;
 }
 
-/** A domain of which only the node is known: owner zero, no name. */
+/** A domain of which only the node is known: its owner is zero, and it has no name. */
 export function bareDomain(scope: Scope, node: Hex, isMigrated: boolean): DomainRow {
   return {
     id: node,
@@ -40,13 +40,10 @@ export function bareDomain(scope: Scope, node: Hex, isMigrated: boolean): Domain
   };
 }
 
-/** Where a name of the event's deployment lives. */
+/** Namespace and chain of the event's deployment. */
 export const homeOf = ({ namespace, chainId }: Scope) => ({ namespace, chainId });
 
-/**
- * The domain of a node that the registry should have named before. If it did not (an index that starts in the middle of
- * the history), a bare domain is created, so that nothing in the event is lost.
- */
+/** The domain of a node that the registry should have named; a bare one if it did not (an index from the middle of the history). */
 export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean): Promise<DomainRow> {
   const row = await findDomain(scope, node);
   if (row) return row;
@@ -54,7 +51,7 @@ export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean)
   return bareDomain(scope, node, isMigrated);
 }
 
-/** Stores `changes` of a domain, or the whole domain if it was not stored yet. */
+/** Stores `changes` of a domain, or the whole domain if it is not stored yet. */
 export async function saveDomain(
   { db, blockNumber: changeBlock }: Scope,
   row: DomainRow,
@@ -65,15 +62,15 @@ export async function saveDomain(
     : db.update(domain, { id: row.id }).set({ ...changes, changeBlock });
 }
 
-/** Counts a new domain below another, which is created if no event named it before. */
+/** Counts a new subdomain of a domain, which is created if no event named it before. */
 export async function countSubdomain(scope: Scope, parentNode: Hex, isMigrated: boolean): Promise<DomainRow> {
   const parent = await expectDomain(scope, parentNode, isMigrated);
   return saveDomain(scope, parent, { subdomainCount: parent.subdomainCount + 1 });
 }
 
 /**
- * subgraph: a domain without resolver, owner and subdomains counts as gone. Each save of such a domain lowers the
- * parent's count by one and applies the test to the parent; the domain itself stays.
+ * subgraph: a domain without resolver, owner and subdomains counts as gone. Each save of such a domain lowers the parent's count by one and
+ * tests the parent; the domain itself stays.
  */
 export async function discountIfEmpty(scope: Scope, savedNode: Hex): Promise<void> {
   for (let node: Hex | null = savedNode; node !== null; ) {
@@ -99,13 +96,13 @@ function rootDomain(scope: Scope): DomainRow {
   return { ...bareDomain(scope, rootNode, true), name: scope.naming.rootName, createdAt: 0n };
 }
 
-/** The label of a labelhash: of the source of labels, else one that ENSv2's store announced before; undefined if neither has it. */
+/** The label of a labelhash from the label source, else as ENSv2's label store announced it; undefined if neither has it. */
 export async function healedLabel(scope: Scope, labelhash: Hex): Promise<string | undefined> {
   const label = await scope.heal(labelhash);
   if (label !== undefined || !scope.isV2Indexed) return label;
   const announced = await scope.db.find(v2Label, { labelhash });
   if (announced === null) return undefined;
   const text = Buffer.from(announced.label.slice(2), "hex").toString("utf8");
-  // Not if the bytes are no UTF-8.
+  // Bytes that are not UTF-8 do not decode to the label.
   return isLabelOf(text, labelhash) ? text : undefined;
 }

@@ -3,17 +3,17 @@ import { zeroAddress } from "../ens/ids.ts";
 import { account, domainEvent, registrationEvent, resolver, resolverEvent } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
 
-/** True if `address` is the row's owner, so its account already exists; false for the zero address, which may lack one. */
+/** True if `address` owns the row, so that its account exists; false for the zero address, which may have no account. */
 export function isOwnedBy(row: { ownerId: Hex } | undefined, address: Hex): boolean {
   return row?.ownerId === address && address !== zeroAddress;
 }
 
-/** Creates the account at its first mention. */
+/** Creates the account on its first mention. */
 export function ensureAccount({ db, blockNumber }: Scope, address: Hex) {
   return db.insert(account).values({ id: address, changeBlock: blockNumber }).onConflictDoNothing();
 }
 
-/** Creates the resolver entity of a contract and a node at its first mention. */
+/** Creates the resolver entity of a contract and a node on its first mention. */
 export async function ensureResolver({ db, naming, chainId, blockNumber }: Scope, node: Hex, address: Hex) {
   const id = naming.resolverId(chainId, address, node);
   const values = { id, domainId: node, address, changeBlock: blockNumber };
@@ -22,7 +22,7 @@ export async function ensureResolver({ db, naming, chainId, blockNumber }: Scope
 
 type OwnColumns<Row> = Omit<Row, "id" | "blockNumber" | "timestamp" | "logIndex" | "transactionID">;
 
-/** Stores an event of a domain; `index` is its position within a wrapper transfer, part of the id. */
+/** Stores an event of a domain. `index` is the position in a wrapper transfer, part of the id. */
 export function addDomainEvent(
   scope: Scope,
   values: OwnColumns<typeof domainEvent.$inferInsert>,

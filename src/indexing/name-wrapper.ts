@@ -16,7 +16,7 @@ import { type Scope, upsert } from "./scope.ts";
 
 type WrappedName = { labelName: string | null; name: string };
 
-/** NameWrapped: a name was wrapped. `name` is in DNS wire format. */
+/** NameWrapped. `name` is in DNS wire format. */
 export async function applyNameWrapped(
   scope: Scope,
   {
@@ -56,7 +56,7 @@ export async function applyNameWrapped(
   });
 }
 
-/** NameUnwrapped: the name is no longer wrapped. `managedNode` is the node under which registrations set the expiry. */
+/** NameUnwrapped. Registrations set the expiry of direct subnames of `managedNode`. */
 export async function applyNameUnwrapped(
   scope: Scope,
   { node, owner, managedNode }: { node: Hex; owner: Hex; managedNode: Hex },
@@ -70,7 +70,7 @@ export async function applyNameUnwrapped(
   await scope.db.delete(wrappedDomain, { id: node });
 }
 
-// The wrapper keeps fuses and expiry of what it unwraps, and no later event repeats them.
+// The name wrapper keeps fuses and expiry of names that it unwraps, and no later event repeats them.
 async function keepFuses({ db, naming, chainId, rootChainId }: Scope, node: Hex): Promise<void> {
   if (naming.isSubgraphCompatible || chainId !== rootChainId) return;
   const wrapped = await db.find(wrappedDomain, { id: node });
@@ -95,7 +95,7 @@ export async function applyFusesSet(
   await addDomainEvent(scope, { type: "FusesSet", domainId: node, fuses });
 }
 
-/** ExpiryExtended: the expiry of a wrapped name was moved. */
+/** ExpiryExtended: the expiry of a wrapped name changed. */
 export async function applyExpiryExtended(
   scope: Scope,
   { node, expiry }: { node: Hex; expiry: bigint },
@@ -119,8 +119,8 @@ async function changeWrapped(
 }
 
 /**
- * A renewal through the wrapper: of a name that it holds in registry and registrar its entry ends with the lease's grace period.
- * Kept beside what its events told, which is all that the original knows.
+ * A renewal through the name wrapper. If the wrapper holds the name in registry and registrar, its entry ends with the lease's grace
+ * period. That end has its own column: the original subgraph knows only what the wrapper's events carry.
  */
 export async function applyWrapperRenewal(
   scope: Scope,
@@ -133,7 +133,7 @@ export async function applyWrapperRenewal(
   await scope.db.update(wrappedDomain, { id: node }).set({ renewedExpiryDate: expires + gracePeriod });
 }
 
-/** TransferSingle, or one item of TransferBatch (`index` in the batch): a mint comes before NameWrapped. */
+/** TransferSingle, or the item of TransferBatch at `index`. A mint precedes NameWrapped. */
 export async function applyWrappedTransfer(
   scope: Scope,
   { node, operator, from, to, index }: { node: Hex; operator: Hex; from: Hex; to: Hex; index: number },
@@ -146,8 +146,8 @@ export async function applyWrappedTransfer(
   await addDomainEvent(scope, event, index);
 }
 
-// One unusable label voids the whole name; outside subgraph mode it is written as its hash. A label that ends in NUL
-// is unusable, though the original strips the NUL: the stripped name would pass for another.
+// In subgraph mode, one unusable label voids the whole name; in others, the label is written as its hash. A label that ends in NUL is
+// unusable, although the original strips the NUL: the stripped name would pass for another.
 function wrappedName({ naming }: Scope, wire: Hex): WrappedName | undefined {
   const labels = dnsLabels(wire);
   if (labels === undefined) return undefined;

@@ -2,19 +2,19 @@ import type { Hex } from "viem";
 import { encodedLabel, isLabelOf, isUsableLabel } from "../ens/labels.ts";
 import { interpretedLabel } from "../ens/normalization.ts";
 
-/** A label as it is stored: `labelName` in its column, `part` in names. */
+/** A label as stored: `labelName` in its column, `part` in names. */
 export type StoredLabel = { labelName: string | null; part: string };
 
-/** How ids and names are written: as the original subgraph does, or so that several chains fit into one index. */
+/** How ids and names are written: as in the original subgraph, or so that several chains fit into one index. */
 export type Naming = {
   isSubgraphCompatible: boolean;
   rootName: string | null;
   eventId(chainId: number, blockNumber: number, logIndex: number): string;
   resolverId(chainId: number, address: Hex, node: Hex): string;
   registrationId(node: Hex, labelhash: Hex): Hex;
-  /** The form of a label that an event carried; undefined if names cannot use it. */
+  /** The form of a label from an event; undefined if names cannot use it. */
   known(labelhash: Hex, label: string | undefined): StoredLabel | undefined;
-  /** The form of a label that is proven to hash to `labelhash`, as those of the label source are. */
+  /** The form of a label that is proven to hash to `labelhash`, such as those of the label source. */
   proven(labelhash: Hex, label: string | undefined): StoredLabel | undefined;
   /** The form of a label that is unknown, or that names cannot use. */
   unknown(labelhash: Hex): StoredLabel;
@@ -32,7 +32,7 @@ export const subgraphNaming: Naming = {
   unknown: (labelhash) => ({ labelName: null, part: encodedLabel(labelhash) }),
 };
 
-/** Ids carry their chain; labels and names are interpreted: each label normalised or `[labelhash]`. */
+/** Ids carry their chain. Labels and names are interpreted: each label is normalized or `[labelhash]`. */
 export const multichainNaming: Naming = {
   isSubgraphCompatible: false,
   rootName: "",
@@ -59,7 +59,7 @@ function interpreted(labelhash: Hex, label: string): StoredLabel | undefined {
   return part === label ? { labelName: part, part } : undefined;
 }
 
-/** The name of a child: `part` in front of the parent's name; null where the parent has none (subgraph). */
+/** The name of a child: `part` before the parent's name; null if the parent has none (subgraph). */
 export function childName(part: string, parentName: string | null): string | null {
   if (parentName === null) return null;
   return parentName === "" ? part : `${part}.${parentName}`;

@@ -10,14 +10,14 @@ import { type AskNodes, type NodeRequest, type Scope, upsert } from "./scope.ts"
 type Timing = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
 const production: Timing = { firstWaitMs: 500, longestWaitMs: 30_000, repeatMs: 100, probeMs: 3_000 };
 
-// Attempts while the node serves other requests. A missing response costs the most time; a server's own failure is hard
-// for an attacker to cause, and temporary.
+// Attempts while the node serves other requests, by failure. A missing response costs the most time; a server's own failure is temporary,
+// and hard for an attacker to cause.
 const tries = { failed: 3, slow: 2, unwell: 8, throttled: 8 };
 const longestRepeatMs = 1_000;
 
 /**
- * Reads of indexing functions whose subject an attacker can choose, not through Ponder's client: it would follow OffchainLookup, try
- * ten times, and read responses of any size. `onOutage`: a read starts to wait for a chain.
+ * Reads of which an attacker can choose the subject. Ponder's client would follow OffchainLookup, try ten times, and read responses of any
+ * size. `onOutage` is called when a read begins to wait for a chain.
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
@@ -36,7 +36,7 @@ export function createNodes(
   };
 }
 
-/** The nodes of a chain: until when a URL is not asked to compare, and when the latest retries of a method were without use. */
+/** RPC endpoints of a chain: until when a URL is not asked for comparison, and when the latest retries of a method were given up. */
 type Nodes = {
   urls: readonly string[];
   timing: Timing;
@@ -49,7 +49,7 @@ async function ask(nodes: Nodes, request: NodeRequest): Promise<unknown> {
   const { urls, timing, silentUntil, fruitless } = nodes;
   const { method } = request;
   const isHasty = () => isShort(fruitless.get(method));
-  let spent = 0; // of all tries, as a share
+  let spent = 0; // share of all tries
   let repeats = 0;
   let throttled = 0;
   let outages = 0;
@@ -84,8 +84,8 @@ async function ask(nodes: Nodes, request: NodeRequest): Promise<unknown> {
 const silenceMs = 60_000;
 
 /**
- * Whether another URL returns something else to a call. Anybody may deploy what is called here, and nodes differ in what they tell a contract,
- * as of fees: that is no reason to doubt the index, but the value is not used. A URL that does not respond is not asked for a minute.
+ * Whether another URL returns a different result of a call. Anybody may deploy the called contract, and nodes tell a contract different
+ * values, such as fees: the index is not in doubt, but the result is not used. A URL that does not respond is skipped for a minute.
  */
 async function isContradicted(
   { urls, silentUntil }: Nodes,
@@ -107,8 +107,8 @@ async function isContradicted(
 const patienceWindowMs = 60_000;
 const fruitlessRepeats = 3;
 
-// Retries are for temporary failures. While none of the latest was temporary, the next ones get one short attempt: whoever can
-// cause a failure can cause any number, and together they must not stall the index.
+// Retries are for temporary failures. While none of the latest helped, the next requests get one short attempt: whoever can cause one
+// failure can cause any number, and together they must not stall the index.
 const isShort = (fruitless: readonly number[] = []) =>
   fruitless.length === fruitlessRepeats && Date.now() - (fruitless[0] ?? 0) < patienceWindowMs;
 
@@ -141,45 +141,39 @@ async function post(url: string, request: RpcCall): Promise<Reply> {
   }
 }
 
-// --- Calls ---
-
-/** A call of a contract's one function. */
+/** A call of the only function of an ABI. */
 type Call = { abi: Abi; args: readonly unknown[] };
 
 const longestPlainKey = 256;
 
 /**
- * Whether a text is read through Ponder's client: of a contract of the configuration. Ponder would take a key that equals an
- * address for the address of its next reads, and has no bound for long ones.
+ * Whether a text is read through Ponder's client: only of configured contracts. Ponder would take a key that equals an address for the
+ * address of its next reads, and does not limit the length of keys.
  */
 const isReadByClient = (isConfigured: boolean, { key }: { key: string }): boolean =>
   isConfigured && key.length <= longestPlainKey && !key.startsWith("0x");
 
-// Below the gas that a transaction may have (EIP-7825): some nodes apply that limit to calls too.
+// Below the gas limit of a transaction (EIP-7825), which some nodes apply to calls too.
 const gas = toHex(10_000_000);
 
-/** A call of the event's emitter at its block, which anybody may have deployed. */
+/** A call of the event's emitter, which anybody may have deployed, at the event's block. */
 const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: Call): NodeRequest => ({
   method: "eth_call",
   params: [{ to, data: encodeFunctionData(call), gas }, toHex(blockNumber)],
   ...{ blockNumber, maxBytes: 512 * 1024, timeoutMs: 2_500 },
 });
 
-// Contracts that indexing functions read. Those of the configuration are read through Ponder's client, which keeps the
-// results for later indexes. Any other is an event's emitter that anybody may have deployed: it gets a bounded
-// eth_call.
+// Handlers read configured contracts through Ponder's client, which keeps the results for later indexes. Any other emitter, which anybody
+// may have deployed, gets a bounded eth_call.
 
-/**
- * Value of a text record of the contract that emitted the event; undefined, and an anomaly, if it returns none or the
- * chain's read allowance is spent. Waits out outages.
- */
+/** A text record of the emitter; undefined, with an anomaly, if it returns none or the read allowance is spent. Waits out outages. */
 export async function readText(scope: Scope, text: { node: Hex; key: string }): Promise<string | undefined> {
   const call: Call = { abi: textRecordAbi, args: [text.node, text.key] };
   if (isReadByClient(scope.isConfigured(scope.chainId, scope.emitter), text)) {
     const read = async () =>
       scope.client.readContract({
         abi: textRecordAbi,
-        // ponder: it predicts later reads. With the emitter's own spelling it would predict reads of all emitters.
+        // ponder: it predicts later reads. From the emitter's own spelling it would predict reads of all emitters.
         address: getAddress(scope.emitter),
         functionName: "text",
         args: [text.node, text.key],
@@ -191,10 +185,7 @@ export async function readText(scope: Scope, text: { node: Hex; key: string }): 
   return reported(scope, await callContract(scope, call));
 }
 
-/**
- * Metadata address of the token of a node of the 3DNS contract that emitted the event; undefined, and an anomaly, if it returns
- * none. Waits out outages.
- */
+/** The metadata URI of a node's token of the emitting 3DNS contract; undefined, with an anomaly, if it returns none. Waits out outages. */
 export async function readTokenUri(scope: Scope, node: Hex): Promise<string | undefined> {
   const call: Call = { abi: threednsMetadataAbi, args: [BigInt(node)] };
   const params = [{ to: scope.emitter, data: encodeFunctionData(call) }, toHex(scope.blockNumber)];
@@ -202,8 +193,7 @@ export async function readTokenUri(scope: Scope, node: Hex): Promise<string | un
   return reported(scope, await readThroughPonder(scope, call, read));
 }
 
-// Contracts on which Ponder's client failed, by reader of the nodes: it is not used for them again, since the bounded
-// call returns the same values.
+// Contracts on which Ponder's client failed, by reader. It is not used for them again: the bounded call returns the same values.
 const failed = new WeakMap<AskNodes, Set<string>>();
 const failure = Symbol();
 const ponderMs = 10_000;
@@ -233,7 +223,7 @@ async function callContract(scope: Scope, call: Call): Promise<string | undefine
     if (known === undefined) saved?.keep(chainId, request, result);
     return value;
   } catch {
-    return undefined; // Not the encoding of a text.
+    return undefined; // Not an encoded string.
   }
 }
 
@@ -246,25 +236,20 @@ function reported(scope: Scope, value: string | undefined): string | undefined {
   return value;
 }
 
-// --- Allowances ---
-
-// How much of the chain's time a read costs, and how much may be spent ahead. Events that cause reads cost a few
-// thousand gas: without this, one full block of them would stall the index for minutes.
+// The price of a read in chain time, and how much may be spent ahead. Events that cause reads cost a few thousand gas: without this, one
+// full block of them would stall the index for minutes.
 const prices = {
   // Text records of unconfigured contracts: 100 at once, then one a second. Transactions with accounts: 30, then one in ten seconds.
   text: { costMs: 1_000n, aheadMs: 100_000n },
   transaction: { costMs: 10_000n, aheadMs: 300_000n },
 };
 
-/**
- * Whether the event may cause a read, and accounts for it; an anomaly if not. It depends on the chain alone, so that every
- * index of the same blocks reads the same.
- */
+/** Whether the event may cause a read; counts it. Depends on the chain alone, so that every index of the same blocks reads the same. */
 export async function isReadGranted(scope: Scope, kind: keyof typeof prices): Promise<boolean> {
   const { db, chainId, timestamp, transactionHash } = scope;
   const { costMs, aheadMs } = prices[kind];
   const before = await db.find(readAllowance, { chainId, kind });
-  // Of one transaction, a read of its addresses counts once.
+  // Reads of one transaction's addresses count once.
   if (kind === "transaction" && before?.transactionHash === transactionHash) return true;
   const now = timestamp * 1_000n;
   const paidAt = (before && before.paidAt > now ? before.paidAt : now) + costMs;

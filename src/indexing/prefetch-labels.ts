@@ -1,10 +1,7 @@
 import type { Hex } from "viem";
 import type { EventAhead } from "../ponder/shared.ts";
 
-/**
- * Labelhashes whose labels the handlers of these events will ask for: registries announce a name by its labelhash alone, and what
- * controllers emit later is looked up by the same.
- */
+/** Labelhashes that the handlers of these events will heal. NewOwner has them all: events of registrars and controllers repeat them. */
 export function labelhashesOf(events: readonly EventAhead[]): Hex[] {
   const found: Hex[] = [];
   for (const { eventCallback, event } of events) {

@@ -22,14 +22,13 @@ export async function applyNameRegistered(
   const known = naming.proven(labelhash, await healedLabel(scope, labelhash));
   let before = await findDomain(scope, node);
   if (before === undefined) {
-    // The registry did not name it first: other chains' registrars hold names for later. On the root chain that is an
-    // anomaly.
+    // On other chains a registrar may hold names that the registry does not have yet; on the root chain that is an anomaly.
     if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
     await applyNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
     before = await expectDomain(scope, node, true);
   }
   if (!isOwnedBy(before, owner)) await ensureAccount(scope, owner);
-  // subgraph: a name that lapsed while it was wrapped and is registered anew is no longer wrapped (since June 2026).
+  // subgraph: a name that lapsed while wrapped and is registered anew is no longer wrapped (since June 2026).
   const leavesWrapper = naming.isSubgraphCompatible && before.wrappedOwnerId !== null;
   if (leavesWrapper) await db.delete(wrappedDomain, { id: node });
   await saveDomain(scope, before, {
@@ -50,7 +49,7 @@ type NewRegistration = {
   expires: bigint;
 };
 
-/** Stores a new registration of a name, with its event. A label that is not known keeps the stored one. */
+/** Stores a new registration and its event. With an unknown label, the stored label stays. */
 export async function startRegistration(
   scope: Scope,
   { node, labelhash, known, registrantId, expires: expiryDate }: NewRegistration,
@@ -66,8 +65,8 @@ export async function startRegistration(
   await addRegistrationEvent(scope, { type: "NameRegistered", registrationId: id, registrantId, expiryDate });
 }
 
-// subgraph: an unknown label leaves the name unchanged. With several chains the registry of another chain may not know
-// the names above, so the name is written under the registrar's own; a known label stays.
+// subgraph: an unknown label leaves the name unchanged. With several chains, the registry may not know the names above, so the name is
+// written under the registrar's own; a known label stays.
 function nameUnder(
   { naming }: Scope,
   { managed, labelhash }: Registered,
@@ -88,7 +87,7 @@ export async function applyNameRenewed(
   await extendRegistration(scope, idsOf(scope, { managed, labelhash }), { expires, grace: gracePeriod });
 }
 
-/** Moves the end of a registration, and with the grace period that of its domain. */
+/** Moves the expiry of a registration, and with the grace period that of its domain. */
 export async function extendRegistration(
   scope: Scope,
   { node, id }: { node: Hex; id: Hex },
@@ -102,7 +101,7 @@ export async function extendRegistration(
   await addRegistrationEvent(scope, { type: "NameRenewed", registrationId: id, expiryDate: expires });
 }
 
-/** Base registrar Transfer: the token of a registration changed hands; a first mint comes before the registration. */
+/** Base registrar Transfer: the token of a registration was transferred. A first mint precedes the registration. */
 export async function applyNameTransferred(
   scope: Scope,
   { managed, labelhash, from, to }: Registered & { from: Hex; to: Hex },
@@ -118,7 +117,7 @@ export async function applyNameTransferred(
   await addRegistrationEvent(scope, event);
 }
 
-/** Controller NameRegistered or NameRenewed: it alone carries the label, and mostly the price, else 0. */
+/** Controller NameRegistered or NameRenewed: only it carries the label, and mostly the price, which is otherwise 0. */
 export async function applyControllerLabel(
   scope: Scope,
   managed: ManagedName,
@@ -126,13 +125,13 @@ export async function applyControllerLabel(
 ): Promise<void> {
   const { naming } = scope;
   const known = naming.known(labelhash, label);
-  // subgraph: an unusable label voids the whole event, its price too.
+  // subgraph: an unusable label voids the whole event, including its price.
   if (known === undefined && naming.isSubgraphCompatible) return;
   const cost = price === undefined ? 0n : price.baseCost + price.premium;
   await setLabel(scope, { managed, labelhash }, known, { cost });
 }
 
-/** A label that was proven outside of the registrar: names the registration and the domain that had none. */
+/** Applies a label that was proven outside of the registrar to the registration and the domain. */
 export async function applyProvenLabel(
   scope: Scope,
   managed: ManagedName,
@@ -169,9 +168,9 @@ function idsOf({ naming }: Scope, { managed, labelhash }: Registered) {
   return { node, id: naming.registrationId(node, labelhash) };
 }
 
-// One registration or renewal as a user sees it consists of several events of one transaction: the base registrar's opens
-// the action, the controller's and the referral contract's, which follow, complete it. The lifecycle row of the name
-// remembers its newest action, so that events of other names in between do not interfere.
+// A registration or renewal as a user sees it consists of several events of one transaction: the base registrar's opens the action, and the
+// controller's and the referral contract's complete it. The name's lifecycle row holds its newest action, so that events of other names in
+// between do not interfere.
 
 type ActionRow = typeof registrarAction.$inferInsert;
 type Action = Pick<ActionRow, "node" | "subregistryId"> & {
@@ -179,7 +178,7 @@ type Action = Pick<ActionRow, "node" | "subregistryId"> & {
   duration: bigint;
 };
 
-/** Base registrar NameRegistered: opens a registration and a new lifecycle. What the Graveyard of ENSv2 takes is no lease. */
+/** Base registrar NameRegistered: opens a registration and a new lifecycle. What ENSv2's Graveyard takes is no lease. */
 export async function applyRegistration(
   scope: Scope,
   { managed, labelhash, owner, expires }: Registered & { owner: Hex; expires: bigint },
@@ -213,10 +212,7 @@ export async function applyRenewal(
   await openAction(scope, { type: "renewal", node, subregistryId, duration });
 }
 
-/**
- * Controller event, or that of the referral contract after it: adds prices and referrer to the newest action on the name, if it is of
- * the same transaction.
- */
+/** Controller or referral event: adds prices and referrer to the newest action on the name, if it is of the same transaction. */
 export function applyControllerFacts(
   scope: Scope,
   managed: ManagedName,
@@ -228,14 +224,14 @@ export function applyControllerFacts(
   });
 }
 
-// A negative duration makes no action: the lifecycle moves, and later events find nothing to complete.
+// A negative duration opens no action: the lifecycle moves, and later events find nothing to complete.
 function actionReference(scope: Scope, duration: bigint) {
   return duration < 0n
     ? { actionId: null, actionTransactionHash: null }
     : { actionId: scope.eventId, actionTransactionHash: scope.transactionHash };
 }
 
-/** Adds an action to the name of a node, with what its event tells beside (facts). */
+/** Adds an action on a node's name, with the facts that its event carries. */
 export async function openAction(
   scope: Scope,
   { duration, ...action }: Action,
@@ -257,7 +253,7 @@ export async function openAction(
   });
 }
 
-/** Adds facts to the newest action on the name of a node, if it is of the same transaction. */
+/** Adds facts to the newest action on a node's name, if it is of the same transaction. */
 export async function completeAction(scope: Scope, node: Hex, facts: Partial<ActionRow>): Promise<void> {
   const lifecycle = await scope.db.find(registrationLifecycle, { node });
   const id = lifecycle?.actionTransactionHash === scope.transactionHash ? lifecycle.actionId : null;

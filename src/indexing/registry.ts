@@ -16,18 +16,16 @@ import { childName, type StoredLabel } from "./naming.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 import type { Scope } from "./scope.ts";
 
-// The registry was deployed twice. Nodes that the new registry names are migrated; later events of the old one for them
-// are ignored.
+// The registry was deployed twice. Nodes that the new registry names are migrated; the old one's later events for them are ignored.
 
-/** Whether an event comes from the old registry. */
 type Origin = { isOldRegistry: boolean };
 
 type Owned = { parentNode: Hex; labelhash: Hex; owner: Hex };
 
-// Of most events nothing is stored.
+// The new registry, which emits most events, leaves the column null.
 const originOf = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry: true } : {});
 
-/** Registry NewOwner: a subname was created, or its parent set another owner. `label` is asked for that of a name that has none. */
+/** Registry NewOwner: a subname was created, or its parent set another owner. `label` is called for the label of an unnamed node. */
 export async function applyNewOwner(
   scope: Scope,
   { parentNode, labelhash, owner, isOldRegistry }: Owned & Origin,
@@ -63,7 +61,7 @@ export async function applyNewOwner(
   });
 }
 
-// subgraph: a name is built once, and not again when a label above it becomes known.
+// subgraph: a name is built once, and not again when a label above becomes known.
 function nameOf(
   { naming }: Scope,
   labelhash: Hex,
@@ -99,16 +97,13 @@ export async function applyRegistryTransfer(
   });
 }
 
-/**
- * Registry NewResolver: a node got another resolver, or none. Only the root chain's registry links domains to resolvers;
- * those of other chains leave the resolver entity and the event.
- */
+/** Registry NewResolver: a node got another resolver, or none. Only the root chain's registry links domains to resolvers. */
 export async function applyNewResolver(
   scope: Scope,
   { node, resolver: address, isOldRegistry }: { node: Hex; resolver: Hex } & Origin,
 ): Promise<void> {
   const before = await expectDomain(scope, node, !isOldRegistry);
-  // subgraph: the root's resolver is taken from the old registry too, though the root counts as migrated.
+  // subgraph: the root's resolver is taken from the old registry too, although the root counts as migrated.
   if (isOldRegistry && node !== rootNode && before.isMigrated) return;
 
   const link = await linkOf(scope, node, address);

@@ -14,13 +14,13 @@ import {
 } from "../schema/protocol-acceleration.ts";
 import { type Scope, upsert } from "./scope.ts";
 
-// Values of resolver records, as the emitting contract would return them now. Every contract counts, whether a registry
-// points at it or not.
+// Values of resolver records, as the emitting contract would return them now. Every contract counts, whether a registry points to it or
+// not.
 
 type Row = typeof resolverRecord.$inferSelect;
 type Changes = Partial<Omit<Row, "id" | "chainId" | "address" | "node">>;
 
-/** AddressChanged: raw bytes. Twenty zero bytes stay: unlike none they hide a default address (ENSIP-19). */
+/** AddressChanged: raw bytes. Twenty zero bytes are stored: unlike no record, they hide a default address (ENSIP-19). */
 export async function setAddressRecord(
   scope: Scope,
   { node, coinType, newAddress: address }: { node: Hex; coinType: bigint; newAddress: Hex },
@@ -34,10 +34,7 @@ export async function setAddressRecord(
   else await upsert(scope, resolverAddressRecord, key, { value });
 }
 
-/**
- * AddrChanged: the address record of coin type 60. It carries zero both for a cleared record and for one of twenty zero
- * bytes; the preceding AddressChanged shows which.
- */
+/** AddrChanged: coin type 60. Zero is a cleared record or twenty zero bytes; the preceding AddressChanged shows which. */
 export async function setAddrRecord(
   scope: Scope,
   { node, a: newAddress }: { node: Hex; a: Hex },
@@ -48,7 +45,7 @@ export async function setAddrRecord(
   if (stored?.value !== zeroAddress) await setAddressRecord(scope, { node, coinType, newAddress: "0x" });
 }
 
-/** TextChanged: sets the record, or clears it if `value` is undefined or meaningless. Unusable keys are ignored. */
+/** TextChanged: sets the record, or clears it if `value` is undefined or meaningless. Ignores unusable keys. */
 export async function setTextRecord(
   scope: Scope,
   { node, key, value: raw }: { node: Hex; key: string; value: string | undefined },
@@ -62,12 +59,12 @@ export async function setTextRecord(
   });
   const value = raw === undefined ? null : textValue(raw);
   const id = { ...keyOf(scope, node), keyHash: keccak256(key) };
-  // A key that is not listed has no row, and Ponder sends every deletion to the database.
+  // An unlisted key has no row, and Ponder sends every deletion to the database.
   if (value === null && isListed) await scope.db.delete(resolverTextRecord, id);
   if (value !== null) await upsert(scope, resolverTextRecord, { ...id, key }, { value });
 }
 
-/** ABIChanged: the event carries the content type only. */
+/** ABIChanged: the event carries only the content type. */
 export function addAbiContentType(
   scope: Scope,
   { node, contentType }: { node: Hex; contentType: bigint },
@@ -104,8 +101,8 @@ export async function clearRecords(
 }
 
 /**
- * NameForAddrChanged: an account named itself on the reverse registrar of a chain. Names that are not normalised stay: such
- * a name means nothing, but unlike a missing one it hides the account's default name (ENSIP-19).
+ * NameForAddrChanged: an account named itself on a reverse registrar. A name that is not normalized is stored: it means nothing, but unlike
+ * no name it hides the account's default name (ENSIP-19).
  */
 export async function setReverseName(
   scope: Scope,
@@ -113,7 +110,7 @@ export async function setReverseName(
 ): Promise<void> {
   const { db, chainId, blockNumber, logIndex, transactionHash } = scope;
   const key = { address, coinType };
-  // No column can hold a NUL, and without it another name could be read.
+  // No column can hold a NUL, and the name without it would be another.
   const value = name.replaceAll("\0", "\ufffd");
   await db.insert(reverseNameEvent).values({
     id: `${chainId}-${blockNumber}-${logIndex}`,
@@ -128,7 +125,7 @@ export async function setReverseName(
   else await upsert(scope, reverseNameRecord, key, { value });
 }
 
-/** Changes the records that the emitter holds once for a node. */
+/** Changes the emitter's row of records for a node. */
 export async function saveRecords(
   scope: Scope,
   node: Hex,
@@ -159,7 +156,7 @@ function withItem<T>(items: T[], item: T): T[] {
 
 type Relation = { registry: Hex; node: Hex; resolver: Hex };
 
-/** NewResolver: `registry` holds another resolver for the node, or none. */
+/** NewResolver: `registry` sets another resolver for the node, or none. */
 export async function setRelation(scope: Scope, { registry, node, resolver }: Relation): Promise<void> {
   const key = { chainId: scope.chainId, address: registry, domainId: node };
   if (resolver === zeroAddress) {
@@ -168,15 +165,15 @@ export async function setRelation(scope: Scope, { registry, node, resolver }: Re
   } else await upsert(scope, domainResolverRelation, key, { resolver });
 }
 
-/** NewResolver of the older registry of the root chain, which counts until the newer one names the node. */
+/** NewResolver of the root chain's old registry, which counts until the new one names the node. */
 export async function setFormerRelation(scope: Scope, relation: Relation): Promise<void> {
   const isMigrated = await scope.db.find(migratedNode, { node: relation.node });
   if (!isMigrated) await setRelation(scope, relation);
 }
 
 /**
- * NewOwner of the newer registry of the root chain: from now on it is authoritative for the subname, which has no
- * resolver until one is set (the registry's fallback to the older one ends with the first owner).
+ * NewOwner of the root chain's new registry, which is authoritative for the subname from now on. The subname has no resolver until one is
+ * set: the new registry's fallback to the old one ends with the first owner.
  */
 export async function migrateSubname(
   scope: Scope,

@@ -5,8 +5,8 @@ import { type DomainRow, findDomain, saveDomain } from "./domains.ts";
 import { addResolverEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
-// Records as the subgraph sees them: keys and coin types that were ever set, and the values of addr and contenthash.
-// Events of every contract count, whether the registry ever pointed at it or not.
+// Records as the subgraph has them: keys and coin types that were ever set, and the values of addr and contenthash. Events of every
+// contract count, whether the registry ever pointed to it or not.
 
 type ResolverRow = typeof resolver.$inferSelect;
 
@@ -36,25 +36,25 @@ export async function applyAddressChanged(
   });
 }
 
-/** TextChanged: `value` lacks in the older form of the event, which does not carry it. */
+/** TextChanged. The older form of the event carries no `value`. */
 export async function applyTextChanged(
   scope: Scope,
   { node, key, value }: { node: Hex; key: string; value?: string | undefined },
 ): Promise<void> {
-  // subgraph: the empty value is null, but one of NULs only is empty, since NULs go later.
+  // subgraph: an empty value is null, but a value of only NULs is the empty string, since NULs are stripped later.
   const stored = scope.naming.isSubgraphCompatible ? value : value?.replaceAll("\0", "");
   const event = { type: "TextChanged", key, value: stored || null };
   await applyRecordEvent(scope, node, event, (before) => addedKey(scope, before, key));
 }
 
-// subgraph: the raw key is looked for among stored ones, which lost their NULs; so such a key is added repeatedly.
+// subgraph: the raw key is compared with stored keys, which have lost their NULs, so a key with NULs is added each time.
 function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
   const texts = before?.texts ?? [];
   const stored = raw.replaceAll("\0", "");
   return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
 }
 
-/** ContenthashChanged: `0x` if it was cleared. */
+/** ContenthashChanged; `0x` if it was cleared. */
 export async function applyContenthashChanged(
   scope: Scope,
   { node, hash }: { node: Hex; hash: Hex },
@@ -62,7 +62,7 @@ export async function applyContenthashChanged(
   await applyRecordEvent(scope, node, { type: "ContenthashChanged", hash }, { contentHash: hash });
 }
 
-/** NameChanged: the record `name`, of reverse names the primary name. subgraph: a name with a NUL is ignored. */
+/** NameChanged: the record `name`, which on a reverse name is the primary name. subgraph: a name with a NUL is ignored. */
 export async function applyNameChanged(
   scope: Scope,
   { node, name }: { node: Hex; name: string },
@@ -73,7 +73,7 @@ export async function applyNameChanged(
   await applyRecordEvent(scope, node, { type: "NameChanged", name, ...primary });
 }
 
-// The account of a reverse name (ENSIP-3) whose resolver it is; undefined also where nobody knows the label.
+// The account of a reverse name (ENSIP-3) whose resolver is the emitter; undefined otherwise, or if the label is unknown.
 async function accountOf(scope: Scope, node: Hex): Promise<Hex | undefined> {
   const { naming, chainId, emitter } = scope;
   if (chainId !== scope.rootChainId) return undefined;
@@ -86,7 +86,7 @@ async function accountOf(scope: Scope, node: Hex): Promise<Hex | undefined> {
   return /^[0-9a-f]{40}$/.test(reverse.labelName ?? "") ? `0x${reverse.labelName}` : undefined;
 }
 
-/** An event about a node: creates or changes the resolver entity of its emitter, and returns that entity's id. */
+/** An event about a node: creates or changes the emitter's resolver entity and returns its id. */
 export async function applyRecordEvent(
   scope: Scope,
   node: Hex,

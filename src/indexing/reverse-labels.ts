@@ -4,9 +4,8 @@ import { isReadGranted } from "./node-reads.ts";
 import type { AskNodes, Scope } from "./scope.ts";
 
 /**
- * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash;
- * the account is searched where it must appear: sender, owner, the transaction's receipt, then its call trace.
- * Undefined if no address matches or the node returns no traces.
+ * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash, so the account is
+ * searched in the sender, the owner, the transaction's receipt and its call trace. Undefined if none matches or the node returns no traces.
  */
 export async function reverseLabel(scope: Scope, hash: Hex, owner: Hex): Promise<string | undefined> {
   // ENSIP-19: only the root chain's registry contains names of accounts.
@@ -17,7 +16,7 @@ export async function reverseLabel(scope: Scope, hash: Hex, owner: Hex): Promise
   if (own !== undefined) return own;
   if (await isReadGranted(scope, "transaction")) {
     const { saved, chainId, blockNumber, transactionHash } = scope;
-    // Not a request of JSON-RPC: a label takes less space than the trace that it was found in, and proves itself.
+    // This is no JSON-RPC method: a saved label takes less space than the trace that contains it, and its hash proves it.
     const request = { method: "label_in_transaction", params: [transactionHash, hash], blockNumber };
     const known = await saved?.find(chainId, request);
     if (known !== undefined && isLabelOf(known, hash)) return known;
@@ -52,24 +51,21 @@ async function labelInTransaction(scope: Scope, hash: Hex): Promise<string | und
   return undefined;
 }
 
-// The receipt first: the newer reverse registrars emit ReverseClaimed with the address, and contracts name themselves when
-// they are created. A trace costs the node the execution of the transaction. Real ones stay far below these limits.
+// The receipt comes first: newer reverse registrars emit ReverseClaimed with the address, and contracts name themselves on creation. A
+// trace costs the node an execution of the transaction. Real responses stay far below these limits.
 const requests = [
   { method: "eth_getTransactionReceipt", options: [] },
   { method: "debug_traceTransaction", options: [{ tracer: "callTracer" }] },
 ];
 const limits = { maxBytes: 8_000_000, timeoutMs: 4_000 };
 
-/** The labels of all accounts in an answer, by labelhash. */
+/** Labels of all accounts in a response, by labelhash. */
 const labelsIn = (answer: unknown): ReadonlyMap<Hex, string> =>
   new Map(Array.from(addressesIn(answer), (label) => [labelhash(label), label] as const));
 
 const mostAddresses = 25_000;
 
-/**
- * The first 25,000 addresses in a receipt or call trace, as 40 lower-case digits: plain ones, and 32-byte words that can be
- * one. Takes any depth and any number of calls.
- */
+/** The first 25,000 addresses in a receipt or call trace, as 40 lower-case digits: plain ones, and 32-byte words that can be one. */
 export function addressesIn(trace: unknown): Set<string> {
   const found = new Set<string>();
   const pending: unknown[] = [trace];

@@ -9,12 +9,12 @@ import { extendRegistration, startRegistration } from "./registrar.ts";
 import { applyNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
 
-// 3DNS keeps names of DNS in one token contract on each of two chains; a name may be on both. There is no registry to
-// migrate from, no grace period, and one resolver that no domain is linked to.
+// 3DNS keeps DNS names in one token contract on each of two chains; a name may be on both. It has no registry to migrate from, no grace
+// period, and one resolver, to which no domain is linked.
 
 /**
- * RegistrationCreated: a name directly under a top level domain was registered, or re-registered. It comes before
- * NewOwner. `fqdn` is the full name in DNS wire format; if it is not the name of `node`, the event is skipped.
+ * RegistrationCreated: a name directly under a top-level domain was registered or re-registered. It precedes NewOwner. The event is skipped
+ * if `fqdn` (DNS wire format) is not the name of `node`.
  */
 export async function applyRegistrationCreated(
   scope: Scope,
@@ -59,14 +59,11 @@ export async function applyRegistrationExtended(
   scope: Scope,
   { node, newExpiry: expires }: { node: Hex; newExpiry: bigint },
 ): Promise<void> {
-  // Outside subgraph mode, the only one with this plugin, registrations are known by their node.
+  // The plugin runs only outside subgraph mode, where a registration's id is its node.
   await extendRegistration(scope, { node, id: node }, { expires, grace: 0n });
 }
 
-/**
- * NewOwner: a domain of any level was created, or its parent set another owner. An unknown name is looked up in the
- * token's metadata, then in the label source.
- */
+/** NewOwner: a domain was created, or got another owner. A missing label comes from the token's metadata, else the label source. */
 export async function applyDomainCreated(
   scope: Scope,
   { resolver, ...owned }: { parentNode: Hex; labelhash: Hex; owner: Hex; resolver: Hex | undefined },
@@ -85,10 +82,10 @@ export async function applyDomainCreated(
   await saveDomain(scope, await expectDomain(scope, node, true), homeOf(scope));
 }
 
-// The second is an error of the contract that some tokens carry.
+// The contract gives some tokens the second, malformed prefix.
 const prefixes = ["data:application/json;base64,", "data:application/json;_base64,"];
 
-// First label of the name in a token's metadata document; undefined if it is not a document with a name.
+// The first label of the name in a token's metadata; undefined if the metadata is no document with a name.
 function labelInMetadata(uri: string): string | undefined {
   const prefix = prefixes.find((text) => uri.startsWith(text));
   if (prefix === undefined) return undefined;
@@ -98,7 +95,7 @@ function labelInMetadata(uri: string): string | undefined {
     );
     return typeof name === "string" ? name.split(".")[0] : undefined;
   } catch {
-    // Not JSON, or null: the document carries no name.
+    // The metadata is not JSON, or is null.
     return undefined;
   }
 }

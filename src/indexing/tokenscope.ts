@@ -9,10 +9,7 @@ import { type Scope, upsert } from "./scope.ts";
 
 export type Transfer = { tokenId: bigint; from: Hex; to: Hex };
 
-/**
- * One token changed hands: minted, burned, minted again or transferred. The chain is right: if the event contradicts
- * the stored owner, that is reported, and the token still goes to its receiver.
- */
+/** A token was minted, burned or transferred. The chain is right: an event that contradicts the stored owner is applied and reported. */
 export async function applyTokenTransfer(
   scope: Scope,
   issuer: TokenIssuer,
@@ -31,7 +28,7 @@ export async function applyTokenTransfer(
   await upsert(scope, nameToken, { ...token, firstSeen: scope.eventId }, { owner: to, mintStatus });
 }
 
-/** One or several ERC-1155 tokens changed hands. Tokens of names come one by one: other amounts are reported and skipped. */
+/** One or several ERC-1155 tokens were transferred. Name tokens come one by one: other amounts are reported and skipped. */
 export async function applyTokenTransfers(
   scope: Scope,
   issuer: TokenIssuer,
@@ -47,12 +44,12 @@ export async function applyTokenTransfers(
   }
 }
 
-// A token that nobody holds counts as owned by the zero address, whether it was burned or never seen.
+// A token that was burned or never seen counts as owned by the zero address.
 function agrees({ mintsOverLivingTokens }: TokenIssuer, stored: Hex | undefined, from: Hex): boolean {
   return (stored ?? zeroAddress) === from || (from === zeroAddress && mintsOverLivingTokens);
 }
 
-/** One item of an order: what is given, by Seaport's item types. */
+/** An item of an order, by Seaport's item types. */
 export type OrderItem = { itemType: number; token: Hex; identifier: bigint; amount: bigint };
 
 /** A filled order. `recipient` received the offer and gave the consideration. */
@@ -74,7 +71,6 @@ type Token = {
   contractAddress: Hex;
   tokenId: bigint;
   assetNamespace: TokenIssuer["assetNamespace"];
-  /** Node of the name that it stands for. */
   domainId: Hex;
 };
 type Payment = { currency: Currency; amount: bigint };
@@ -83,7 +79,7 @@ const native = 0;
 const erc20 = 1;
 const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc721", 3: "erc1155" };
 
-/** OrderFulfilled: stores a sale if one name was given for payments of one currency; other orders are ignored. */
+/** OrderFulfilled: stores a sale if one name was exchanged for payments in one currency; ignores other orders. */
 export async function applyOrderFulfilled(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
   const sale = await saleOf(scope, market, order);
   if (sale === undefined) return;
@@ -104,7 +100,7 @@ export async function applyOrderFulfilled(scope: Scope, market: Market, order: F
     .onConflictDoNothing();
 }
 
-// The sale that a filled order is: a listing that was bought, or a bid that was accepted; undefined for anything else.
+// The sale in a filled order: a bought listing or an accepted bid; undefined for anything else.
 async function saleOf(scope: Scope, market: Market, order: FilledOrder) {
   const offer = await sideOf(scope, market, order.offer);
   const consideration = await sideOf(scope, market, order.consideration);
@@ -116,7 +112,7 @@ async function saleOf(scope: Scope, market: Market, order: FilledOrder) {
   return token && payment && !given.payment && !paid.token ? { token, payment, seller, buyer } : undefined;
 }
 
-// The one token of a name among items, and the sum of the payments; those in several currencies have no single price.
+// The only name token among the items, and the sum of the payments. Payments in several currencies have no single price.
 async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[]) {
   const tokens: Token[] = [];
   for (const item of items) {

@@ -6,8 +6,8 @@ import { type Scope, upsert } from "../scope.ts";
 import { addEntryEvent, type EntryEvent } from "./events.ts";
 import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } from "./registry-paths.ts";
 
-// Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is
-// reported and skipped, and what is stored counts only where a name leads to the registry.
+// Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is reported and
+// skipped, and an entry counts only if a name leads to its registry.
 
 type Row = typeof v2Entry.$inferSelect;
 type Label = { tokenId: bigint; labelHash: Hex; label: Hex };
@@ -16,7 +16,7 @@ type Tokens = { operator: Hex; from: Hex; to: Hex; ids: readonly bigint[]; value
 const versions = 0xffff_ffffn;
 const mostLabelBytes = 255;
 
-/** LabelRegistered: replaces the whole entry. `sender` is a migration controller for a name of the first generation. */
+/** LabelRegistered: replaces the whole entry. `sender` tells whether the name was migrated from the first generation. */
 export async function applyLabelRegistered(
   scope: Scope,
   { owner, expiry, sender, ...label }: Label & { owner: Hex; expiry: bigint; sender: Hex },
@@ -30,14 +30,14 @@ export async function applyLabelRegistered(
   await addEntryEvent(scope, label.labelHash, { type, holder: owner, tokenId, sender, expiry });
 }
 
-// The controllers bring names under .eth; the registry of a locked name brings its subnames itself.
+// Migration controllers bring names under .eth; the registry of a locked name brings its subnames itself.
 async function isMigration({ db, chainId, emitter, v2 }: Scope, sender: Hex): Promise<boolean> {
   if (sender !== emitter) return v2.migrators.has(sender) && v2.nodes.has(emitter);
   const registry = await db.find(v2Contract, { chainId, address: emitter });
   return registry !== null && registry.node !== null;
 }
 
-/** LabelReserved: replaces the whole entry; it has no owner. */
+/** LabelReserved: replaces the whole entry, which then has no owner. */
 export async function applyLabelReserved(
   scope: Scope,
   { expiry, ...label }: Label & { expiry: bigint },
@@ -53,7 +53,7 @@ export const applyLabelUnregistered = changing((_args, { timestamp: expiry }) =>
   event: { type: "LabelUnregistered", expiry },
 }));
 
-/** ExpiryUpdated: also brings back what had expired. */
+/** ExpiryUpdated: also revives an expired entry. */
 export const applyExpiryUpdated = changing(({ newExpiry: expiry }: { newExpiry: bigint }) => ({
   set: { expiry },
   event: { type: "ExpiryUpdated", expiry },
@@ -61,7 +61,7 @@ export const applyExpiryUpdated = changing(({ newExpiry: expiry }: { newExpiry: 
 
 type Sent<Name extends string> = Record<Name | "sender", Hex>;
 
-/** ResolverUpdated. */
+/** ResolverUpdated: sets the entry's resolver. */
 export const applyResolverUpdated = changing(({ resolver, sender }: Sent<"resolver">) => ({
   set: { resolver },
   event: { type: "ResolverUpdated", address: resolver, sender },
@@ -72,7 +72,7 @@ const setSubregistry = changing(({ subregistry, sender }: Sent<"subregistry">) =
   event: { type: "SubregistryUpdated", address: subregistry, sender },
 }));
 
-/** SubregistryUpdated: the only thing that puts a registry into the tree. */
+/** SubregistryUpdated: the only event that puts a registry into the tree. */
 export async function applySubregistryUpdated(
   scope: Scope,
   args: Sent<"subregistry"> & { tokenId: bigint },
@@ -95,8 +95,8 @@ export const applyTokenResource = changing(({ resource }: { resource: bigint }, 
 );
 
 /**
- * TransferSingle or TransferBatch. A burn in force belongs to a change of roles, whose TokenRegenerated follows; any other
- * ends a registration: both versions rise. The burn of an expired registration precedes the event that replaces it.
+ * TransferSingle or TransferBatch. A burn before the expiry belongs to a change of roles, and TokenRegenerated follows. A later burn ends a
+ * registration and raises both versions; it precedes the event that replaces the entry.
  */
 export async function applyTokens(scope: Scope, { ids, values, ...parties }: Tokens): Promise<void> {
   if (ids.length !== values.length) return scope.report("odd-token-batch", scope);
@@ -104,7 +104,7 @@ export async function applyTokens(scope: Scope, { ids, values, ...parties }: Tok
     const value = values[index];
     if (value === 0n) continue;
     if (value !== 1n) return scope.report("odd-token-amount", scope);
-    // A registry that moves what it does not have is none: the rest of its list, of any length, costs nothing.
+    // A contract that moves a token it does not have is no registry: the rest of its list, of any length, is skipped.
     const transfer = { ...parties, tokenId, index: ids.length === 1 ? undefined : index };
     if (!(await move(scope, transfer))) return;
   }
@@ -166,11 +166,11 @@ async function replaceEntry(
   return true;
 }
 
-/** What is set, and the event of it for histories. */
+/** Columns to set, and the event for histories. */
 type Change = { set: Partial<Omit<Row, "chainId" | "registry" | "storageId">>; event?: EntryEvent };
 
-// A handler that changes the entry of a token: the entry then, undefined if it could not change. An unknown entry is reported, and a
-// change that contradicts it: `changes` gives undefined for it.
+// A handler that changes the entry of a token and returns it; undefined if it could not. It reports an unknown entry, and a change that
+// contradicts the entry: `changes` returns undefined for it.
 function changing<Args extends object>(
   changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: Row) => Change | undefined,
 ) {
@@ -185,7 +185,7 @@ function changing<Args extends object>(
     const { set, event } = change;
     const updated = await scope.db.update(v2Entry, key).set(set);
     const isBack = updated.subregistry !== before.subregistry || before.expiry <= scope.timestamp;
-    // No row of a name has tokens and resources.
+    // Rows of names have no tokens or resources.
     if (Object.keys(set).some((key) => key !== "tokenId" && key !== "resource"))
       await nameEntry(scope, { entry: updated, isBack });
     if (event !== undefined) await addEntryEvent(scope, updated.labelhash, event);
@@ -197,7 +197,7 @@ function keyOf({ chainId, emitter: registry }: Scope, storageId: Hex) {
   return { chainId, registry, storageId };
 }
 
-/** ProxyDeployed: the factory deployed a registry or a resolver. The proxy's own logs came before. */
+/** ProxyDeployed: the factory deployed a registry or a resolver, whose own first logs precede it. */
 export function applyProxyDeployed(
   scope: Scope,
   { sender: deployer, proxyAddress, implementation }: { sender: Hex; proxyAddress: Hex; implementation: Hex },
@@ -205,7 +205,7 @@ export function applyProxyDeployed(
   return save(scope, proxyAddress, { implementation, deployer });
 }
 
-/** Upgraded: a proxy announces its code, first when it is deployed and before the factory's event. */
+/** Upgraded: a proxy announces its code, first on deployment, before the factory's event. */
 export async function applyUpgraded(
   scope: Scope,
   { implementation }: { implementation: Hex },
@@ -220,7 +220,7 @@ export function applyResolverCreated(scope: Scope) {
   return save(scope, scope.emitter, { hasRecordIds: true });
 }
 
-/** ParentUpdated: a claim; zero takes it back. */
+/** ParentUpdated: the registry claims a parent; zero withdraws the claim. */
 export async function applyParentUpdated(
   scope: Scope,
   { parent, label }: { parent: Hex; label: Hex },
@@ -230,8 +230,8 @@ export async function applyParentUpdated(
   await nameClaim(scope, scope.emitter);
 }
 
-// A registry of a locked name does not announce its parent: it is under the registry for which it was deployed, by a
-// controller or by that registry itself. Others can deploy one too, for any name; nobody knows which. Whether it was now.
+// A registry of a locked name does not announce its parent: it is under the registry that it was deployed for, by a migration controller or
+// by that registry itself. Anybody else can deploy one for any name, and nobody knows which. Returns whether it was adopted now.
 async function adoptWrapperRegistry(
   scope: Scope,
   { subregistry: address, registry: parent, label: parentLabel, labelhash }: Row,

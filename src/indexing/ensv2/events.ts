@@ -6,13 +6,13 @@ import { isProvenRegistry, storageIdOf } from "./registry-paths.ts";
 
 type Values = typeof v2Event.$inferInsert;
 
-/** What happened to the entry of a labelhash. `index`: within a batch, part of the id. */
+/** What happened to the entry of a labelhash. `index` is the position in a batch, part of the id. */
 export type EntryEvent = Pick<Values, "type"> &
   Partial<Pick<Values, "holder" | "address" | "tokenId" | "sender" | "expiry" | "roles" | "formerRoles">> & {
     index?: number;
   };
 
-/** Stores what happened to an entry of the emitter, unless that is a registry that proves nothing. */
+/** Stores what happened to an entry of the emitter, if the emitter is a registry of known code. */
 export async function addEntryEvent(
   scope: Scope,
   labelhash: Hex,
@@ -34,7 +34,7 @@ export async function addEntryEvent(
   });
 }
 
-/** EACRolesChanged: the roles of an account on a resource, of a registry or any other contract, are now these. */
+/** EACRolesChanged: sets the roles of an account on a resource of the emitter, which may be any contract. */
 export async function applyRolesChanged(
   scope: Scope,
   {
@@ -49,7 +49,7 @@ export async function applyRolesChanged(
   const roles = tokenIdToHex(newRoleBitmap);
   await upsert(scope, v2Role, key, { roles });
   const storageId = storageIdOf(resource);
-  // Those of the whole contract are of no entry.
+  // Roles on the whole contract belong to no entry.
   if (BigInt(storageId) === 0n || !(await isProvenRegistry(scope))) return;
   const entry = await scope.db.find(v2Entry, { chainId: scope.chainId, registry: scope.emitter, storageId });
   if (entry === null) return;
@@ -59,5 +59,5 @@ export async function applyRolesChanged(
   await addEntryEvent(scope, labelhash, event);
 }
 
-// A role is the lowest of four bits.
+// A role is the lowest of its four bits.
 const everyRole = BigInt(`0x${"1".repeat(64)}`);

@@ -1,18 +1,15 @@
 import { v2Contract, v2NamingJob, v2NamingQueue, v2RegistryPath } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
 
-/** Entries to be named at a path of their registry, `count` of them from `storageId` backwards; `node` of a path that was given up. */
+/** Entries to be named at a path of their registry: `count` of them, from `storageId` backwards. `node` is that of a path given up. */
 export type NamingJob = Omit<typeof v2NamingJob.$inferSelect, "chainId" | "position">;
 
-// What one log may cause, and all logs of a block, in rows. What is left waits for later logs, which take turns of it.
+// Limits in rows of a log, of all logs of a block, and of a waiting job's turn. What is left waits for later logs.
 const mostOfLog = 512;
 const mostOfBlock = 8_192;
 const turn = 64;
 
-/**
- * Runs jobs and then some of those that wait, within the bounds of the log and its block; the rest waits in turn. `run` does as much of
- * a job as its budget allows, and returns what it spent and what is left to do.
- */
+/** Runs the given jobs, then waiting ones, within the limits; the rest waits. `run` returns the rows spent and the jobs left. */
 export async function runNamingJobs(
   scope: Scope,
   given: readonly NamingJob[],
@@ -54,7 +51,7 @@ async function take({ db, chainId }: Scope, position: number): Promise<NamingJob
   return { registry, path, storageId, count, node };
 }
 
-// Whether the job takes the position. A path has one job at a time: a further one begins it again, with all entries.
+// Queues the job at the position; false if its path already has a job, which then begins again with all entries.
 async function wait({ db, chainId }: Scope, job: NamingJob, position: number): Promise<boolean> {
   const { registry, path } = job;
   const key = { chainId, registry, path };

@@ -17,10 +17,10 @@ import { findDomain } from "../domains.ts";
 import { applyProvenLabel, completeAction, openAction } from "../registrar.ts";
 import { type Scope, upsert } from "../scope.ts";
 
-// Records of the resolvers of the second generation that the common events do not carry: those under record ids, which names
-// are linked to, and the aliases of resolvers keyed by nodes. Sales of names.
+// What the common events do not carry of ENSv2: records under record ids, to which names are linked; aliases of resolvers keyed by nodes;
+// sales of names.
 
-/** Linked: the records of a node are those of the record id; 0 unlinks it. The root node's link is the default. */
+/** Linked: the node has the records of the record id; 0 unlinks it. The root node's link is the default. */
 export function applyLinked(
   scope: Scope,
   { node, ...set }: Pick<typeof v2RecordLink.$inferInsert, "node" | "recordId" | "name">,
@@ -36,7 +36,7 @@ export function applyCleared(scope: Scope, { recordId }: { recordId: bigint }) {
     .onConflictDoUpdate(({ generation }) => ({ generation: generation + 1 }));
 }
 
-/** AddressUpdated and its like: a record of the record id has a value; null where only the chain knows it. */
+/** AddressUpdated and the like: sets a record of the record id; null if only the chain knows the value. */
 export async function setRecord(
   scope: Scope,
   recordId: bigint,
@@ -57,7 +57,7 @@ export function applyAliasChanged(
   return upsert(scope, v2Alias, { ...resolverOf(scope), nameHash }, { target });
 }
 
-/** NamedResource and its like: roles on the resource are limited to a name (DNS wire format), or to one record of it. */
+/** NamedResource and the like: limits roles on the resource to a name (DNS wire format) or to one of its records. */
 export async function applyNamedResource(
   scope: Scope,
   { resource, name }: { resource: bigint; name: Hex },
@@ -86,10 +86,7 @@ function resolverOf({ chainId, emitter: resolver }: Scope) {
 type Price = { base: bigint; premium: bigint };
 type Sale = { label: Hex; duration: bigint; paymentToken: Hex; referrer: Hex };
 
-/**
- * NameRegistered of the .eth registrar, the last log of a paid registration, or NameRenewed: an action, on a name of the registry
- * (a CAIP-10 id).
- */
+/** NameRegistered of the .eth registrar (the last log of a registration) or NameRenewed: an action on a name of the registry. */
 export async function addSale(
   scope: Scope,
   subregistryId: string,
@@ -101,7 +98,7 @@ export async function addSale(
   await openAction(scope, action, factsOf(sale, price));
 }
 
-/** NameRenewed of the contract that renews names of the first generation: completes the base registrar's action. */
+/** NameRenewed of the contract that renews first-generation names: completes the base registrar's action. */
 export function applyV1RenewalSold(
   scope: Scope,
   { amount, ...sale }: Sale & { amount: bigint },
@@ -124,10 +121,7 @@ function factsOf({ paymentToken, referrer }: Sale, { base, premium }: Price) {
   };
 }
 
-/**
- * Label of the store of labels: anybody may have a label announced, each is announced once. It heals names of the first
- * generation under .eth, whose own events may carry no label.
- */
+/** Label of the label store, where anybody may announce one. It heals first-generation .eth names whose own events carry no label. */
 export async function applyLabel(
   scope: Scope,
   { labelHash: labelhash, label }: { labelHash: Hex; label: Hex },
@@ -135,7 +129,7 @@ export async function applyLabel(
   const bytes = hexToBytes(label);
   if (keccak256(bytes) !== labelhash) return scope.report("malformed-label", scope);
   await scope.db.insert(v2Label).values({ labelhash, label }).onConflictDoNothing();
-  // Most are of the second generation only.
+  // Most labels belong to the second generation only.
   if ((await findDomain(scope, subnode(ethName.node, labelhash))) === undefined) return;
   await applyProvenLabel(scope, ethName, { labelhash, label: Buffer.from(bytes).toString("utf8") });
 }

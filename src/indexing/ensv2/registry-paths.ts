@@ -8,18 +8,18 @@ import { childName } from "../naming.ts";
 import { type Scope, upsert } from "../scope.ts";
 import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
 
-// Names of entries, for lists of names. A registry has a path for each name that it is put under, and each entry a row for each
-// path of its registry. No row is rewritten when something above it changes: whether it is reached is read.
+// Names of entries, for lists of names. A registry has a path for each name that it is put under, and an entry has a row for each path of
+// its registry. A change above rewrites no row: readers check whether a path is reached.
 
 type Entry = typeof v2Entry.$inferSelect;
 type ContractRow = typeof v2Contract.$inferSelect;
-/** A name that a registry is under. Those of fixed registries have no entry above. */
+/** A name that a registry is under. A fixed registry has no entry `above`. */
 type RegistryPath = { node: Hex; name: string; registry: Hex; path: number; above?: Edge };
-/** The entry that leads to a registry, and the path of its own registry. */
+/** The entry that leads to a registry, and the path of the entry's own registry. */
 type Edge = { parent: Hex; storageId: Hex; parentPath: number };
 
-// Anybody can put a registry under their names: of names that it does not claim it has so many. With many entries it is listed under
-// fewer of them, so that the rows of a log do not multiply.
+// Anybody can put a registry under their names, so the names that it does not claim are limited. A registry with many entries is listed
+// under fewer of them, so that the rows of a log do not multiply.
 const mostUnclaimed = 64;
 const fewUnclaimed = 8;
 const mostRows = 1_024;
@@ -27,7 +27,7 @@ const mostRows = 1_024;
 const capacityOf = (entryCount: number) =>
   Math.max(fewUnclaimed, Math.min(mostUnclaimed, Math.floor(mostRows / Math.max(1, entryCount))));
 
-/** Stores what is known of a contract. */
+/** Inserts or updates the row of a contract. */
 export function saveContract(
   scope: Pick<Scope, "db" | "chainId">,
   address: Hex,
@@ -37,7 +37,7 @@ export function saveContract(
   return upsert(scope, v2Contract, first, set);
 }
 
-/** Names the entry at each path of its registry, and what its subregistry has under a name that is new or came back into force. */
+/** Names the entry at each path of its registry, and the entries of its subregistry where the name is new or `isBack` in force. */
 export async function nameEntry(
   scope: Scope,
   { entry, isBack }: { entry: Entry; isBack: boolean },
@@ -48,7 +48,7 @@ export async function nameEntry(
   await nameBelow(scope, { entry, paths: named, isBack });
 }
 
-/** Puts the registry under the name that it claims, if that entry leads to it. */
+/** Puts the registry under the name that it claims, if the claimed entry points to it. */
 export async function nameClaim(scope: Scope, registry: Hex): Promise<void> {
   const { db, chainId } = scope;
   const row = await db.find(v2Contract, { chainId, address: registry });
@@ -62,7 +62,7 @@ export async function nameClaim(scope: Scope, registry: Hex): Promise<void> {
 
 const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label))));
 
-// A log that brings no new name still takes its share of what is left to be named.
+// A log without new names still works off its share of the waiting jobs.
 async function nameBelow(
   scope: Scope,
   { entry, paths, isBack }: { entry: Entry; paths: readonly RegistryPath[]; isBack: boolean },
@@ -90,7 +90,7 @@ const isSame = (one: Edge | undefined, other: Edge) =>
   one.parentPath === other.parentPath &&
   one.storageId === other.storageId;
 
-// Names as many of a job's entries as the budget allows (in rows), or takes away what a path that was given up had.
+// Names as many of a job's entries as the budget allows (in rows), or deletes the rows of a path that was given up.
 async function nameEntries(
   scope: Scope,
   job: NamingJob,
@@ -122,10 +122,7 @@ async function nameEntries(
   }
 }
 
-/**
- * The registry's entry before a new one, which becomes its latest. Undefined for entries that exist, and where nobody needs it:
- * in registries whose path is fixed, and in those that prove nothing.
- */
+/** Makes a new entry its registry's latest; returns the one before. Undefined for an existing entry or a registry without paths. */
 export async function countEntry(scope: Scope, storageId: Hex): Promise<Hex | undefined> {
   const { db, chainId, emitter: registry } = scope;
   if (scope.v2.fixedRegistries.has(registry)) return undefined;
@@ -137,10 +134,7 @@ export async function countEntry(scope: Scope, storageId: Hex): Promise<Hex | un
   return row?.lastEntry ?? undefined;
 }
 
-/**
- * Node of the name that a token stands for now, of a registry that the deployment or its factory put on the chain; undefined
- * for other tokens, and where no name leads to the registry.
- */
+/** Node of the name that a token stands for now; undefined if its registry is of unknown code, or if no name leads there. */
 export async function nodeOfV2Token(
   scope: Scope,
   { registry, tokenId }: { registry: Hex; tokenId: bigint },
@@ -158,14 +152,14 @@ export async function nodeOfV2Token(
   return found && subnode(found.node, entry.labelhash);
 }
 
-/** The id under which a registry stores what a token id, resource or labelhash names: its last four bytes are zero. */
+/** The id under which a registry stores the entry of a token id, resource or labelhash: its last four bytes are zero. */
 export function storageIdOf(id: bigint): Hex {
   return tokenIdToHex(id & ~0xffff_ffffn);
 }
 
 type Below = RegistryPath & { above: Edge };
 
-// Whether each path on the way up passes a test, which can also say that the rest does not matter. False beyond the deepest level.
+// Whether each path on the way up passes a test, up to one for which the test returns "enough". False beyond the deepest level.
 async function passUpwards(
   scope: Scope,
   from: RegistryPath,
@@ -182,7 +176,7 @@ async function passUpwards(
   return false;
 }
 
-// Each entry on the way is in force, and points at the next registry.
+// Whether each entry on the way is in force and points to the next registry.
 function isReached(scope: Scope, from: RegistryPath): Promise<boolean> {
   const { db, chainId, timestamp } = scope;
   return passUpwards(scope, from, async ({ registry, above }) => {
@@ -191,7 +185,7 @@ function isReached(scope: Scope, from: RegistryPath): Promise<boolean> {
   });
 }
 
-// Each registry on the way claims to be there, or nothing.
+// Whether the registry claims to be there, and so does each one above it, up to one without a claim.
 function isClaimed(scope: Scope, from: RegistryPath): Promise<boolean> {
   const { db, chainId } = scope;
   return passUpwards(scope, from, async ({ registry, above }, level) => {
@@ -201,13 +195,13 @@ function isClaimed(scope: Scope, from: RegistryPath): Promise<boolean> {
   });
 }
 
-/** Whether the emitter is a registry of the deployment, or one of known code that the factory put on the chain. */
+/** Whether the emitter is a registry of the deployment, or one of known code that the factory deployed. */
 export async function isProvenRegistry(scope: Scope): Promise<boolean> {
   const { db, chainId, emitter: address, v2 } = scope;
   return v2.fixedRegistries.has(address) || isProven(scope, await db.find(v2Contract, { chainId, address }));
 }
 
-// Anyone may have the factory deploy a proxy of any code, which then emits what it likes.
+// Anybody may have the factory deploy a proxy of any code, which can emit anything.
 function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
   const { userImplementations, wrapperImplementations } = v2;
   if (row === null || row.implementation === null) return false;
@@ -217,7 +211,7 @@ function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
 
 type Listed = RegistryPath & { isListed: boolean };
 
-// Where a registry is, the oldest path first. New entries are listed only at as many paths as it may have.
+// The paths of a registry, the oldest first. New entries are listed only at the paths within its capacity.
 async function pathsOf(scope: Scope, registry: Hex): Promise<Listed[]> {
   const fixed = scope.v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return [{ ...fixed, registry, path: 0, isListed: true }];
@@ -246,11 +240,11 @@ async function pathAt({ db, chainId, v2 }: Scope, registry: Hex, path: number): 
   return found && { ...found, above: found };
 }
 
-/** What it cost, and what is to be named there. */
+/** The rows spent, and the jobs that follow. */
 type Put = { spent: number; jobs: NamingJob[] };
 
-// Puts the entry's subregistry under its name. A registry that is on the way to itself has no further path, one of unknown code none;
-// one that the factory has yet to announce has.
+// Puts the entry's subregistry under its name. A registry on the way to itself gets no further path, nor does one of unknown code; one that
+// the factory has yet to announce does.
 async function putSubregistry(
   scope: Scope,
   { path: above, entry }: { path: RegistryPath; entry: Entry },
@@ -290,7 +284,7 @@ async function putSubregistry(
 /** Paths of a registry, the oldest first, and how many of those that it does not claim may be listed. */
 type Bounded = { paths: readonly RegistryPath[]; capacity: number };
 
-// The path that is too many: one that is not reached, else the last by rank.
+// The path that exceeds the capacity: one that is not reached, else the last by rank.
 async function outdonePath(scope: Scope, bounded: Bounded): Promise<RegistryPath | undefined> {
   const unclaimed = await rankUnclaimed(scope, bounded);
   if (unclaimed.length <= bounded.capacity) return undefined;
@@ -298,8 +292,8 @@ async function outdonePath(scope: Scope, bounded: Bounded): Promise<RegistryPath
   return unclaimed.at(-1);
 }
 
-// Those that the registry does not claim: the older half of the capacity, which nobody can displace, then the shortest, of these the oldest.
-// None where all have room.
+// The paths that the registry does not claim, by rank: the older half of the capacity, which nobody can displace, then the shortest, then
+// the oldest. Empty if all paths fit.
 async function rankUnclaimed(scope: Scope, { paths, capacity }: Bounded): Promise<RegistryPath[]> {
   if (paths.length <= capacity) return [];
   const unclaimed: RegistryPath[] = [];
@@ -309,7 +303,7 @@ async function rankUnclaimed(scope: Scope, { paths, capacity }: Bounded): Promis
   return [...older, ...unclaimed.sort((one, other) => lengthOf(one) - lengthOf(other))];
 }
 
-// Stores the entry's row there; false if it has none. An entry that is not listed there has one if it was, before the registry had as many.
+// Stores the entry's row at a path; false if it has none. At an unlisted path, the entry has a row only if it was listed there before.
 async function nameAt(
   scope: Scope,
   { node: parentId, name: parentName, path, isListed }: Listed,
