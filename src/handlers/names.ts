@@ -29,13 +29,13 @@ import type { Scope } from "../indexing/scope.ts";
 import type { EventsOf, On } from "./on.ts";
 import { registerResolvers } from "./resolver.ts";
 
-/** The events of a new registration. They may also carry resolver and time to live, which the registry's own events report. */
+/** The events of a new registration. The registry's own events report the resolver and TTL that one of them carries. */
 export const registrationsOf = ({ registersWithRecords }: ContractOf<"baseRegistrar">) =>
   registersWithRecords
     ? (["NameRegistered", "NameRegisteredWithRecord"] as const)
     : (["NameRegistered"] as const);
 
-/** Registers the handlers of a deployment's names: those of its contracts, by role. */
+/** Registers the handlers of a deployment's contracts, by role. */
 export function registerNames(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
   const roles = ["registry", "baseRegistrar", "controller", "nameWrapper"] as const;
   for (const role of roles)
@@ -89,14 +89,14 @@ function registerBaseRegistrar(
   );
 }
 
-/** Registers one handler for all events of a controller, each read as its description says. */
+/** Registers one handler for all events of a controller, each read by its own reader. */
 export function onController(
   events: EventsOf,
   { source, contract: { abi, read } }: { source: string; contract: Controller },
   handler: (scope: Scope, facts: ControllerFacts) => unknown,
 ): void {
   const on = events(source, abi);
-  // `controller` checked each reader against the event's declaration.
+  // `controller` checks each reader against its event's declaration.
   for (const [event, factsOf] of Object.entries(read)) {
     on(event, (scope, args) => handler(scope, factsOf(args as never)));
   }

@@ -5,29 +5,25 @@ import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
 import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
 
-/** An event of an ABI: its name, or where several have that name its full signature with `indexed` and argument names. */
+/** An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the name. */
 type EventKey<A extends Abi> = EventName<A> | `${EventName<A>}(${string})`;
 
 type ArgsOf<A extends Abi, Key extends string> = Key extends `${string}(${string}`
   ? EventArgs<Extract<ParseAbiItem<`event ${Key}`>, AbiEvent>>
   : EventArgs<EventOf<A, Key>>;
 
-/** Registers the handler of one event of a contract entry. Strings come as emitted; see `withEmittedStrings`. */
+/** Registers the handler of an event of a contract entry. Strings come as emitted; see `withEmittedStrings`. */
 export type On<A extends Abi> = <const Key extends EventKey<A>>(
   event: Key,
   handler: (scope: Scope, args: ArgsOf<A, Key>) => unknown,
 ) => void;
 
-/** `On` for a contract entry, by its key. With an `emitter` (lower case) only that contract's logs count. */
+/** `On` for a contract entry, by its key. With an `emitter` (lower case), only that contract's logs count. */
 export type EventsOf = <const A extends Abi>(source: string, abi: A, emitter?: Hex) => On<A>;
 
-/** Arguments of an event whose strings are their bytes in hex. */
 type RawArgs<T> = { [Name in keyof T]: string extends T[Name] ? Hex : T[Name] };
 
-/**
- * As `EventsOf`, for events that any contract may emit in any form: arguments are read strictly from the log, strings as bytes
- * in hex, and a log that is not exactly the declared event is reported.
- */
+/** `EventsOf` for events that any contract may emit: strings come as bytes in hex, and a log that is not the event is reported. */
 export type LogsOf = <const A extends Abi>(
   source: string,
   abi: A,
@@ -36,7 +32,6 @@ export type LogsOf = <const A extends Abi>(
   handler: (scope: Scope, args: RawArgs<EventArgs<EventOf<A, Name>>>) => unknown,
 ) => void;
 
-// The parts of Ponder's event and context that a scope is made of.
 type PonderEvent = {
   id: string;
   block: { number: bigint; timestamp: bigint };
@@ -46,7 +41,7 @@ type PonderEvent = {
 
 type PonderContext = { db: Database; chain: { id: number }; client: Client };
 
-// The scope of an event. Values are copied: Ponder reuses event and context for the next event.
+// Values are copied: Ponder reuses event and context for the next event.
 function scopeOf(
   settings: Settings,
   namespace: string,
@@ -69,7 +64,7 @@ function scopeOf(
   };
 }
 
-// The key of an entry begins with its plugin.
+// An entry's key begins with its plugin.
 const namespaceOfEntry = (source: string) => namespaceOfPlugin(source.split("/")[0] ?? "");
 
 type Input = {
@@ -78,15 +73,15 @@ type Input = {
 };
 type Topics = readonly (Hex | null | undefined)[];
 
-// ponder: its own types know the entries of one fixed configuration only.
+// ponder: its types know only the entries of one fixed configuration.
 const register = (name: string, handler: (input: Input) => unknown): void =>
   (ponder.on as unknown as (name: string, handler: (input: Input) => unknown) => void)(name, handler);
 
-/** Reads an event's arguments; undefined for a log that does not count, or the anomaly that it is. */
+/** Reads an event's arguments; returns undefined for a log that is ignored, an anomaly for one that is reported. */
 type Read = (event: Input["event"]) => Args | undefined | "malformed-log";
 type IsSource = (source: string) => boolean;
 
-/** `ponder.on` for handlers: gives them their scope, ignoring unconfigured sources and logs that are not the declared event. */
+/** `ponder.on` for handlers, which get a scope. Ignores unconfigured sources and logs that are not the declared event. */
 export function registerHandlers(settings: Settings, isSource: IsSource): EventsOf {
   return registration(settings, isSource, ({ inputs }, emitter) => {
     const plain = inputs.filter(({ indexed }) => !indexed);
@@ -95,7 +90,7 @@ export function registerHandlers(settings: Settings, isSource: IsSource): Events
       type === "string" && name ? [[name, index]] : [],
     );
     return ({ args, log }) => {
-      // Any contract may emit these. A log with other topics than declared is another event of the same signature.
+      // Any contract may emit these. A log with other topics is another event of the same signature.
       if (topicCount(log.topics) !== topics) return undefined;
       if (emitter !== undefined && log.address.toLowerCase() !== emitter) return undefined;
       return withEmittedStrings(log.data, args, strings);
@@ -103,7 +98,7 @@ export function registerHandlers(settings: Settings, isSource: IsSource): Events
   });
 }
 
-/** Registers handlers that read their logs strictly; see LogsOf. */
+/** Registers handlers that read their logs strictly; see `LogsOf`. */
 export function registerStrictHandlers(settings: Settings, isSource: IsSource): LogsOf {
   return registration(settings, isSource, (item) => {
     const read = argumentReader(item);

@@ -27,7 +27,7 @@ export const dnsRecordEvents = [
 
 type DnsRecord = Parameters<typeof dnsTextRecord>[0] & { node: Hex };
 
-/** A handler for text records, as one for events of DNS records: those that set or delete a text are such. */
+/** Turns a handler of text records into one of DNS record events, called for those that set or delete a text. */
 export const ofDnsRecords =
   (handler: (scope: Scope, record: { node: Hex; key: string; value: string | undefined }) => unknown) =>
   (scope: Scope, args: DnsRecord): unknown => {
@@ -35,10 +35,10 @@ export const ofDnsRecords =
     return record && handler(scope, { node: args.node, ...record });
   };
 
-/** Registers the record events of every resolver on the chains of a deployment, DNS records among them. */
+/** Registers the record events of every resolver on a deployment's chains, DNS records included. */
 export function registerResolvers(events: EventsOf, namespace: Namespace, deployment: Deployment): void {
   for (const { datasourceId, name, address } of deployedContracts(namespace, ["resolver"], [deployment])) {
-    // A deployment with one resolver has no others, whose events `protocol-acceleration` brings too.
+    // If the deployment has one resolver, its address excludes others, whose events come with `protocol-acceleration`.
     registerRecords(events(namesKey(deployment, datasourceId, name), resolverAbi, address));
     const on = events(namesKey(deployment, datasourceId, `DNS${name}`), dnsResolverAbi, address);
     for (const event of dnsRecordEvents) on(event, ofDnsRecords(applyTextChanged));
