@@ -7,7 +7,7 @@ import * as entries from "../indexing/ensv2/entries.ts";
 import { applyRolesChanged } from "../indexing/ensv2/events.ts";
 import * as records from "../indexing/ensv2/records.ts";
 
-/** Registers the indexing functions of the plugin `ensv2`: registries in registries, their roles and records. */
+/** Registers the handlers of the plugin `ensv2`: registries in registries, their roles and records. */
 export function registerEnsv2(logs: LogsOf): void {
   for (const datasourceId of ensv2Datasources) {
     const source = (name: string) => namesKey(ensv2, datasourceId, name);
@@ -59,7 +59,7 @@ function registerRecords(logs: LogsOf, source: string): void {
   on("ContenthashUpdated", (scope, { recordId, hash: value }) =>
     records.setRecord(scope, recordId, { kind: "contenthash", key: "", value }),
   );
-  // Only the chain knows the value.
+  // The event carries no value.
   on("ABIUpdated", (scope, { recordId, contentType }) =>
     records.setRecord(scope, recordId, { kind: "abi", key: String(contentType), value: null }),
   );
@@ -76,7 +76,7 @@ function registerRecords(logs: LogsOf, source: string): void {
   on("NamedAddrResource", (scope, args) =>
     records.applyNamedResource(scope, args, "address", String(args.coinType)),
   );
-  // Roles are limited to one key, coin type or interface, of any name.
+  // Limits roles to one key, coin type or interface, of any name.
   on("ResourceArgument", (scope, { resource, arg: key }) =>
     records.setResource(scope, resource, { node: null, name: null, kind: "argument", key }),
   );

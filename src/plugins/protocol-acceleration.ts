@@ -26,7 +26,7 @@ import {
 
 const plugin = "protocol-acceleration";
 
-/** Registers the indexing functions of the plugin `protocol-acceleration`: what resolving names from the index needs. */
+/** Registers the handlers of the plugin `protocol-acceleration`: what resolving names from the index needs. */
 export function registerProtocolAcceleration(events: EventsOf, namespace: Namespace): void {
   registerRegistries(events, namespace);
   registerThreednsTokens(events, namespace);
@@ -34,7 +34,7 @@ export function registerProtocolAcceleration(events: EventsOf, namespace: Namesp
   registerResolvers(events(`${plugin}/Resolver`, resolverRecordsAbi));
 }
 
-// Both registries of the root chain write under the newer one's address.
+// Both registries of the root chain write under the new one's address.
 function registerRegistries(events: EventsOf, namespace: Namespace): void {
   const registry = namespace[rootDatasource]?.contracts[rootRegistry]?.address ?? zeroAddress;
   for (const { datasourceId, name, contract } of deployedContracts(namespace, ["registry"])) {
@@ -56,7 +56,7 @@ function registerRegistries(events: EventsOf, namespace: Namespace): void {
   }
 }
 
-// A name of 3DNS has the one resolver of its chain from the start.
+// A 3DNS name has its chain's only resolver from the start.
 function registerThreednsTokens(events: EventsOf, namespace: Namespace): void {
   const resolvers = deployedContracts(namespace, ["resolver"]);
   for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"])) {

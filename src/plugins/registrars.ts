@@ -8,7 +8,7 @@ import type { EventsOf, LogsOf } from "../handlers/on.ts";
 import * as leases from "../indexing/ensv2/records.ts";
 import { applyControllerFacts, applyRegistration, applyRenewal } from "../indexing/registrar.ts";
 
-/** Registers the indexing functions of the plugin `registrars`: registrations and renewals of every deployment. */
+/** Registers the handlers of the plugin `registrars`: registrations and renewals of every deployment. */
 export function registerRegistrars(events: EventsOf, namespace: Namespace, logs: LogsOf): void {
   const roles = ["baseRegistrar", "controller", "referrals"] as const;
   for (const { datasourceId, name, contract } of deployedContracts(namespace, roles)) {

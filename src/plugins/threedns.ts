@@ -11,7 +11,7 @@ import {
   applyRegistrationExtended,
 } from "../indexing/threedns.ts";
 
-/** Registers the indexing functions of the plugin `threedns`: the 3DNS token and its one resolver, on each chain. */
+/** Registers the handlers of the plugin `threedns`: the 3DNS token and its one resolver, on each chain. */
 export function registerThreedns(events: EventsOf, namespace: Namespace): void {
   const resolvers = deployedContracts(namespace, ["resolver"], [threedns]);
   for (const { datasourceId, name } of deployedContracts(namespace, ["threednsToken"], [threedns])) {

@@ -11,7 +11,7 @@ import {
   type Market,
 } from "../indexing/tokenscope.ts";
 
-/** Registers the indexing functions of the plugin `tokenscope`: tokens that stand for names, and their sales. */
+/** Registers the handlers of the plugin `tokenscope`: tokens that stand for names, and their sales. */
 export function registerTokenscope(events: EventsOf, namespace: Namespace): void {
   const issuers = tokenIssuers(namespace);
   const market: Market = {
