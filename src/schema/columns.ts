@@ -3,8 +3,8 @@ import type { PgColumnBuilderBase, PgColumnsBuilders } from "ponder";
 type Column = { dataType: string; getSQLType(): string; mapToDriverValue(value: unknown): unknown };
 
 /**
- * A text column that compares byte by byte whatever the database's locale, as graph-node's "C" collation does.
- * NUL characters, which Postgres cannot hold, are cut out on the way in (graph-node's store does the same).
+ * A text column in byte order, whatever the database's locale, as in graph-node ("C" collation). NUL characters, which Postgres cannot
+ * hold, are removed on write, as in graph-node's store.
  */
 export function text(t: PgColumnsBuilders) {
   return adapted(t.text(), (column) => {
@@ -20,18 +20,14 @@ export function hex(t: PgColumnsBuilders) {
   });
 }
 
-/**
- * A list column whose lists are never changed in place, only replaced. Ponder may then copy rows as if they held plain
- * values only, which it does in a tenth of the time.
- */
+/** A list column whose lists are replaced, never changed in place: Ponder may then copy rows as plain values, in a tenth of the time. */
 export function list<B extends PgColumnBuilderBase>(builder: B): B {
   return adapted(builder, (column) => {
     column.dataType = "string";
   });
 }
 
-// Drizzle has no collation option. The type name is the only place to specify one, so that the
-// primary key, every index and every comparison of the column use it.
+// Drizzle has no collation option. The type name is the only place to specify one for the primary key, every index and every comparison.
 function inByteOrder(): string {
   return 'text COLLATE "C"';
 }

@@ -3,14 +3,11 @@ import { hex, list, text } from "./columns.ts";
 import { indexed, prefixOf } from "./indexes.ts";
 import { nameIndexes } from "./subgraph.ts";
 
-// The second generation of the name service: registries in registries. Rows are kept by emitting contract, whether the tree
-// holds it or not: names are read by walking from the root, so that rows of strangers are under no name. Label and name
-// bytes are stored in hex, as any bytes occur. Ids of an entry share their first 28 bytes; the last four are versions.
+// ENSv2: registries in registries. Every emitting contract has rows, whether the tree holds it or not: names are read by walking from the
+// root, so rows of strangers are under no name. Labels and names are bytes in hex, since any bytes occur. Ids of an entry share their first
+// 28 bytes; the last four are versions.
 
-/**
- * One row per label that a registry ever registered or reserved; a new registration or reservation replaces it. It says
- * what the contract stores: whether that is in force depends on the expiry (Unix seconds; reached means expired).
- */
+/** One row per label, as the registry stores it for the latest registration or reservation; in force before `expiry` (Unix seconds). */
 export const v2Entry = indexed(
   onchainTable(
     "v2_entries",
@@ -21,7 +18,7 @@ export const v2Entry = indexed(
       storageId: hex(t).notNull(),
       labelhash: hex(t).notNull(),
       label: hex(t).notNull(),
-      /** Node of the name, in a registry whose path is fixed: that of .eth; null in others. */
+      /** Node of the name in a .eth registry; null in others. */
       node: hex(t),
       tokenId: hex(t).notNull(),
       /** Resource of the roles while the entry is in force; an expired one already has the next version. */
@@ -33,9 +30,9 @@ export const v2Entry = indexed(
       subregistry: hex(t).notNull(),
       /** Unix seconds of the latest registration or reservation. */
       createdAt: t.bigint().notNull(),
-      /** Unix seconds at which a name of the first generation was migrated; null for others. */
+      /** Unix seconds of the migration from the first generation; null for other names. */
       migratedAt: t.bigint(),
-      /** The registry's entry before this one, by first registration: its storage id. Only in registries with paths. */
+      /** Storage id of the registry's entry before this one, by first registration. Only in registries with paths. */
       previous: hex(t),
     }),
     (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.storageId] }) }),
@@ -57,44 +54,41 @@ export const v2Contract = onchainTable(
     implementation: hex(t),
     /** Who had the factory deploy it; null for other contracts. */
     deployer: hex(t),
-    /** Whether a proxy announced another implementation since. */
+    /** Whether the proxy announced another implementation since. */
     isUpgraded: t.boolean().notNull(),
-    /** Whether it announced itself as a resolver with record ids. */
+    /** Whether the contract announced itself as a resolver with record ids. */
     hasRecordIds: t.boolean().notNull(),
-    /** Registry and label (bytes) that it claims to be under; only SubregistryUpdated of that entry makes it true. */
+    /** Registry and label (bytes) that it claims to be under, which is true only if that entry points to it. */
     parent: hex(t),
     parentLabel: hex(t),
     /** Node of the migrated, locked name whose wrapped subnames the registry may take over. */
     node: hex(t),
-    /** Of a registry: its latest entry (storage id) and how many it has, expired ones included. */
+    /** Of a registry: storage id of its latest entry, and the number of its entries, expired ones included. */
     lastEntry: hex(t),
     entryCount: t.integer(),
-    /** Its present rows of `v2_registry_paths`, the oldest first, and how many it ever had. */
+    /** Present rows of `v2_registry_paths`, the oldest first, and how many there ever were. */
     paths: list(t.integer().array()),
     pathCount: t.integer(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address] }) }),
 );
 
-/**
- * Names that a registry is put under: they never change, and rows go when their name is given up for another. Registries whose path is
- * fixed have none. Whether a path holds at a time, the entries above it say.
- */
+/** Names that a registry with no fixed path is put under. The entries above tell whether a path holds at a time. */
 export const v2RegistryPath = onchainTable(
   "v2_registry_paths",
   (t) => ({
     chainId: t.integer().notNull(),
     registry: hex(t).notNull(),
-    /** From 1 on; never used again. */
+    /** From 1 on, never reused. */
     path: t.integer().notNull(),
     /** Node and name that the registry is under. */
     node: hex(t).notNull(),
     name: text(t).notNull(),
-    /** Registry and storage id of the entry for this name, and which of that registry's paths; 0 where its path is fixed. */
+    /** Registry and storage id of the entry with this name, and that registry's path; 0 if it is fixed. */
     parent: hex(t).notNull(),
     storageId: hex(t).notNull(),
     parentPath: t.integer().notNull(),
-    /** Position of what is yet to be named there. */
+    /** Position of the path's job in `v2_naming_jobs`. */
     job: t.integer(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.registry, table.path] }) }),
@@ -110,13 +104,13 @@ export const v2NamingJob = onchainTable(
     path: t.integer().notNull(),
     storageId: hex(t).notNull(),
     count: t.integer().notNull(),
-    /** Node of a path that was given up: its rows are taken away. */
+    /** Node of a path that was given up, whose rows are to be deleted. */
     node: hex(t),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.position] }) }),
 );
 
-/** Per chain the position of the first of these and of the next one, and what naming has cost in a block. */
+/** The queue of naming jobs of a chain: the first position, the next free one, and the rows that naming has cost in a block. */
 export const v2NamingQueue = onchainTable("v2_naming_queue", (t) => ({
   chainId: t.integer().primaryKey(),
   first: t.integer().notNull(),
@@ -125,10 +119,7 @@ export const v2NamingQueue = onchainTable("v2_naming_queue", (t) => ({
   spent: t.integer().notNull(),
 }));
 
-/**
- * Names by node, as /subgraph filters and sorts them: one row per path of an entry, with what the entry stores, of registries
- * whose code is known. Whether the name exists at a time, its path and the entries above that say.
- */
+/** Names by node, for /subgraph: a row per entry and path, of registries of known code. The entries above tell whether a name exists. */
 export const v2Domain = indexed(
   onchainTable(
     "v2_domains",
@@ -137,7 +128,7 @@ export const v2Domain = indexed(
       /** Node. */
       id: hex(t).notNull(),
       registry: hex(t).notNull(),
-      /** Of the registry; 0 where that is fixed. */
+      /** Path of the registry; 0 if it is fixed. */
       path: t.integer().notNull(),
       name: text(t).notNull(),
       labelName: text(t).notNull(),
@@ -147,7 +138,7 @@ export const v2Domain = indexed(
       createdAt: t.bigint().notNull(),
       /** Of the latest. */
       registrationDate: t.bigint().notNull(),
-      /** Of the entry: no grace period. */
+      /** Expiry of the entry: no grace period. */
       expiryDate: t.bigint().notNull(),
       /** Latest holder of the token, expired or not; zero for a reservation. */
       ownerId: hex(t).notNull(),
@@ -167,8 +158,8 @@ export const v2Domain = indexed(
 );
 
 /**
- * What the name wrapper keeps of an unwrapped name that its parent could not control: one row per name ever unwrapped so.
- * A registry of the parent's migrated name still leaves such a name to the first generation.
+ * Fuses that the name wrapper keeps of an unwrapped name with PARENT_CANNOT_CONTROL burned: a registry of the parent's migrated name still
+ * leaves the name to the first generation.
  */
 export const v2KeptFuses = onchainTable("v2_kept_fuses", (t) => ({
   node: hex(t).primaryKey(),
@@ -178,7 +169,7 @@ export const v2KeptFuses = onchainTable("v2_kept_fuses", (t) => ({
   expiryDate: t.bigint().notNull(),
 }));
 
-/** Roles of an account on a resource of a contract, as a bitmap in hex; zero when they were taken away. Resource 0: the whole contract. */
+/** Roles of an account on a resource of a contract, as a bitmap in hex; zero if revoked. Resource 0 is the whole contract. */
 export const v2Role = indexed(
   onchainTable(
     "v2_roles",
@@ -205,11 +196,11 @@ export const v2Resource = onchainTable(
     chainId: t.integer().notNull(),
     resolver: hex(t).notNull(),
     resource: hex(t).notNull(),
-    /** Node of the name that the roles are limited to; null where they hold for every name of the resolver. */
+    /** Node of the name that the roles are limited to; null if they hold for every name of the resolver. */
     node: hex(t),
     /** DNS wire format; null likewise. */
     name: hex(t),
-    /** `name`: all records of it; `text`, `data`, `address`: one record; `argument`: what a setter's first argument is. */
+    /** `name`: all records of it; `text`, `data`, `address`: one record; `argument`: a setter's first argument. */
     kind: text(t).notNull(),
     /** Key in hex, coin type in decimal digits, argument in hex; empty for `name`. */
     key: text(t).notNull(),
@@ -219,13 +210,13 @@ export const v2Resource = onchainTable(
   }),
 );
 
-/** Every label that the store of labels announced, as bytes. */
+/** Every label that the label store announced, as bytes. */
 export const v2Label = onchainTable("v2_labels", (t) => ({
   labelhash: hex(t).primaryKey(),
   label: hex(t).notNull(),
 }));
 
-/** Record id of a node in a resolver with record ids: 0 if it was unlinked. The root node's is the default. */
+/** Record id of a node in a resolver with record ids; 0 if unlinked. The root node's link is the default. */
 export const v2RecordLink = onchainTable(
   "v2_record_links",
   (t) => ({
@@ -239,7 +230,7 @@ export const v2RecordLink = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.node] }) }),
 );
 
-/** A value under a record id. Those of an older generation than the record's were cleared at once. */
+/** A value under a record id. Values of an older generation than the record's are cleared. */
 export const v2Record = onchainTable(
   "v2_records",
   (t) => ({
@@ -252,7 +243,7 @@ export const v2Record = onchainTable(
     kind: text(t).notNull(),
     /** Coin type, content type or interface id; text keys as bytes in hex; empty where a record has one value. */
     key: text(t).notNull(),
-    /** Bytes; none for an unset record; null where only the chain knows. */
+    /** Bytes, empty for an unset record; null if only the chain knows them. */
     value: hex(t),
     generation: t.integer().notNull(),
   }),
@@ -261,7 +252,7 @@ export const v2Record = onchainTable(
   }),
 );
 
-/** How often a record was cleared at once; no row if never. */
+/** How often the values of a record id were cleared at once; no row if never. */
 export const v2RecordGeneration = onchainTable(
   "v2_record_generations",
   (t) => ({
@@ -273,7 +264,7 @@ export const v2RecordGeneration = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.recordId] }) }),
 );
 
-/** Alias of a name and the names below it in a resolver keyed by nodes. An empty target removes it. */
+/** Alias of a name and the names below it, in a resolver keyed by nodes. An empty target removes it. */
 export const v2Alias = onchainTable(
   "v2_aliases",
   (t) => ({
@@ -287,30 +278,27 @@ export const v2Alias = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.nameHash] }) }),
 );
 
-/**
- * What happened to an entry of a registry whose code is known, one row per event (of a batch of transfers one per token). Id: chain,
- * block, log, and the path in a batch.
- */
+/** One row per event of an entry of a registry of known code, in a batch one per token. Id: chain, block, log, index in a batch. */
 export const v2Event = indexed(
   onchainTable("v2_events", (t) => ({
     id: text(t).primaryKey(),
     chainId: t.integer().notNull(),
     registry: hex(t).notNull(),
     labelhash: hex(t).notNull(),
-    /** Name of the event; `Migration`: LabelRegistered of a name that was migrated. */
+    /** Name of the event; `Migration` for LabelRegistered of a migrated name. */
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
-    /** Of the block, in Unix seconds. */
+    /** Block time in Unix seconds. */
     timestamp: t.integer().notNull(),
     logIndex: t.integer().notNull(),
     transactionHash: hex(t).notNull(),
     /** Who received the name, or has the roles from now on. */
     holder: hex(t),
-    /** Resolver or subregistry, zero for none; of a transfer who had the name. */
+    /** Resolver or subregistry, zero for none; of a transfer the former owner. */
     address: hex(t),
-    /** The token of the entry as the event has it; of roles before it moves on to another. */
+    /** The entry's token as the event has it; of roles, before the token moves to another id. */
     tokenId: hex(t),
-    /** Who called the registry, as the event names it; of a transfer its operator. */
+    /** Caller of the registry as the event names it; of a transfer its operator. */
     sender: hex(t),
     /** Unix seconds. */
     expiry: t.bigint(),

@@ -2,18 +2,15 @@ import { getTableName, type Table } from "drizzle-orm";
 
 type Column = { name: string };
 
-/** What an index is sorted by: a column, the first 256 characters of one whose values may be longer than an index entry, or its length. */
+/** A sort key of an index: a column, its first 256 characters if values may be longer than an index entry, or its length. */
 type Key = Column | { prefixOf: Column } | { lengthOf: Column };
 
-/** Keys of an index, or also the condition of the rows that it has, in SQL. */
+/** Keys of an index; of a partial one with its condition in SQL. */
 type Keys = readonly Key[] | { on: readonly Key[]; where: string };
 
 const definitions = new Map<Table, Record<string, Keys>>();
 
-/**
- * The table, with indexes for queries, by what they are sorted by. Ponder would drop its own after each crash and build them again
- * before it goes on: these are built once (src/api/database/indexes.ts).
- */
+/** Registers the indexes of a table. Ponder would rebuild its own after each crash; these are built once (src/api/database/indexes.ts). */
 export function indexed<T extends Table>(table: T, define: (table: T) => Record<string, Keys>): T {
   definitions.set(table, define(table));
   return table;
@@ -22,7 +19,7 @@ export function indexed<T extends Table>(table: T, define: (table: T) => Record<
 export const prefixOf = (column: Column): Key => ({ prefixOf: column });
 export const lengthOf = (column: Column): Key => ({ lengthOf: column });
 
-/** An index: its name and its table's name in SQL, and what CREATE INDEX has behind the table. */
+/** An index: its name and its table's name in SQL, and what follows the table in CREATE INDEX. */
 export type TableIndex = { name: string; table: string; keys: string };
 
 /** The indexes of all tables whose modules are loaded. */

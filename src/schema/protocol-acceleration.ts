@@ -2,11 +2,11 @@ import { onchainTable, primaryKey } from "ponder";
 import { hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
-// What is needed to resolve names from the index. An unset record has no row, or null in its column. Values are interpreted
-// (src/ens/record-values.ts) except for two that hide a default (ENSIP-19), which are stored as they are and interpreted when
-// they are read: address records of twenty zero bytes, and reverse names that are not normalised.
+// Tables for resolving names from the index. An unset record has no row, or null in its column. Values are interpreted
+// (src/ens/record-values.ts), except two that hide a default (ENSIP-19) and are interpreted on read: address records of twenty zero bytes,
+// and reverse names that are not normalized.
 
-/** Name that an account claimed on a reverse registrar; the row is deleted when the name is cleared. */
+/** Name that an account claimed on a reverse registrar; a cleared name has no row. */
 export const reverseNameRecord = indexed(
   onchainTable(
     "reverse_name_records",
@@ -16,16 +16,16 @@ export const reverseNameRecord = indexed(
   (table) => ({ byLength: [lengthOf(table.value), prefixOf(table.value)] }),
 );
 
-/** An account named itself on a reverse registrar, or took its name back; rows are written once. Id: chain, block, log. */
+/** An account named itself on a reverse registrar, or cleared its name; rows never change. Id: chain, block, log. */
 export const reverseNameEvent = indexed(
   onchainTable("reverse_name_events", (t) => ({
     id: text(t).primaryKey(),
     address: hex(t).notNull(),
     coinType: t.bigint().notNull(),
-    /** Null if it was cleared. */
+    /** Null if cleared. */
     name: text(t),
     blockNumber: t.integer().notNull(),
-    /** Of the block, in Unix seconds. */
+    /** Block time in Unix seconds. */
     timestamp: t.integer().notNull(),
     logIndex: t.integer().notNull(),
     transactionHash: hex(t).notNull(),
@@ -33,10 +33,7 @@ export const reverseNameEvent = indexed(
   (table) => ({ byAddress: [table.address, table.timestamp], byTime: [table.timestamp] }),
 );
 
-/**
- * Resolver that a registry has for a node; the row is deleted when the resolver is set to zero. `address` is the
- * registry: both registries of the root chain write under the newer one's.
- */
+/** A registry's resolver of a node; no row if it is zero. Both registries of the root chain have the new one's `address`. */
 export const domainResolverRelation = indexed(
   onchainTable(
     "domain_resolver_relations",
@@ -60,7 +57,7 @@ export const resolverContract = onchainTable("resolvers", (t) => ({
   address: hex(t).notNull(),
 }));
 
-/** Records that a resolver holds once for a node, and which others it holds. Id: account id of the resolver, `/`, node. */
+/** The records that a resolver holds once for a node, and which others it holds. Id: the resolver's account id, `/`, node. */
 export const resolverRecord = indexed(
   onchainTable("resolver_records", (t) => ({
     id: text(t).primaryKey(),
@@ -73,11 +70,11 @@ export const resolverRecord = indexed(
     pubkeyX: hex(t),
     pubkeyY: hex(t),
     dnszonehash: hex(t),
-    /** Number of times that the records were cleared at once; null before the first. */
+    /** How often the records were cleared at once; null if never. */
     version: t.bigint(),
-    /** Content types under which an ABI was set since then; its text is on the chain only. */
+    /** Content types of the ABIs set since then; their text is only on the chain. */
     abiContentTypes: list(t.bigint().array()),
-    /** Coin types and text keys that have their own rows, so that they can be cleared at once. */
+    /** Coin types and text keys that may have rows of their own, so that these can be cleared at once. */
     coinTypes: list(t.bigint().array()),
     textKeys: list(t.text().array()),
   })),
@@ -86,7 +83,7 @@ export const resolverRecord = indexed(
   }),
 );
 
-/** Address record of a resolver; the row is deleted when the record is cleared. */
+/** Address record of a resolver; a cleared record has no row. */
 export const resolverAddressRecord = indexed(
   onchainTable(
     "resolver_address_records",
@@ -102,7 +99,7 @@ export const resolverAddressRecord = indexed(
   (table) => ({ byValue: [prefixOf(table.value), table.coinType] }),
 );
 
-/** Text record of a resolver; the row is deleted when the record is cleared. */
+/** Text record of a resolver; a cleared record has no row. */
 export const resolverTextRecord = onchainTable(
   "resolver_text_records",
   (t) => ({
@@ -117,21 +114,17 @@ export const resolverTextRecord = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.keyHash] }) }),
 );
 
-/** A node that the newer registry of the root chain has named: the older one no longer counts for it. */
+/** A node that the root chain's new registry has named: the old one no longer counts for it. */
 export const migratedNode = onchainTable("migrated_nodes", (t) => ({ node: hex(t).primaryKey() }));
 
-/**
- * How many reads of contracts or transactions that anybody can cause a chain still grants: a row per chain and kind of
- * read. It is a row, and counts in chain time, so that every index of the same blocks grants the same reads.
- */
+/** Allowance of reads that anybody can cause, stored in chain time so that every index of the same blocks grants the same reads. */
 export const readAllowance = onchainTable(
   "read_allowances",
   (t) => ({
     chainId: t.integer().notNull(),
     kind: text(t).notNull(),
-    /** Milliseconds of chain time at which all that was granted is paid for. */
+    /** Chain time in milliseconds at which all granted reads are paid for. */
     paidAt: t.bigint().notNull(),
-    /** Transaction of the latest read. */
     transactionHash: hex(t).notNull(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.kind] }) }),

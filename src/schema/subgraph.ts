@@ -2,12 +2,10 @@ import { onchainTable, type PgColumnsBuilders } from "ponder";
 import { hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
-// Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys).
-// `changeBlock` is the block of the row's last write: the subgraph filter `_change_block` reads it.
-//
-// Indexes serve the sorts and filters that clients of the subgraph use. Those that sort end with the id, which
-// breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain), so their
-// indexes hold the first 256 characters: src/api/subgraph/compile/rows.ts compares and sorts by these first.
+// Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
+// the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use;
+// those that sort end with the id, which breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on
+// chain), so their indexes hold the first 256 characters, by which src/api/subgraph/compile/rows.ts compares and sorts first.
 
 type NameColumn =
   | ("id" | "name" | "labelName" | "labelhash" | "createdAt" | "expiryDate")
@@ -32,19 +30,16 @@ export const nameIndexes = (table: Record<NameColumn, { name: string }>) => ({
   byChangeBlock: [table.changeBlock],
 });
 
-/**
- * One row per node that a registry ever named, and the root; rows never disappear.
- * Id: namehash. Timestamps in Unix seconds.
- */
+/** One row per node that a registry ever named, and the root; rows never disappear. Id: namehash. Timestamps in Unix seconds. */
 export const domain = indexed(
   onchainTable("domain", (t) => ({
     id: hex(t).primaryKey(),
-    /** Full name, unknown labels as `[labelhash]`; null for the root in subgraph mode. */
+    /** Full name, with unknown labels as `[labelhash]`; null for the root in subgraph mode. */
     name: text(t),
     labelName: text(t),
     labelhash: hex(t),
     parentId: hex(t),
-    /** Kept by rule, not a count: it can fall below the true number, even below zero. */
+    /** Kept as the subgraph does, not counted: it can fall below the true number, even below zero. */
     subdomainCount: t.integer().notNull(),
     /** Copy of the linked resolver's addr. */
     resolvedAddressId: hex(t),
@@ -53,7 +48,6 @@ export const domain = indexed(
     isMigrated: t.boolean().notNull(),
     /** Deployment that the name belongs to (`ens`, `basenames`, …): the first to name it, or the one that leases it. */
     namespace: text(t),
-    /** Chain of that deployment. */
     chainId: t.integer(),
     createdAt: t.bigint().notNull(),
     /** Owner in the registry. */
@@ -62,7 +56,7 @@ export const domain = indexed(
     registrantId: hex(t),
     /** Owner of the name wrapper's token. */
     wrappedOwnerId: hex(t),
-    /** For direct subnames of a registrar's name: expiry of the registration and the grace period. */
+    /** Expiry of the registration and any grace period; or of the name wrapper, if later and PARENT_CANNOT_CONTROL is burned. */
     expiryDate: t.bigint(),
     changeBlock: t.integer().notNull(),
   })),
@@ -82,10 +76,7 @@ export const account = onchainTable("account", (t) => ({
   changeBlock: t.integer().notNull(),
 }));
 
-/**
- * One row per name that a registrar ever registered. Id: labelhash in subgraph mode, else the node.
- * Amounts in wei.
- */
+/** One row per name that a registrar ever registered. Id: labelhash in subgraph mode, else node. Amounts in wei. */
 export const registration = indexed(
   onchainTable("registration", (t) => ({
     id: hex(t).primaryKey(),
@@ -109,16 +100,16 @@ export const registration = indexed(
   }),
 );
 
-/** One row per wrapped name: the only rows that disappear, at unwrapping. Id: namehash. */
+/** One row per wrapped name, deleted on unwrapping, and in subgraph mode on a new registration. Id: namehash. */
 export const wrappedDomain = indexed(
   onchainTable("wrapped_domain", (t) => ({
     id: hex(t).primaryKey(),
     domainId: hex(t).notNull(),
     /** Zero between the token's mint and `NameWrapped`. */
     expiryDate: t.bigint().notNull(),
-    /** Expiry since a renewal through the wrapper, which emits no event of its own; null before the first. */
+    /** Expiry after a renewal through the name wrapper, which emits no event for it; null without one. */
     renewedExpiryDate: t.bigint(),
-    /** Bits of a uint32, kept as the signed 32 bit number that GraphQL's Int can carry. */
+    /** Bits of a uint32 as a signed 32-bit number, which GraphQL's Int can carry. */
     fuses: t.integer().notNull(),
     ownerId: hex(t).notNull(),
     name: text(t),
@@ -128,7 +119,7 @@ export const wrappedDomain = indexed(
     byDomain: [table.domainId],
     byOwner: [table.ownerId, table.id],
     byExpiryDate: [table.expiryDate, table.id],
-    // Without names that a registrar leases (IS_DOT_ETH), whose end is that of the lease.
+    // Without names that a registrar leases (IS_DOT_ETH), which end with their lease.
     byOwnExpiryDate: { on: [table.expiryDate, table.id], where: "fuses & 131072 = 0" },
     byName: [prefixOf(table.name), table.id],
     byChangeBlock: [table.changeBlock],
@@ -139,7 +130,7 @@ export const wrappedDomain = indexed(
 export const resolver = indexed(
   onchainTable("resolver", (t) => ({
     id: text(t).primaryKey(),
-    /** The node, also where no such domain exists. */
+    /** The node, whether or not it has a domain. */
     domainId: hex(t).notNull(),
     address: hex(t).notNull(),
     /** Address record of coin type 60; null until set and after a version change. */
@@ -158,15 +149,15 @@ export const resolver = indexed(
   }),
 );
 
-// Event rows are written once. The events of one GraphQL interface share a table, so that an interface list
-// is one index scan; `type` is the entity's name, and the columns that it does not use are null.
-// Id: block number, `-`, log index; chain id in front outside subgraph mode; `-<place>` at the end for wrapper transfers.
+// Event rows are written once. Events of one GraphQL interface share a table, so that an interface list is one index scan; `type` is the
+// entity's name, and columns that it does not use are null. Id: block number, `-`, log index; outside subgraph mode the chain id comes
+// first; for wrapper transfers `-<index>` comes last.
 
 const eventColumns = (t: PgColumnsBuilders) => ({
   id: text(t).primaryKey(),
   type: text(t).notNull(),
   blockNumber: t.integer().notNull(),
-  /** Of the block, in Unix seconds. */
+  /** Block time in Unix seconds. */
   timestamp: t.integer(),
   logIndex: t.integer(),
   transactionID: hex(t).notNull(),
@@ -191,7 +182,7 @@ export const domainEvent = indexed(
     name: text(t),
     fuses: t.integer(),
     expiryDate: t.bigint(),
-    /** True if the older of two registries emitted it, else null. */
+    /** True if the old registry emitted it, else null. */
     fromOldRegistry: t.boolean(),
     /** WrappedTransfer: who had the token, and who moved it. */
     fromId: hex(t),
@@ -202,7 +193,7 @@ export const domainEvent = indexed(
     ...eventIndexes(table),
     byParentDomain: [table.parentDomainId],
     byOwner: [table.ownerId, table.timestamp],
-    // Whether a name was ever wrapped.
+    // For look-ups of whether a name was ever wrapped.
     byWrapping: { on: [table.domainId], where: "type = 'NameWrapped'" },
     byOldRegistry: { on: [table.type, table.timestamp], where: "from_old_registry" },
   }),
@@ -250,7 +241,7 @@ export const resolverEvent = indexed(
     target: hex(t),
     isAuthorized: t.boolean(),
     version: t.bigint(),
-    /** NameChanged: the account that has the name as its primary name from then on, if it sets one. */
+    /** NameChanged: the account whose primary name this is from then on, if it sets one. */
     primaryNameOf: hex(t),
   })),
   (table) => ({

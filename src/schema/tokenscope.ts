@@ -2,10 +2,7 @@ import { onchainTable } from "ponder";
 import { hex, text } from "./columns.ts";
 import { indexed } from "./indexes.ts";
 
-/**
- * One row per token that ever stood for a name, created at its first transfer; burned ones stay.
- * Id: asset id (CAIP-19).
- */
+/** One row per token that ever stood for a name, from its first transfer on; burned tokens stay. Id: asset id (CAIP-19). */
 export const nameToken = indexed(
   onchainTable("name_tokens", (t) => ({
     id: text(t).primaryKey(),
@@ -20,7 +17,7 @@ export const nameToken = indexed(
     owner: hex(t).notNull(),
     /** `minted` or `burned`. */
     mintStatus: text(t).notNull(),
-    /** Ponder's checkpoint of the token's first event: tokens are listed in its order. */
+    /** Ponder's checkpoint of the token's first event, by which tokens are listed. */
     firstSeen: text(t).notNull(),
   })),
   (table) => ({
@@ -37,12 +34,10 @@ export const nameSale = indexed(
     blockNumber: t.bigint().notNull(),
     logIndex: t.integer().notNull(),
     transactionHash: hex(t).notNull(),
-    /** Marketplace's hash of the order. */
     orderHash: hex(t).notNull(),
     contractAddress: hex(t).notNull(),
     tokenId: t.bigint().notNull(),
     assetNamespace: text(t).notNull(),
-    /** Id of the token's row. */
     assetId: text(t).notNull(),
     domainId: hex(t).notNull(),
     buyer: hex(t).notNull(),
