@@ -3,13 +3,12 @@ import type { Hex } from "viem";
 /** Tokens that a name can be paid in besides ETH: WETH in wei, USDC with 6 decimals, DAI with 18. */
 export type PaymentToken = "WETH" | "USDC" | "DAI";
 
-/** A chain: its names, and what it has for prices and requests. */
 type Chain = {
   /** In logs and metrics. */
   name: string;
-  /** In `/v1`, where names live there. */
+  /** In `/v1`, if names live there. */
   network?: string;
-  /** What hosted providers call it. QuickNode serves mainnet under the endpoint's name alone (""). */
+  /** Its names at hosted providers. QuickNode serves mainnet under the endpoint's name alone (""). */
   providers?: { alchemy?: string; quicknode?: string; drpc?: string };
   /** The issuers' own addresses. */
   tokens?: { readonly [Name in PaymentToken]?: Hex };
@@ -105,7 +104,7 @@ const chains: Readonly<Record<number, Chain>> = {
   15658734: { name: "ens-test-env-l2" },
 };
 
-/** What is known of a chain; of others their id. */
+/** What is known of a chain; an unknown one is named by its id. */
 export const chainOf = (id: number): Chain & { network: string } => {
   const chain = chains[id] ?? { name: `chain-${id}` };
   return { ...chain, network: chain.network ?? `chain-${id}` };

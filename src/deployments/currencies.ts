@@ -6,15 +6,12 @@ import { ensv2Datasources } from "./ensv2.ts";
 /** What a name can be paid in; ETH in wei. */
 export type Currency = "ETH" | PaymentToken;
 
-/** The currency of a token address on a chain; undefined if unsupported. The native one has the zero address. */
+/** The currency of a token address on a chain; undefined if unsupported. ETH has the zero address. */
 export type CurrencyOf = (chainId: number, token: Hex) => Currency | undefined;
 
 const tokenNames = ["WETH", "USDC", "DAI"] as const;
 
-/**
- * Look-up of the currencies of a namespace's chains. Contracts named WETH, USDC or DAI in the datasource `seaport` or in a set of
- * ENSv2 count too, for networks with their own tokens; those of `seaport` replace the built-in addresses on its chain.
- */
+/** Look-up of currencies by token. Contracts named WETH, USDC or DAI under `seaport` or in a set of ENSv2 add to the built-in ones. */
 export function currencies(namespace: Namespace): CurrencyOf {
   const byToken = new Map<string, Currency>();
   for (const chainId of new Set(Object.values(namespace).map((source) => source.chainId))) {

@@ -4,7 +4,7 @@ export const namespaceIds = ["mainnet", "sepolia", "sepolia-v2", "holesky", "ens
 
 export type NamespaceId = (typeof namespaceIds)[number];
 
-/** Location of a contract: without an address, every contract of the chain that emits one of the events counts. */
+/** Location of a contract. Without an address, every contract of the chain that emits one of the events counts. */
 export type ContractSource = { address?: Hex; startBlock: number; endBlock?: number };
 
 /** A contract at an address, from its start block on. */
@@ -19,7 +19,7 @@ export type Datasource = {
   contracts: Record<string, ContractSource>;
 };
 
-/** The contracts of a deployment on a chain. */
+/** A datasource without a managed name of its own. */
 export function datasource(chainId: number, contracts: Datasource["contracts"]): Datasource {
   return { chainId, contracts };
 }
@@ -33,62 +33,59 @@ export type ManagedName = { node: Hex; name: string };
 /** The names of an ABI's events. */
 export type EventName<A extends Abi> = Extract<A[number], AbiEvent>["name"];
 
-/** The decoded arguments of an event, by name; indexed strings are their hash. */
+/** The decoded arguments of an event, by name. An indexed string is its hash. */
 export type EventArgs<Item extends AbiEvent> = GetEventArgs<
   readonly [Item],
   Item["name"],
   { EnableUnion: false; IndexedOnly: false; Required: true }
 >;
 
-/** The event of a name; a union where several events have it. */
+/** The event with a name; a union if several events have it. */
 export type EventOf<A extends Abi, Name extends string> = Extract<A[number], AbiEvent & { name: Name }>;
 
 /** A resolver whose responses follow from its events alone. */
 export type StaticResolver = {
-  /** Whether it answers for subnames of the node that it is set for (ENSIP-10). */
+  /** Whether it answers for subnames of the node that it is set on (ENSIP-10). */
   isExtended: boolean;
-  /** Whether a missing address of an EVM chain falls back to the default one (ENSIP-19). */
+  /** Whether an EVM chain's missing address falls back to the default one (ENSIP-19). */
   hasDefaultAddress: boolean;
 };
 
-/**
- * What a controller's event reports about one registration or renewal; prices in wei, absent where the event carries
- * none.
- */
+/** What a controller's event reports about a registration or renewal. Prices are in wei, absent if the event carries none. */
 export type ControllerFacts = {
   label: string;
   labelhash: Hex;
   price?: { baseCost: bigint; premium: bigint };
-  /** The referrer as emitted, 32 bytes. */
+  /** 32 bytes, as emitted. */
   encodedReferrer?: Hex;
-  /** End of a lease that was renewed through the name wrapper, which moves the expiry of its entry too. */
+  /** End of a lease renewed through the name wrapper, which also moves the expiry of the wrapper's entry. */
   renewedInWrapper?: bigint;
 };
 
-/** What a contract does. It decides by which ABI it is read, by which plugins, and by which handlers. */
+/** What a contract does. The role decides its ABI, its plugins and its handlers. */
 export type Contract =
   /** Owners, resolvers and TTLs of nodes. The root chain's was deployed twice: `old` counts until `new` names a node. */
   | { role: "registry"; generation: "only" | "old" | "new" }
-  /** Records of names. With `static` it is one contract, else any contract of the chain. */
+  /** Records of names: of one contract with `static`, else of any contract of the chain. */
   | { role: "resolver"; static?: StaticResolver }
-  /** Issues subnames of the managed name as ERC-721 tokens; some new ones with `NameRegisteredWithRecord`. */
+  /** Issues subnames of the managed name as ERC-721 tokens; `registersWithRecords`: emits `NameRegisteredWithRecord` too. */
   | { role: "baseRegistrar"; registersWithRecords?: true }
   | Controller
   /** Renews names through a controller and reports the referrer after it. */
   | { role: "referrals" }
   /** Names as ERC-1155 tokens, with fuses. */
   | { role: "nameWrapper" }
-  /** Registry, registrar and ERC-1155 token of 3DNS in one contract; its names have the resolver of the same datasource. */
+  /** Registry, registrar and ERC-1155 token of 3DNS in one contract; its names have the datasource's resolver. */
   | { role: "threednsToken" }
-  /** A resolver that is known by its address, for resolution only. */
+  /** A resolver known by its address, for resolution only. */
   | ({ role: "staticResolver" } & StaticResolver)
-  /** Names of accounts; `default` for those of every EVM chain, `chain` for those of its own. */
+  /** Names of accounts: `default` for every EVM chain, `chain` for its own. */
   | { role: "reverseRegistrar"; scope: "default" | "chain" }
   /** Resolves names of accounts on the root chain (ENSIP-19). */
   | { role: "reverseResolver" }
   /** Where names are sold: Seaport. */
   | { role: "marketplace" }
-  /** A registry of the second generation that no factory deployed; names are read from the root on. */
+  /** A registry of ENSv2 that no factory deployed; names are read from the root on. */
   | { role: "v2Registry"; isRoot: boolean }
   /** Deploys registries and resolvers of users as proxies. */
   | { role: "v2Factory" }
@@ -97,7 +94,7 @@ export type Contract =
   /** Announces the text of labels. */
   | { role: "v2LabelStore" };
 
-/** Sells and renews names of a base registrar; `read` has a reader for each event of its ABI. */
+/** Sells and renews names of a base registrar. `read` has a reader for each event that counts. */
 export type Controller = {
   role: "controller";
   abi: Abi;
@@ -108,10 +105,10 @@ export type Role = Contract["role"];
 
 export type ContractOf<R extends Role> = Extract<Contract, { role: R }>;
 
-/** Contracts that belong together: the same ones, by name, in each of the datasources that have them. */
+/** Contracts that belong together: the same, by name, in each of the datasources that have them. */
 export type ContractGroup = {
   datasources: readonly string[];
-  /** Roles by contract name. Entries, and so handlers of one log, keep this order. */
+  /** Roles by contract name. Entries, and so the handlers of one log, keep this order. */
   contracts: Readonly<Record<string, Contract>>;
   namespaces: Readonly<Partial<Record<NamespaceId, Namespace>>>;
 };
@@ -119,15 +116,14 @@ export type ContractGroup = {
 /** Contracts that issue names, and the plugin that indexes these names. */
 export type Deployment<PluginId extends string = string> = ContractGroup & {
   plugin: PluginId;
-  /** The datasources without which the plugin cannot run; all unless given. */
+  /** Datasources without which the plugin cannot run; all if undefined. */
   required?: readonly string[];
-  /** Managed name of each datasource that does not give its own. */
+  /** Managed name of datasources without one of their own. */
   managedName?: string;
   /** Resolvers on the root chain that answer from this deployment's registry, as contracts of the root datasource. */
   bridges?: Readonly<Partial<Record<NamespaceId, Record<string, ContractSource>>>>;
 };
 
-/** A controller, described by what each event of its ABI carries. */
 export function controller<const A extends Abi>(
   abi: A,
   read: { [Name in EventName<A>]: (args: EventArgs<EventOf<A, Name>>) => ControllerFacts },
@@ -135,7 +131,7 @@ export function controller<const A extends Abi>(
   return { role: "controller", abi, read };
 }
 
-/** What an event reports whose argument `name` is the label and `label` its hash; free unless it carries prices. */
+/** Reads an event whose argument `name` is the label and `label` its hash; free unless prices are given. */
 export const named = (
   { name, label }: { name: string; label: Hex },
   baseCost = 0n,

@@ -4,10 +4,10 @@ import { ensv2 } from "./ensv2.ts";
 import { lineanames } from "./lineanames.ts";
 import { threedns } from "./threedns.ts";
 
-/** Every deployment, the root chain's first. For one log, handlers run in this order. */
+/** Every deployment, the root chain's first. Handlers of one log run in this order. */
 export const deployments = [ens, basenames, lineanames, threedns, ensv2] as const;
 
-/** The plugins whose names are in the table of domains: those of the first generation. */
+/** The plugins whose names are in the table `domain`: those of the first generation. */
 export const namePlugins: readonly string[] = deployments
   .map(({ plugin }) => plugin)
   .filter((plugin) => plugin !== ensv2.plugin);

@@ -5,7 +5,7 @@ import { at, controller, type Deployment, datasource, named } from "./deployment
 /** Datasource of the root chain's deployment. */
 export const rootDatasource = "ensroot";
 
-/** Name of the root chain's current registry among the contracts of the root datasource. */
+/** Name of the root chain's current registry in the root datasource. */
 export const rootRegistry = "ENSv1Registry";
 
 type Referred = { label: string; labelhash: Hex; referrer: Hex };

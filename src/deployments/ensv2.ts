@@ -1,16 +1,13 @@
 import { type Hex, namehash } from "viem";
 import type { Deployment, ManagedName } from "./deployment.ts";
 
-/** Datasources of sets of contracts: the one in use, and one that it replaced, where both are wanted. */
+/** Datasources of contract sets: the one in use, and one that it replaced, if both are wanted. */
 export const ensv2Datasources = ["ensv2", "ensv2Former"] as const;
 
 /** The name whose subnames both generations register. */
 export const ethName: ManagedName = { name: "eth", node: namehash("eth") };
 
-/**
- * The second generation of ENS: registries in registries, on the root chain. A set of contracts is data; it is replaced as a
- * whole, on the test network every few weeks. Contracts without a role are known by their name.
- */
+/** ENSv2, on the root chain. A set of contracts is replaced as a whole. Contracts without a role are known by their name. */
 export const ensv2: Deployment<"ensv2"> = {
   plugin: "ensv2",
   datasources: ensv2Datasources,

@@ -1,8 +1,6 @@
 import { lineaControllerAbi } from "../../abis/registrars.ts";
 import { at, controller, type Deployment, datasource, named } from "./deployment.ts";
 
-// Registrations by the owner and for a proof of humanity are free.
-
 /** The names under linea.eth, on Linea. */
 export const lineanames: Deployment<"lineanames"> = {
   plugin: "lineanames",

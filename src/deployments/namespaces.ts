@@ -17,10 +17,10 @@ import { reverseRegistrars, seaport } from "./other-contracts.ts";
 
 const [root, ...others] = deployments;
 
-/** All known contracts: the deployments, the marketplace of the root chain, the reverse registrars. */
+/** All known contracts: the deployments, the root chain's marketplace, the reverse registrars. */
 export const contractGroups: readonly ContractGroup[] = [root, seaport, ...others, reverseRegistrars];
 
-/** Tables of the public networks, by namespace id. */
+/** Datasources of the public networks, by namespace id. */
 export const namespaces: Readonly<Record<NamespaceId, Namespace>> = {
   mainnet: namespaceOf("mainnet"),
   sepolia: namespaceOf("sepolia"),
@@ -29,18 +29,18 @@ export const namespaces: Readonly<Record<NamespaceId, Namespace>> = {
   "ens-test-env": namespaceOf("ens-test-env"),
 };
 
-/** A contract of some role as a namespace has it. */
+/** A contract with a role, as a namespace has it. */
 export type Deployed<R extends Role = Role> = {
   group: ContractGroup;
   datasourceId: string;
   name: string;
   contract: ContractOf<R>;
   chainId: number;
-  /** Undefined: any contract of the chain. */
+  /** Undefined for any contract of the chain. */
   address: Hex | undefined;
 };
 
-/** The contracts of some roles that a namespace has: group by group, datasource by datasource, in their declared order. */
+/** A namespace's contracts with one of the roles: group by group, datasource by datasource, in declared order. */
 export function deployedContracts<R extends Role>(
   namespace: Namespace,
   roles: readonly R[],
@@ -77,19 +77,19 @@ export function managedNameOf(namespace: Namespace, datasourceId: string): Manag
   return { name, node: namehash(name) };
 }
 
-/** The datasource with the managed name of its deployment, unless it has its own. */
+/** The datasource with its own managed name, else with its deployment's. */
 export function withManagedName(datasourceId: string, source: Datasource): Datasource {
   const of = deployments.find(({ datasources }: Deployment) => datasources.includes(datasourceId));
   const managedName = source.managedName ?? (of as Deployment | undefined)?.managedName;
   return managedName === undefined ? source : { ...source, managedName };
 }
 
-/** Names on the root chain of the resolvers that answer from a deployment's registry. */
+/** Names in the root datasource of the resolvers that answer from a deployment's registry. */
 export function bridgesOf({ bridges = {} }: Deployment): string[] {
   return [...new Set(Object.values(bridges).flatMap((contracts) => Object.keys(contracts)))];
 }
 
-/** Key of a contract entry of a deployment's own plugin; with the datasource where there are several. */
+/** Key of a contract entry of a deployment's own plugin; with the datasource if there are several. */
 export function namesKey(
   { plugin, datasources }: Deployment,
   datasourceId: string,
@@ -98,7 +98,7 @@ export function namesKey(
   return datasources.length > 1 ? `${plugin}/${datasourceId}/${contract}` : `${plugin}/${contract}`;
 }
 
-/** The namespace of the names that a plugin indexes: ENS, or a deployment of its own. */
+/** The namespace of the names that a plugin indexes: `ens`, or the plugin's own. */
 export const namespaceOfPlugin = (plugin: string): string =>
   plugin === ens.plugin || plugin === ensv2.plugin ? "ens" : plugin;
 
@@ -125,7 +125,7 @@ export type TokenIssuer = {
   chainId: number;
   address: Hex;
   assetNamespace: "erc721" | "erc1155";
-  /** Node whose direct subnames the tokens are, the token id being the labelhash; undefined: the token id is the node. */
+  /** Node whose direct subnames the tokens are (token id: labelhash); undefined if the token id is the node. */
   managedNode: Hex | undefined;
   isNameWrapper: boolean;
   /** Whether the contract mints over a living token without burning it first. */
@@ -159,13 +159,10 @@ export function tokenIssuers(namespace: Namespace): TokenIssuer[] {
   );
 }
 
-/** A contract that issues names: its CAIP-10 id, the node whose subnames it issues, and the plugin that indexes these names. */
+/** A contract that issues names: its CAIP-10 id, the node whose subnames it issues, and the plugin that indexes them. */
 export type Subregistry = { subregistryId: string; chainId: number; node: Hex; namesPlugin: string };
 
-/**
- * The base registrars of a namespace, which the plugin `registrars` indexes, and where the plugin `ensv2` is active the .eth
- * registries of the second generation.
- */
+/** The base registrars of a namespace, and the .eth registries of ENSv2 if the plugin `ensv2` is active. */
 export function indexedSubregistries(namespace: Namespace, plugins: readonly string[] = []): Subregistry[] {
   const ofV1 = tokenIssuers(namespace).flatMap(({ chainId, address, managedNode: node, namesPlugin }) =>
     node === undefined ? [] : [{ subregistryId: accountId(chainId, address), chainId, node, namesPlugin }],
@@ -173,7 +170,7 @@ export function indexedSubregistries(namespace: Namespace, plugins: readonly str
   return plugins.includes(ensv2.plugin) ? [...ofV1, ...v2Subregistries(namespace).values()] : ofV1;
 }
 
-/** The .eth registries of the second generation, by datasource: that of the set in use first. */
+/** The .eth registries of ENSv2 by datasource, the set in use first. */
 export function v2Subregistries(namespace: Namespace): ReadonlyMap<string, Subregistry> {
   const found = ensv2Datasources.flatMap((id): [string, Subregistry][] => {
     const { chainId = 0, contracts } = namespace[id] ?? {};
@@ -191,10 +188,10 @@ export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex 
   return managedNode === undefined ? id : subnode(managedNode, id);
 }
 
-/** Whether a name in a set of contracts is that of the code of registries that users deploy. */
+/** Whether a contract's name is that of an implementation of registries that users deploy. */
 export const isUserRegistryCode = (name: string) => /^UserRegistryImpl\d*$/.test(name);
 
-/** What all sets of ENSv2 of a namespace know of contracts, by addresses in lower case; a chain's registries are read together. */
+/** Contracts of all ENSv2 sets of a namespace, by address in lower case: the registries of a chain are read together. */
 export function v2KnownContracts(namespace: Namespace) {
   const named = (...names: string[]) =>
     ensv2Datasources.flatMap((id) =>
@@ -206,22 +203,22 @@ export function v2KnownContracts(namespace: Namespace) {
   const under = (name: string, above: ManagedName) =>
     named(name).map((registry) => [registry, above] as const);
   return {
-    /** Contracts that register names which were migrated. */
+    /** Contracts that register migrated names. */
     migrators: new Set(named("UnlockedMigrationController", "LockedMigrationController")),
-    /** Those of them that deploy registries of locked names. */
+    /** Migrators that deploy registries of locked names. */
     lockedMigrators: new Set(named("LockedMigrationController")),
     /** Implementations of registries of locked names. */
     wrapperImplementations: new Set(named("WrapperRegistryImpl")),
-    /** Where tokens of names lie that were migrated, or had expired. */
+    /** Owners of tokens of names that were migrated or had expired. */
     graveyards: new Set<string>(named("Graveyard")),
-    /** Nodes of the names in registries, for the .eth ones. */
+    /** Nodes that the .eth registries are under. */
     nodes: new Map(named("ETHRegistry").map((registry) => [registry, ethName.node])),
-    /** The root registries and the .eth ones, and the names that they are under. */
+    /** The root and .eth registries, and the names that they are under. */
     fixedRegistries: new Map([
       ...under("RootRegistry", { name: "", node: rootNode }),
       ...under("ETHRegistry", ethName),
     ]),
-    /** Implementations of other registries that users deploy. Where there are none, any that the factory deployed counts. */
+    /** Implementations of registries that users deploy. Without any, every registry that the factory deployed counts. */
     userImplementations: new Set(named(...new Set(all.filter(isUserRegistryCode)))),
   };
 }

@@ -2,11 +2,11 @@ import { at, type ContractGroup, datasource } from "./deployment.ts";
 
 const plain = { role: "staticResolver", isExtended: false, hasDefaultAddress: false } as const;
 
-// Each L2 has the registrar of its accounts' names at the same address.
+// Each L2 has its reverse registrar at the same address.
 const mainnetL2 = "0x0000000000d8e504002cc26e3ec46d81971c1664";
 const sepoliaL2 = "0x00000beef055f7934784d6d81b6bc86665630dba";
 
-/** Names of accounts (ENSIP-19): the registrars of each chain, and on the root chain the resolvers that come with them. */
+/** Names of accounts (ENSIP-19): each chain's reverse registrar, and the resolvers that come with them on the root chain. */
 export const reverseRegistrars: ContractGroup = {
   datasources: ["rrRoot", "rrBase", "rrLinea", "rrOptimism", "rrArbitrum", "rrScroll"],
   contracts: {
@@ -78,11 +78,11 @@ export const reverseRegistrars: ContractGroup = {
   },
 };
 
-/** The marketplace of the root chain. Contracts named after a currency replace that currency's token on the chain. */
+/** The marketplace of the root chain. Contracts named after a currency add tokens of that currency. */
 export const seaport: ContractGroup = {
   datasources: ["seaport"],
   contracts: { Seaport1_5: { role: "marketplace" }, Seaport1_6: { role: "marketplace" } },
-  // Seaport 1.6 was deployed in March 2024, a while after the start blocks below.
+  // Seaport 1.6 was deployed in March 2024, after the start blocks below.
   namespaces: {
     mainnet: {
       seaport: datasource(1, {
