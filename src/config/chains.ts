@@ -1,12 +1,9 @@
 import { chainOf } from "../deployments/chains.ts";
 
-/** The URLs under which a chain is read: one or more http(s), at most one ws(s). */
+/** RPC URLs of a chain: one or more http(s), at most one ws(s). */
 export type RpcUrls = { http: string[]; ws?: string };
 
-/**
- * A chain that is indexed. A local one, of `ens-test-env`, may be a fork with transactions that are signed for another chain, and with
- * headers of its own form.
- */
+/** An indexed chain. A local one (`ens-test-env`) may be a fork, with transactions signed for another chain and unusual headers. */
 export type IndexedChain = { id: number; name: string; isLocal?: true; rpc: RpcUrls };
 
 type RpcVariables = {
@@ -18,8 +15,8 @@ type RpcVariables = {
 };
 
 /**
- * The chains with their RPC URLs: those of RPC_URL_<chainId>, else of the hosted providers, else the test network's own.
- * Adds a fault for each chain without one, and for each malformed list.
+ * The chains with their URLs: of RPC_URL_<chainId>, else of hosted providers, else the test network's own. Adds a fault for each chain
+ * without URLs and for each malformed list.
  */
 export function chainsFrom(
   sound: RpcVariables,
@@ -45,7 +42,7 @@ export function chainsFrom(
   });
 }
 
-/** URLs of the hosted providers for a chain, for the keys that are set: Alchemy, QuickNode, dRPC; then Alchemy's websocket. */
+/** A chain's URLs at the hosted providers that have a key: Alchemy, QuickNode, dRPC; then Alchemy's websocket. */
 export function providerUrls(chainId: number, keys: RpcVariables): RpcUrls | undefined {
   const { alchemy, quicknode, drpc } = chainOf(chainId).providers ?? {};
   const { ALCHEMY_API_KEY, QUICKNODE_API_KEY, QUICKNODE_ENDPOINT_NAME: endpoint, DRPC_API_KEY } = keys;
@@ -62,16 +59,15 @@ export function providerUrls(chainId: number, keys: RpcVariables): RpcUrls | und
   return { http, ...(ofAlchemy ? { ws: `wss://${ofAlchemy}` } : {}) };
 }
 
-// The test network's two chains listen on their usual local ports.
 const localUrls: Record<number, string> = {
   15658733: "http://localhost:8545",
   15658734: "http://localhost:8546",
 };
 
-/** Name of a chain in logs and metrics: `chain-<id>` where no better one is known. */
+/** Name of a chain in logs and metrics; `chain-<id>` if unknown. */
 export const chainName = (chainId: number): string => chainOf(chainId).name;
 
-/** Reads a comma-separated list of RPC URLs; throws an Error that says what is wrong, without repeating the URLs. */
+/** Parses a comma-separated list of RPC URLs. Throws an Error that says what is wrong, without the URLs. */
 export function parseRpcUrls(text: string): RpcUrls {
   const urls = text.split(",").map((url) => url.trim());
   const protocols = urls.map((url) => (URL.canParse(url) ? new URL(url).protocol : undefined));
@@ -84,7 +80,7 @@ export function parseRpcUrls(text: string): RpcUrls {
   return ws[0] === undefined ? { http } : { http, ws: ws[0] };
 }
 
-// Ponder starts at 20 requests a second for each entry of the list, and raises that while the endpoint answers.
+// Ponder starts at 20 requests per second for each entry of the list, and raises that while the endpoint answers.
 const startRateOfEntry = 20;
 
 const loopbackRate = 500;

@@ -34,9 +34,8 @@ const datasourcesFile = z.record(
 );
 
 /**
- * The namespace's table with the addresses and blocks of a datasources file merged over it. A datasource that the file
- * puts on another chain replaces the table's; a null or zero address of a contract means that it is not deployed, but
- * for resolvers that any address counts. Throws an Error that lists every fault of the file.
+ * The namespace's table with a datasources file merged over it. A datasource on another chain replaces the table's. A contract whose
+ * address is zero or null is not deployed; for resolvers, null leaves the table's address. Throws an Error that lists every fault.
  */
 export function applyDatasourcesFile(namespaceId: string, table: Namespace, text: string): Namespace {
   const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
@@ -60,7 +59,7 @@ export function applyDatasourcesFile(namespaceId: string, table: Namespace, text
 
 type Patches = z.infer<typeof datasourcesFile>[string];
 
-/** The names that a datasources file may use: contracts by datasource, as in docs/datasources.md. */
+/** Names that a datasources file may use: contracts by datasource, as in docs/datasources.md. */
 export function knownNames(): Map<string, string[]> {
   return new Map(
     contractGroups.flatMap(({ datasources, contracts }) =>
@@ -72,8 +71,8 @@ export function knownNames(): Map<string, string[]> {
   );
 }
 
-// A name that nobody reads would be ignored without a word. Others than near misses may be there for other programs, unless there
-// is nothing else.
+// A name that nobody reads would be ignored silently. Names that are no near misses may be for other programs, unless no other name is
+// known.
 function nameFaults(patches: Patches): string[] {
   const known = knownNames();
   const faultsOf = (kind: string, given: string[], names: string[]) => {
@@ -90,7 +89,7 @@ function nameFaults(patches: Patches): string[] {
   return [...faultsOf("datasource", Object.keys(patches), [...known.keys()]), ...ofContracts];
 }
 
-// Currencies of the marketplace: docs/compatibility.md.
+// The others are currencies of the marketplace: docs/compatibility.md.
 const isOfNames = (contract: string) => !/^(USDC|DAI|WETH)$/.test(contract);
 
 // Numbers may differ, and a large part of a name is near it: `Registry` of `ENSv1Registry`.

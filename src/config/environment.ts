@@ -14,7 +14,7 @@ import { indexedChainIds, namespaceFaults, pluginIds, pluginsFrom } from "./plug
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-// Messages go on from the variable's name.
+// Messages follow the variable's name.
 const decimal = (least: number, most = Number.MAX_SAFE_INTEGER) => {
   const bounds = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `between ${least} and ${most}`;
   const isWithin = (text: string) => /^\d{1,16}$/.test(text) && Number(text) >= least && Number(text) <= most;
@@ -86,16 +86,13 @@ const variables = z.object({
 
 type Variables = z.infer<typeof variables>;
 
-/**
- * The configuration that the environment describes.
- * Throws one ConfigurationError that lists every fault, each with its remedy and without secrets.
- */
+/** The configuration that the environment describes. Throws a ConfigurationError with every fault and its remedy, without secrets. */
 export function parseEnvironment(environment: Environment, readTextFile: (path: string) => string) {
   const given = Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
   );
   const parsed = variables.safeParse(given);
-  // A fault in one variable does not hide others: valid values are checked further.
+  // A fault in one variable does not hide others: valid variables are checked further.
   const sound = soundVariables(given, parsed.error);
   const faults = parsed.error?.issues.map(({ path, message }) => `${path.join()} ${message}`) ?? [];
 
@@ -124,7 +121,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   };
 }
 
-/** The checked configuration from the environment. */
+/** The checked configuration. */
 export type Config = ReturnType<typeof parseEnvironment>;
 
 type BlockRange = { startBlock?: number | undefined; endBlock?: number | undefined };
@@ -134,38 +131,37 @@ const settingsOf = (given: Variables) => ({
   isSubgraphCompatible: given.SUBGRAPH_COMPAT,
   labelSet: { labelSetId: given.LABEL_SET_ID, labelSetVersion: given.LABEL_SET_VERSION },
   labelsUrl: absoluteLabelsUrl(given.LABELS_URL),
-  /** Whether gateways of off-chain names may lie in private networks and go without TLS. */
+  /** Whether gateways of off-chain names may be in private networks and without TLS. */
   allowsPrivateGateways: given.CCIP_ALLOW_PRIVATE_HOSTS,
   /** Blocks of the only chain to index. */
   blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as BlockRange,
-  /** Requests a second at which each RPC URL starts; undefined: a default for the kind of URL. */
+  /** Requests per second at which each RPC URL starts; undefined for a default by kind of URL. */
   rpcRequestsPerSecond: given.RPC_REQUESTS_PER_SECOND,
-  /** Percent of the ranges of logs that are asked of a second RPC URL too, where a chain has several. */
+  /** Percentage of log ranges that are asked of a second RPC URL too, if a chain has several. */
   rpcCrossCheckPercent: given.RPC_CROSS_CHECK_PERCENT,
-  /** Whether what the RPC URLs return is kept for later indexes. */
+  /** Whether RPC results are kept for later indexes. */
   keepsRpcCache: given.RPC_CACHE,
-  /** Whose stores of rows and of what nodes returned Ponder uses: this project's, or those it comes with. */
+  /** Whether Ponder uses this project's stores of rows and RPC results, or its own. */
   ponderStores: given.PONDER_STORES,
-  /** Memory for the rows that indexing uses, about; the last used ones stay. */
+  /** Approximate memory for rows that handlers use; the last used ones stay. */
   rowCacheMegabytes: given.ROW_CACHE_MB,
-  /** Folder or URL of an archive that answers what it covers, in front of the RPC URLs. */
+  /** Folder or URL of an archive that answers what it covers before the RPC URLs. */
   archive: given.ARCHIVE,
-  /** Undefined: the embedded database in `pgliteDirectory`. */
+  /** Undefined for the embedded database in `pgliteDirectory`. */
   databaseUrl: given.DATABASE_URL,
   pgliteDirectory: given.PGLITE_DIRECTORY,
   databaseSchema: given.DATABASE_SCHEMA ?? "public",
-  /** Schema of views on the index that readers are served from; `npm run db -- switch` points it to another index. */
+  /** Schema of views that readers are served from; `npm run db -- switch` points it to another index. */
   stableSchema: given.DATABASE_STABLE_SCHEMA,
-  /** Whether this index takes over `stableSchema` by itself, once it has caught up. */
+  /** Whether this index takes over `stableSchema` once it has caught up. */
   switchesWhenReady: given.SWITCH_WHEN_READY,
   subgraphLimits: limitsOf(given),
   port: given.PORT,
-  /** Address that the API listens on; undefined: all of the machine's. */
+  /** Address that the API listens on; undefined for all of the machine's. */
   host: given.API_HOST,
   logLevel: given.LOG_LEVEL,
 });
 
-/** The variables that are settings, or were. */
 export const knownVariables: readonly string[] = [
   ...Object.keys(variables.shape),
   "LABELS_DATABASE",
@@ -192,7 +188,7 @@ export function misspeltVariables(environment: Environment): string[] {
 
 let configOfProcess: Config | undefined;
 
-/** The configuration of this process, parsed at the first call; throws a ConfigurationError. */
+/** The configuration of this process, parsed on the first call. Throws a ConfigurationError. */
 export function readConfig(): Config {
   configOfProcess ??= parseEnvironment(process.env, (path) => readFileSync(path, "utf8"));
   return configOfProcess;
@@ -219,7 +215,7 @@ function datasourcesFrom(
   }
 }
 
-/** What is wrong between variables that are right by themselves. */
+/** Faults between variables that are valid by themselves. */
 function combinationFaults(sound: Partial<Variables>, given: Environment, chainIds: readonly number[]) {
   const {
     START_BLOCK: first,
@@ -278,7 +274,7 @@ function isLabelsUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-// A relative path after `file:` is relative to the working directory; a URL alone would take it from the root.
+// A relative path after `file:` is relative to the working directory; a URL alone would start at the root.
 function absoluteLabelsUrl(text: string): string {
   if (!text.startsWith("file:") || text.startsWith("file://")) return text;
   return pathToFileURL(resolve(text.slice("file:".length))).href;

@@ -1,7 +1,4 @@
-/**
- * The variable that sets each limit of a request to /subgraph, with its default, least and greatest value. Every client
- * known to query the ENS subgraph stays within the defaults.
- */
+/** Limits of a request to /subgraph: variable, default, least, greatest. Every known client of the ENS subgraph fits the defaults. */
 export const limits = {
   /** Bytes of the request's body or query string. */
   bodyBytes: ["SUBGRAPH_MAX_BODY_BYTES", 1_048_576, 1_024, 100_000_000],
@@ -9,9 +6,9 @@ export const limits = {
   tokens: ["SUBGRAPH_MAX_TOKENS", 65_000, 100, 1_000_000],
   /** Levels of selections, and of values within an argument. */
   depth: ["SUBGRAPH_MAX_DEPTH", 100, 10, 255],
-  /** Fields after fragments are put in. */
+  /** Fields, fragments expanded. */
   fields: ["SUBGRAPH_MAX_FIELDS", 10_000, 100, 1_000_000],
-  /** Entities if every list is full: the product of `first` down the tree, summed up. */
+  /** Entities if every list is full: the products of `first` down the tree, summed up. */
   rows: ["SUBGRAPH_MAX_ROWS", 2_000_000, 1_000, 1_000_000_000],
   /** Values of one list within an argument, such as `id_in`. */
   listValues: ["SUBGRAPH_MAX_LIST_VALUES", 10_000, 100, 1_000_000],
@@ -33,15 +30,15 @@ export const limits = {
   responseBytes: ["SUBGRAPH_MAX_RESPONSE_BYTES", 67_108_864, 10_000, 500_000_000],
   /** Milliseconds for the SQL statement; those of other endpoints too. */
   timeoutMs: ["SUBGRAPH_TIMEOUT_MS", 10_000, 10, 600_000],
-  /** Quick statements of all endpoints that run at the same time. */
+  /** Quick statements of all endpoints that run concurrently. */
   concurrency: ["SUBGRAPH_CONCURRENCY", 4, 1, 1_000],
   /** Statements of all endpoints that may wait for their turn; more are refused with 503. */
   queue: ["SUBGRAPH_QUEUE", 256, 0, 100_000],
   /** Milliseconds after which a statement counts as slow. */
   quickMs: ["QUICK_STATEMENT_MS", 200, 1, 600_000],
-  /** Slow statements that run at the same time; 0: all run as long as they may. */
+  /** Slow statements that run concurrently; 0 makes no difference between slow and quick. */
   slow: ["SLOW_STATEMENTS", 2, 0, 1_000],
-  /** Slow statements that may wait; of one client half of them. */
+  /** Slow statements that may wait, at most half of them of one client. */
   slowQueue: ["SLOW_QUEUE", 64, 0, 100_000],
   /** Statements of one client that may wait. */
   queuePerClient: ["QUEUE_PER_CLIENT", 128, 0, 100_000],
@@ -49,14 +46,13 @@ export const limits = {
   trustedProxies: ["TRUST_PROXY", 0, 0, 16],
 } as const;
 
-/** What one request to `/subgraph` may cost, and how many may run. All of them are the operator's to set. */
+/** What one request to `/subgraph` may cost, and how many may run. */
 export type SubgraphLimits = Record<keyof typeof limits, number>;
 
-/** The limits by the values of their variables, else their defaults. */
+/** The limits that the variables set, else their defaults. */
 export const limitsOf = (values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     Object.entries(limits).map(([name, [variable, usual]]) => [name, values[variable] ?? usual]),
   ) as SubgraphLimits;
 
-/** The limits where the environment sets none. */
 export const defaultSubgraphLimits = limitsOf({});

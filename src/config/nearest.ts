@@ -1,4 +1,4 @@
-/** How many letters have to be changed, added or left out until one text is the other (Levenshtein). */
+/** Levenshtein distance. */
 function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...one].entries()) {
@@ -12,7 +12,7 @@ function distanceOf(one: string, other: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** The nearest of the known texts, case aside: at most half of the letters differ, and at most `most`. */
+/** The nearest of the known texts, ignoring case: at most half of the letters differ, and at most `most`. */
 export function nearestOf(
   text: string,
   known: readonly string[],

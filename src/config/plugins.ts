@@ -15,7 +15,7 @@ import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
 import { nearestOf } from "./nearest.ts";
 
-/** The ABIs of contracts by role; those of controllers are in their descriptions. What is read are the events that have a handler. */
+/** ABIs of contracts by role; a controller has its own. Only events that have a handler are read. */
 const abis: { readonly [R in Role]?: Abi } = {
   registry: registryAbi,
   resolver: resolverAbi,
@@ -31,7 +31,7 @@ const abis: { readonly [R in Role]?: Abi } = {
   v2LabelStore: labelStoreAbi,
 };
 
-/** What the plugin of a deployment reads of it. */
+/** Roles that the plugin of a deployment reads. */
 const deploymentRoles: readonly Role[] = [
   "registry",
   "resolver",
@@ -44,7 +44,7 @@ const deploymentRoles: readonly Role[] = [
   "v2LabelStore",
 ];
 
-/** What the other plugins read of every deployment. They require the root chain only, so that networks without the others can have them. */
+/** Roles that the other plugins read of every deployment. They require only the root chain, so that networks without the others work. */
 const crossDeploymentRoles = {
   "protocol-acceleration": ["registry", "threednsToken", "resolver", "reverseRegistrar"],
   registrars: ["baseRegistrar", "controller", "referrals", "v2Registrar"],
@@ -57,10 +57,10 @@ const crossingIds = Object.keys(crossDeploymentRoles) as CrossingId[];
 
 export type PluginId = (typeof deployments)[number]["plugin"] | CrossingId;
 
-/** All plugins, in the order in which their handlers see one log. */
+/** All plugins, in the order in which their handlers see a log. */
 export const pluginIds: readonly PluginId[] = [...deployments.map(({ plugin }) => plugin), ...crossingIds];
 
-/** The ABI of a contract; undefined for those of which no event is read. */
+/** The ABI of a contract; undefined if no event of it is read. */
 export const abiOf = (contract: Contract): Abi | undefined =>
   contract.role === "controller" ? contract.abi : abis[contract.role];
 
@@ -83,7 +83,7 @@ export function datasourcesOf(plugin: PluginId, namespace: Namespace): string[] 
   return ids.filter((id) => namespace[id] !== undefined);
 }
 
-/** Required datasources that the namespace lacks. */
+/** The required datasources that the namespace lacks. */
 export function missingDatasources(plugin: PluginId, namespace: Namespace): string[] {
   const deployment = deploymentOf(plugin);
   const required = deployment?.required ?? deployment?.datasources ?? [rootDatasource];
@@ -98,7 +98,7 @@ export function indexedChainIds(active: readonly PluginId[], namespace: Namespac
   return [...new Set(chainIds)];
 }
 
-/** The plugins that PLUGINS names, in its order; all that the namespace has contracts for if it is unset. Adds what is wrong to `faults`. */
+/** The plugins that PLUGINS names, in its order; if unset, all that the namespace has contracts for. Adds to `faults`. */
 export function pluginsFrom(
   text: string | undefined,
   isSubgraphCompatible: boolean,
@@ -124,7 +124,7 @@ export function pluginsFrom(
   return pluginIds.filter((id) => ids.includes(id)).sort((a, b) => ids.indexOf(a) - ids.indexOf(b));
 }
 
-/** What plugins need that the namespace lacks, a sentence for each. */
+/** What plugins need and the namespace lacks, a sentence each. */
 export function namespaceFaults(namespace: string, datasources: Namespace, active: PluginId[]): string[] {
   return active.flatMap((plugin) => {
     const missing = missingDatasources(plugin, datasources);

@@ -1,7 +1,7 @@
 import type { Config, Environment } from "./environment.ts";
 import { pluginIds } from "./plugins.ts";
 
-/** Settings that decide the rows of an index, by variable, as texts; DATASOURCES_FILE is the text of the file. Empty: unset. */
+/** Settings that decide an index's rows, as text by variable; empty if unset. DATASOURCES_FILE is the text of the file. */
 export type RowSettings = Readonly<Record<string, string>>;
 
 /** The settings of a configuration that decide rows. */
@@ -19,7 +19,7 @@ export function rowSettings(config: Config): RowSettings {
   };
 }
 
-/** What differs between the settings of an index and others, a clause for each: "LABEL_SET_VERSION changed from 0 to 1". */
+/** The differences between an index's settings and others, a clause each: "LABEL_SET_VERSION changed from 0 to 1". */
 export function changesOf(before: RowSettings, after: RowSettings): string[] {
   return Object.keys(after).flatMap((name) => {
     const [was, is] = [before[name] ?? "", after[name] ?? ""];
@@ -29,13 +29,13 @@ export function changesOf(before: RowSettings, after: RowSettings): string[] {
   });
 }
 
-// The order of plugins decides no rows, nor do spaces in a file.
+// The order of plugins decides no rows, nor does whitespace in a file.
 function comparable(name: string, value: string): string {
   if (name === "PLUGINS") return pluginIds.filter((id) => value.split(",").includes(id)).join();
   return name === "DATASOURCES_FILE" && value !== "" ? JSON.stringify(JSON.parse(value)) : value;
 }
 
-/** The environment of a reader, with the settings of the index that it serves, and how its DATASOURCES_FILE is read. */
+/** The environment of a reader, with the settings of the index it serves and a reader of its DATASOURCES_FILE. */
 export function environmentOf(settings: RowSettings, environment: Environment) {
   const { DATASOURCES_FILE = "" } = settings;
   return {

@@ -9,34 +9,31 @@ import { chainName } from "./chains.ts";
 import type { Config } from "./environment.ts";
 import { abiOf, deploymentOf, type PluginId, pluginIds, rolesOf } from "./plugins.ts";
 
-/** The contracts that a factory deployed, from the block of their deployment on, as Ponder's configuration names them. */
+/** Contracts that a factory deployed, from their deployment on, in the form of Ponder's configuration. */
 type Children = { address: Hex; event: (typeof proxyFactoryAbi)[0]; parameter: "proxyAddress" };
 
 type Range = { address?: Hex | Children; startBlock: number; endBlock?: number };
 
-/** One of Ponder's contract entries: the logs of one contract, or of many, by the chain's name, and the settings that decide rows. */
+/** One of Ponder's contract entries: logs of one or many contracts, by chain name, and the settings that decide rows. */
 export type ContractEntry = {
   abi: Abi;
   chain: Record<string, Range>;
   rowRules: ReturnType<typeof rowRulesOf>;
 };
 
-/** A contract entry before the entries of resolvers are fitted to each other. */
+/** A contract entry before resolver entries are fitted to each other. */
 type PlannedEntry = {
   key: string;
   entry: ContractEntry;
-  /**
-   * For resolvers: which of their events a names plugin reads; `every` for those of `protocol-acceleration`. `registries`
-   * for the registries of the second generation.
-   */
+  /** The resolver events that a names plugin reads; `every` for those of `protocol-acceleration`, `registries` for registries of ENSv2. */
   resolver?: "records" | "dns" | "registries" | "every";
 };
 
-/** The settings that decide rows besides contracts and code. Their change changes the build id (ponder: only contract entries are hashed). */
+/** The settings that decide rows besides contracts and code. A change changes the build id (ponder: only contract entries are hashed). */
 function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Config) {
   return {
     namespace,
-    // Handlers run in the fixed order, whatever the configured order of plugins.
+    // Handlers run in the fixed order, whatever the order in PLUGINS.
     plugins: pluginIds.filter((id) => plugins.includes(id)),
     isSubgraphCompatible,
     ...labelSet,
@@ -49,10 +46,7 @@ const ending = (endBlock: number) => (endBlock === never ? {} : { endBlock });
 
 type Plan = { key: string; abi: Abi | undefined; resolver?: PlannedEntry["resolver"] & string };
 
-/**
- * The entry of a datasource's contract; none where the plugin does not read it, or where it is outside of START_BLOCK and END_BLOCK, which
- * cut its own range. `address` takes the place of its own: null stands for any.
- */
+/** A contract's entry between START_BLOCK and END_BLOCK, if anything of it is read. `address` replaces its own; null: any. */
 function planned(
   { blockRange, datasources, ...config }: Config,
   { datasourceId, name, chainId, ...deployed }: Omit<Deployed, "contract" | "group">,
@@ -74,9 +68,8 @@ function planned(
 export type ContractSources = Record<string, ContractEntry>;
 
 /**
- * Ponder's contract entries of the active plugins, keyed `<plugin>/<Contract>`, or `<plugin>/<datasource>/<Contract>`
- * where a plugin has several datasources. For one log, handlers run in key order: that of `pluginIds`. Contracts that
- * the namespace does not have are omitted.
+ * Ponder's contract entries of the active plugins, keyed `<plugin>/<Contract>`, or `<plugin>/<datasource>/<Contract>` if a plugin has
+ * several datasources. Handlers of one log run in key order, that of `pluginIds`. Contracts that the namespace lacks are omitted.
  */
 export function contractSources(config: Config): ContractSources {
   const entries = pluginIds
@@ -88,7 +81,7 @@ export function contractSources(config: Config): ContractSources {
   return Object.fromEntries(fitted(entries).map(({ key, entry }) => [key, entry]));
 }
 
-/** The blocks of a chain that entries read, and their logs: of some contracts, or with `null` of all, by events. */
+/** The blocks of a chain that entries read, and their logs by events: of some contracts, or of all (`null`). */
 export function logFilters(sources: readonly ContractEntry[], chain: string) {
   const ranges = sources.flatMap(({ abi, chain: { [chain]: range } }) => (range ? [{ ...range, abi }] : []));
   const known = ranges.filter(({ address }) => typeof address === "string");
@@ -110,7 +103,6 @@ const topicsOf = (of: readonly { abi: Abi }[]): Hex[] => [
   ),
 ];
 
-// A deployment's own plugin: contract by contract.
 function namesEntries(config: Config, deployment: Deployment, plugin: PluginId): PlannedEntry[] {
   return deployedContracts(config.datasources, rolesOf(plugin), [deployment]).flatMap((deployed) => {
     const { contract, name } = deployed;
@@ -120,7 +112,7 @@ function namesEntries(config: Config, deployment: Deployment, plugin: PluginId):
     if (contract.role === "v2Factory") return factoryEntries(config, deployed, keyOf);
     if (contract.role !== "resolver") return planned(config, deployed, own);
     const records = planned(config, deployed, { ...own, resolver: "records" });
-    // Text records of DNS resolvers are an addition that the original subgraph does not have.
+    // The original subgraph has no text records of DNS resolvers.
     if (config.isSubgraphCompatible) return records;
     const dns = { key: keyOf(`DNS${name}`), abi: dnsResolverAbi, resolver: "dns" } as const;
     return [...records, ...planned(config, deployed, dns)];
@@ -129,8 +121,8 @@ function namesEntries(config: Config, deployment: Deployment, plugin: PluginId):
 
 type KeyOf = (contract: string) => string;
 
-// A registry may be put into the tree long after its first logs, and any contract can be one: their events are read of every
-// contract. ERC-1155 transfers are read of the deployment's own registries and of those that its factory deployed.
+// Any contract can be a registry, and may be put into the tree long after its first logs: registry events are read of every contract.
+// ERC-1155 transfers are read of the deployment's own registries and of those that its factory deployed.
 function registryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): PlannedEntry[] {
   const { name, contract } = deployed;
   const own = planned(config, deployed, { key: keyOf(name), abi: erc1155TransferAbi });
@@ -151,9 +143,9 @@ function factoryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): Plann
   ];
 }
 
-// `registrars` goes deployment by deployment, so that a registrar stands before its controllers; the others role by role.
+// `registrars` goes deployment by deployment, so that a registrar precedes its controllers; the others go role by role.
 function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
-  // What is sold in ENSv2 counts where its registries are indexed.
+  // Sales of ENSv2 count if its registries are indexed.
   const roles = rolesOf(plugin).filter((role) => role !== "v2Registrar" || config.plugins.includes("ensv2"));
   return (plugin === "registrars" ? [roles] : roles.map((role) => [role])).flatMap((together) => {
     if (together.includes("resolver")) return everyResolver(config);
@@ -164,8 +156,8 @@ function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
   });
 }
 
-// Every contract of a chain, from the first block in which one of its datasources has a resolver: one entry for all chains, so that a
-// chain of several datasources is not read twice.
+// Every contract of a chain, from the first block at which a datasource has a resolver. One entry covers all chains, so that a chain with
+// several datasources is read once.
 function everyResolver(config: Config): PlannedEntry[] {
   const plan = { key: "protocol-acceleration/Resolver", abi: resolverRecordsAbi, resolver: "every" } as const;
   const entries = deployedContracts(config.datasources, ["resolver"]).flatMap((deployed) =>
@@ -185,11 +177,10 @@ function everyResolver(config: Config): PlannedEntry[] {
 }
 
 /**
- * The entries with every resolver event in only one of them: if one matches all contracts of a chain from some block
- * on, those after it end before that block, or are dropped (an end of the first is not compensated). On Base the 3DNS
- * resolver is such a contract. Where `protocol-acceleration`, whose entries are unchanged, reads every resolver of a chain anyway, they
- * are without their address: Ponder sends equal filters once, but would fetch the same logs again for a narrower one. Their handlers
- * must check the emitter.
+ * Fits the entries so that each resolver event is in only one of them. If one matches all contracts of a chain from some block on, those
+ * after it end before that block or are dropped (an end of the first is not compensated); on Base the 3DNS resolver is such a contract.
+ * Where `protocol-acceleration` reads every resolver of a chain anyway, its entry stays and the others lose their address: Ponder sends
+ * equal filters once, but would fetch the same logs again for a narrower one. The handlers must check the emitter.
  */
 function fitted(entries: readonly PlannedEntry[]): PlannedEntry[] {
   const every = entries.filter(({ resolver }) => resolver === "every");
