@@ -57,7 +57,7 @@ const chains = Object.fromEntries(
   ]),
 );
 
-// The sources depend on the environment: for Ponder's types any key will do.
+// The sources depend on the environment, so Ponder's types cannot know their keys.
 export default createConfig({
   database:
     config.databaseUrl === undefined

@@ -1,6 +1,6 @@
 import { parseAbi } from "viem";
 
-/** Events of registries that no other kind of contract emits: entries, pointers, roles, claims. */
+/** Events that only registries emit: entries, pointers, roles, claims. */
 export const registryV2Abi = parseAbi([
   "event LabelRegistered(uint256 indexed tokenId, bytes32 indexed labelHash, string label, address owner, uint64 expiry, address indexed sender)",
   "event LabelReserved(uint256 indexed tokenId, bytes32 indexed labelHash, string label, uint64 expiry, address indexed sender)",
@@ -19,19 +19,16 @@ export const proxyFactoryAbi = parseAbi([
   "event ProxyDeployed(address indexed sender, address indexed proxyAddress, uint256 salt, address implementation)",
 ]);
 
-/** The event of the store of labels: once for each label of the chain. */
+/** The event of the label store, once for each label of the chain. */
 export const labelStoreAbi = parseAbi(["event Label(bytes32 indexed labelHash, string label)"]);
 
-/** Events of the .eth registrar and of the contract that renews names which are still in the first generation. */
+/** Events of the .eth registrar and of the contract that renews first-generation names. */
 export const leaseAbi = parseAbi([
   "event NameRegistered(uint256 indexed tokenId, string label, address owner, address subregistry, address resolver, uint64 duration, address paymentToken, bytes32 indexed referrer, uint256 base, uint256 premium)",
   "event NameRenewed(uint256 indexed tokenId, string label, uint64 duration, uint64 newExpiry, address paymentToken, bytes32 indexed referrer, uint256 amount)",
 ]);
 
-/**
- * Events of the factory's proxies: new code; of resolvers beside the common ones: records under record ids, aliases of names, and
- * what the resources of roles stand for.
- */
+/** Events of the factory's proxies: upgrades; of resolvers also records under record ids, aliases and resources of roles. */
 export const resolverV2Abi = parseAbi([
   "event Upgraded(address indexed implementation)",
   "event ResolverCreated()",

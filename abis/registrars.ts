@@ -1,6 +1,6 @@
 import { parseAbi } from "viem";
 
-/** Events of base registrars (token id: the labelhash). That of base.eth alone has registrations with records. */
+/** Events of base registrars (token id: labelhash). Only base.eth's has registrations with records. */
 export const baseRegistrarAbi = parseAbi([
   "event NameRegistered(uint256 indexed id, address indexed owner, uint256 expires)",
   "event NameRegisteredWithRecord(uint256 indexed id, address indexed owner, uint256 expires, address resolver, uint64 ttl)",
@@ -8,7 +8,7 @@ export const baseRegistrarAbi = parseAbi([
   "event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)",
 ]);
 
-/** Events of the base.eth controllers, without prices. The one of early access had no renewals. */
+/** Events of the base.eth controllers, without prices. The early-access controller has no renewals. */
 export const basenamesControllerAbi = parseAbi([
   "event NameRegistered(string name, bytes32 indexed label, address indexed owner, uint256 expires)",
   "event NameRenewed(string name, bytes32 indexed label, uint256 expires)",

@@ -25,7 +25,7 @@ import { openSavedResults } from "./ponder/saved-results.ts";
 import { shared } from "./ponder/shared.ts";
 import { expectReplaced, readNeededColumns } from "./ponder/store.ts";
 
-// The one file with side effects on load: opens the labels and registers the indexing functions of the active plugins.
+// This module has side effects on load: it opens the labels and registers the handlers of the active plugins.
 
 const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: LogsOf) => void> = {
   subgraph: registerSubgraph,

@@ -7,10 +7,7 @@ export type IndexingMetrics = { countAnomaly(anomaly: string): void };
 
 const anomalies = "nsindex_anomalies_total";
 
-/**
- * Adds the metrics to Ponder's registry; without Ponder nothing is counted. Counts are of this process: events that
- * Ponder plays again after a reorganisation or a restart are counted again.
- */
+/** Adds the metrics to Ponder's registry, if there is one. Counts are per process; replayed events count again. */
 export function openMetrics(): IndexingMetrics {
   const registry = metricsRegistry();
   if (registry === undefined) return { countAnomaly: () => {} };
@@ -31,7 +28,6 @@ export function openMetrics(): IndexingMetrics {
   return { countAnomaly: (anomaly) => counter.inc({ anomaly }) };
 }
 
-/** What is counted of labels, by metric, and what each counts. */
 const labelMetrics = [
   ["nsindex_labels_healed", "healed", "Labels that the label source knew"],
   ["nsindex_labels_unknown", "unknown", "Labels that the label source did not know"],
