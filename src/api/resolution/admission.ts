@@ -1,26 +1,26 @@
 import { createLane } from "../database/client.ts";
 import { ApiError } from "../rest/errors.ts";
 
-/** What live resolution may take. It has RPC clients of its own, so that it never waits in indexing's queue, nor the reverse. */
+/** Limits of live resolution. It has its own RPC clients, so that it and indexing never wait in each other's queue. */
 export const resolutionLimits = {
-  /** Milliseconds for one request of a client. */
+  /** Milliseconds for one API request. */
   timeoutMs: 20_000,
-  /** Calls of contracts for one request, in all and at a time. */
+  /** Contract calls of one request: in total and concurrent. */
   calls: 500,
   callsAtOnce: 6,
-  /** Calls at a time to one chain. */
+  /** Concurrent calls to one chain. */
   callsOfChain: 16,
-  /** Calls that may follow from one, each after a look-up at gateways (EIP-3668 recommends a bound). */
+  /** Calls in one series of gateway redirects, the first call included (EIP-3668 recommends a bound). */
   rounds: 5,
-  /** Requests at a time: of all clients, and of one address. */
+  /** Concurrent requests: of all clients, and of one client address. */
   requests: 40,
   requestsOfAddress: 10,
 };
 
-/** Runs a task when its turn comes; not at all if `signal` is aborted before. */
+/** Runs a task when its turn comes; rejects without running it if `signal` aborts first. */
 export type Turns = <T>(signal: AbortSignal, task: () => Promise<T>) => Promise<T>;
 
-/** Lets `most` tasks run at a time, and the others in order. */
+/** Runs up to `most` tasks at a time and queues the others in order. */
 export function createTurns(most: number): Turns {
   const endless = Number.POSITIVE_INFINITY;
   const lane = createLane({ concurrency: most, spare: 0, queue: endless, queuePerClient: endless });
@@ -34,7 +34,7 @@ export function createTurns(most: number): Turns {
   };
 }
 
-/** Runs the request of a client address at once, or throws a 503 while too many are running. */
+/** Runs a request of a client address at once, or throws a 503 while too many are running. */
 export function createAdmission({ requests, requestsOfAddress }: typeof resolutionLimits) {
   const running: string[] = [];
   return async <T>(address: string, run: () => Promise<T>): Promise<T> => {

@@ -4,17 +4,14 @@ import { isContractRefusal } from "../../ens/contract-refusals.ts";
 import { createTurns, resolutionLimits } from "./admission.ts";
 
 const timeout = 5_000;
-// A record of a gateway's largest response, in hex, takes half of it.
+// Leaves room for a record as long as a gateway's longest response, in hex.
 const maxResponseBodySize = 2 * 1024 * 1024;
-// Of what a contract gives as the reason of a refusal.
+// Characters kept of a revert reason.
 const mostOfReason = 1_000;
-// Selector of OffchainLookup (EIP-3668), whose data is needed whole.
+// Selector of the error OffchainLookup (EIP-3668), whose data is needed whole.
 const offchainLookup = "0x556f1830";
 
-/**
- * Clients of chains by id, for resolution alone. A request is sent to the first URL, to the next one where that fails, and
- * ends with the signal that comes with it. A limited number runs at a time.
- */
+/** Creates clients by chain id, for resolution alone. They limit concurrent requests, try a chain's URLs in order, and obey signals. */
 export function createChainClients(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
 ): (chainId: number) => Client | undefined {
@@ -53,7 +50,7 @@ function createChainClient(urls: readonly string[]): Client {
   return createClient({ transport: custom({ request }, { retryCount: 0 }) });
 }
 
-// viem repeats the reason of a refusal in four errors: a megabyte of it, many times at once, would hold up all requests.
+// viem repeats a revert reason in four errors. A megabyte of it, many times at once, would hold up all requests.
 function shortened(value: unknown): unknown {
   if (typeof value === "string")
     return value.startsWith(offchainLookup) ? value : value.slice(0, mostOfReason);

@@ -20,14 +20,14 @@ import { GatewayError } from "./gateway.ts";
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { type Family, type Records, recordsBy, type Selection, unsetRecords } from "./selection.ts";
 
-/** The resolver that a chain has for a name; `isWildcard`: it is set for an ancestor of the name. */
+/** A name's resolver on a chain. `isWildcard`: an ancestor of the name has it. */
 type FoundResolver = { resolver: Hex; isWildcard: boolean };
 
-/** Reads contracts for one request: over the chains' nodes, and through gateways where a contract redirects to them. */
+/** Reads contracts for one request, over RPC and through the gateways that contracts redirect to (EIP-3668). */
 export type ChainReader = {
-  /** What a function returns; undefined if the contract refuses. Throws UnavailableError if the chain cannot be asked. */
+  /** A function's return value; undefined if the contract fails. Throws UnavailableError if the chain cannot be asked. */
   read<A extends Abi>(chainId: number, to: Hex, request: EncodeFunctionDataParameters<A>): Promise<unknown>;
-  /** The resolver that the root registry has for the name (ENSIP-10). Throws UnavailableError. */
+  /** The name's resolver, starting at the root registry (ENSIP-10). Throws UnavailableError. */
   findResolver(name: string): Promise<FoundResolver | undefined>;
 };
 
@@ -38,15 +38,12 @@ type Source = {
   signal: AbortSignal;
 };
 
-/**
- * A reader over the clients of chains, for one request: it makes a limited number of calls, and ends them when `signal` is
- * aborted.
- */
+/** Creates a reader for one request. It makes a limited number of calls, and ends them when `signal` aborts. */
 export function createChainReader({ clientOf, askGateways, known, signal }: Source): ChainReader {
   const takeTurn = createTurns(resolutionLimits.callsAtOnce);
   let callsLeft = resolutionLimits.calls;
 
-  // A contract that asks for one look-up after the other is called a limited number of times.
+  // Bounds the calls to a contract that requests one gateway look-up after another.
   const boundedOf = (client: Client): Client => {
     let roundsLeft = resolutionLimits.rounds;
     const request = async (request: object, options?: EIP1193RequestOptions) => {
@@ -89,13 +86,13 @@ async function askUniversalResolver(read: ChainReader["read"], { chainId, addres
     functionName: "findResolver",
     args: [toHex(packetToBytes(name))],
   })) as readonly [Hex, Hex, bigint] | undefined;
-  // It responds for every name: a refusal means that there is no such contract.
+  // The contract answers for every name, so a failed call means that it does not exist.
   if (found === undefined) throw new UnavailableError("The universal resolver gives no answer.");
   if (found[0] === zeroAddress) return undefined;
   return { resolver: found[0].toLowerCase() as Hex, isWildcard: found[2] > 0n };
 }
 
-// For networks without a universal resolver: what it does is to ask the registry for the name and its ancestors.
+// Networks without a universal resolver: asks the registry for the name and its ancestors, as that contract does.
 async function askRegistry(read: ChainReader["read"], { chainId, address }: Registry, name: string) {
   const resolvers = await Promise.all(
     namesAbove(name).map((above) =>
@@ -111,7 +108,7 @@ async function askRegistry(read: ChainReader["read"], { chainId, address }: Regi
   return { resolver: String(resolvers[index]).toLowerCase() as Hex, isWildcard: index > 0 };
 }
 
-/** A chain that a response needs could not be asked. */
+/** A chain that the response needs could not be asked, or the response needs too many calls. */
 export class UnavailableError extends Error {
   override name = "UnavailableError";
 }
@@ -120,7 +117,7 @@ type Resolver = { chainId: number; resolver: Hex; name: string; isWildcard: bool
 
 const extendedResolverInterface = "0x9061b923";
 
-/** The selected records as the resolver itself returns them; null where it refuses. Throws UnavailableError. */
+/** The selected records as the resolver returns them, null where it fails. Throws UnavailableError. */
 export async function liveRecords(
   reader: ChainReader,
   target: Resolver,
@@ -147,7 +144,7 @@ export async function liveRecords(
   return recordsBy(selection, () => values.next().value);
 }
 
-// ENSIP-10: `resolve` returns the function's return data; undefined if it refuses or returns nothing.
+// ENSIP-10: `resolve` returns the function's encoded return data.
 async function readExtended(
   reader: ChainReader,
   { chainId, resolver, name }: Resolver,
@@ -160,7 +157,7 @@ async function readExtended(
   })) as Hex | undefined;
   if (data === undefined || data === "0x") return undefined;
   try {
-    // `addr` is overloaded: the arguments show which one it was.
+    // `addr` is overloaded: the arguments select the overload.
     return decodeFunctionResult({ ...request, data } as never);
   } catch {
     return undefined; // Data that the function cannot return is not a record.
@@ -172,7 +169,7 @@ type Ask = (functionName: string, ...args: unknown[]) => Promise<unknown>;
 async function askFor(ask: Ask, family: Family, key: string | bigint | true): Promise<unknown> {
   const { functionName, read } = getters[family];
   const raw = await ask(functionName, ...(key === true ? [] : [key]));
-  // Resolvers older than ENSIP-9 know the address of coin type 60 only, under another function.
+  // Resolvers older than ENSIP-9 have only the `addr` of coin type 60, a function of its own.
   return read(raw === undefined && family === "addresses" && key === 60n ? await ask("addr") : raw);
 }
 
@@ -182,7 +179,7 @@ const ofText =
     typeof raw === "string" ? read(raw) : null;
 const ofBytes = ofText((raw) => bytesValue(raw as Hex));
 
-// The function of each family, and the value of what it returns.
+// Each family's function, and the record in its return value.
 const getters: Readonly<Record<Family, { functionName: string; read: (raw: unknown) => unknown }>> = {
   name: { functionName: "name", read: ofText(nameValue) },
   addresses: { functionName: "addr", read: ofText(addressValue) },

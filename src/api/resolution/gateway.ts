@@ -6,19 +6,16 @@ import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
 import { isPublicAddress } from "../../rpc/public-address.ts";
 
-/** Bounds of the look-ups at gateways (EIP-3668) that one request may cause, for a service on the public internet. */
+/** Limits of one request's gateway look-ups (EIP-3668), safe on the public internet. All but `maxRequests` are per look-up. */
 export const defaultGatewayLimits = {
-  /** Milliseconds for one gateway's response. */
   timeoutMs: 5_000,
-  /** Bytes of one response. */
   maxBytes: 512 * 1024,
-  /** Gateways that may be asked in all. */
   maxRequests: 24,
   /** Whether gateways in private networks or without TLS may be asked. */
   allowsPrivateHosts: false,
 };
 
-/** Bounds of the look-ups at gateways. */
+/** Limits of gateway look-ups. */
 export type GatewayLimits = typeof defaultGatewayLimits;
 
 type Lookup = { data: Hex; sender: Hex; urls: readonly string[] };
@@ -26,8 +23,7 @@ type Lookup = { data: Hex; sender: Hex; urls: readonly string[] };
 const response = z.object({ data: z.string().refine((text) => isHex(text)) });
 
 /**
- * A function that asks the gateways of a contract, one after another until one responds (EIP-3668). Its limits apply to
- * all its calls together, so each request gets its own function. Throws GatewayError.
+ * Creates a reader that asks gateways in order until one responds (EIP-3668), else throws GatewayError. `limits` hold for all its calls.
  */
 export function createGatewayReader(
   limits: GatewayLimits,
@@ -43,7 +39,7 @@ export function createGatewayReader(
         const reply = await ask({ template, data, sender: sender.toLowerCase() as Hex }, limits, signal);
         if (reply.status < 300) return response.parse(JSON.parse(reply.text)).data as Hex;
         reason = `a gateway responded with ${reply.status}`;
-        // EIP-3668: a refusal is final, a failure is not.
+        // EIP-3668: 4xx is final; after 5xx the next gateway is asked.
         if (reply.status < 500) break;
       } catch (error) {
         signal.throwIfAborted();
@@ -69,13 +65,13 @@ async function ask(
     method: isPost ? "POST" : "GET",
     headers: { accept: "application/json", ...(isPost ? { "content-type": "application/json" } : {}) },
     signal: AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]),
-    // One connection per look-up: no connection stays open to a host that a contract chose.
+    // No connection stays open to a host that a contract chose.
     agent: false,
     ...(limits.allowsPrivateHosts ? {} : { lookup: lookupPublic }),
   });
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
   request.on("response", resolve).on("error", reject);
-  // A gateway may close the connection, or leave HTTP (101), without a response: nothing else follows then.
+  // A gateway may close the connection, or leave HTTP (101), without a response. No other event follows then.
   request.on("close", () => reject(new GatewayError("a gateway closed the connection")));
   request.end(body);
   const response = await promise;
@@ -89,12 +85,12 @@ async function ask(
   return { status: response.statusCode ?? 500, text: Buffer.concat(chunks).toString() };
 }
 
-// Servers take no longer ones (a proof that does not fit is asked for by POST).
+// Servers accept no longer URLs. Contracts can have longer data sent by POST.
 const mostUrlCharacters = 16_384;
 
-/** The URL of a template (EIP-3668). Its length is known before it is built: a contract may repeat megabytes in it. */
+// Expands a URL template (EIP-3668). Checks the length before it builds the URL: a contract may repeat megabytes in it.
 function expand(template: string, values: { sender: Hex; data: Hex }): string {
-  // Names of values stand between the texts around them.
+  // Every second part is a captured name.
   const parts = template
     .split(/\{(sender|data)\}/)
     .map((part, index) => (index % 2 === 0 ? part : values[part as keyof typeof values]));
@@ -105,7 +101,7 @@ function expand(template: string, values: { sender: Hex; data: Hex }): string {
 
 const privateHost = () => new GatewayError("gateways in private networks are not asked");
 
-// Host names are checked by the look-up of the connection itself, so that a second look-up cannot give another address.
+// The connection's own look-up checks host names: a second look-up could return another address (DNS rebinding).
 function checkHost(url: URL, { allowsPrivateHosts }: GatewayLimits): void {
   const schemes = allowsPrivateHosts ? ["https:", "http:"] : ["https:"];
   if (!schemes.includes(url.protocol)) throw new GatewayError(`gateways over ${url.protocol} are not asked`);
@@ -122,7 +118,7 @@ const lookupPublic: LookupFunction = (hostname, options, callback) =>
     else callback(null, first.address, first.family);
   });
 
-/** No gateway responded; the message says why the last one did not. */
+/** A gateway look-up failed; the message says why. */
 export class GatewayError extends Error {
   override name = "GatewayError";
 }

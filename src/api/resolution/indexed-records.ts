@@ -6,7 +6,7 @@ import { type Database, planOnce } from "../database/client.ts";
 import type { Registry } from "./known-contracts.ts";
 import { type Records, recordsBy, type Selection } from "./selection.ts";
 
-/** Raw values of the records that a resolver holds for a node; absent ones are unset. */
+/** Raw records of a node in a resolver; absent ones are unset. */
 export type IndexedRecords = {
   name: string | null;
   contenthash: Hex | null;
@@ -18,12 +18,12 @@ export type IndexedRecords = {
   texts: Record<string, string> | null;
 };
 
-/** The resolver of a name, its index among the given nodes (0: set for the name itself), and its records. */
+/** A name's resolver, the index of the node that has it (0: the name's own), and the name's records there. */
 export type IndexedResolver = { resolver: Hex; index: number; records: IndexedRecords | null };
 
 type Parts = Record<"chain" | "resolver" | "node", string>;
 
-/** SQL of `IndexedRecords` as JSON; `only`: of these coin types and hashes of text keys. Null where a node never had records. */
+/** SQL of `IndexedRecords` as JSON, null for a node that never had records. `only`: SQL of the coin types and text key hashes to read. */
 export function indexedRecordsJson(
   { chain, resolver, node }: Parts,
   only?: Record<"coinTypes" | "keyHashes", string>,
@@ -39,7 +39,7 @@ export function indexedRecordsJson(
   FROM resolver_records v WHERE v.id = 'eip155:' || ${chain} || ':' || ${resolver} || '/' || ${node})`;
 }
 
-/** The records of a node without any. */
+/** Records of a node that has none. */
 export const unset: IndexedRecords = { contenthash: null, name: null, addresses: null, texts: null };
 
 // $1: chain, $2: node, $3: registry, $4: nodes, $5: coin types, $6: hashes of text keys.
@@ -55,10 +55,7 @@ FROM (
   ORDER BY n.index LIMIT 1
 ) active`);
 
-/**
- * The resolver that a registry has for the first of `nodes` (a name's own first, then its ancestors') with one, and the
- * first node's selected records there. Undefined if no node has a resolver.
- */
+/** The resolver of the first of `nodes` (the name's own, then its ancestors') that has one, with the name's selected records there. */
 export async function indexedResolver(
   database: Database,
   {
@@ -71,7 +68,7 @@ export async function indexedResolver(
   const { addresses = [], texts = [] } = selection;
   const values = [
     ...[String(registry.chainId), nodes[0], registry.address, arrayOf(nodes)],
-    // The default address is for resolvers that fall back to it.
+    // Some resolvers fall back to the default address (ENSIP-19).
     arrayOf([...addresses, defaultEvmCoinType]),
     arrayOf(texts.map((key) => keccak256(key))),
   ];
@@ -79,19 +76,19 @@ export async function indexedResolver(
   return typeof text === "string" ? JSON.parse(text) : undefined;
 }
 
-// Hex and digits only, so that nothing needs to be quoted.
+// Items are hex or digits: nothing needs quoting.
 function arrayOf(items: readonly (string | bigint)[]): string {
   return `{${items.join(",")}}`;
 }
 
-/** The selected records, all of kinds that are indexed. `hasDefaultAddress`: see StaticResolver. */
+/** The selected records, which must be of indexed families. `hasDefaultAddress`: see StaticResolver. */
 export function indexedRecords(
   records: IndexedRecords | null,
   selection: Selection,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
 ): Records {
   const { name, contenthash, pubkeyX: x, pubkeyY: y, dnszonehash, ...lists } = records ?? unset;
-  // Keys are anybody's: `constructor` too.
+  // Maps, because anybody can set a key such as `constructor`.
   const [addresses, texts] = [lists.addresses, lists.texts].map((one) => new Map(Object.entries(one ?? {})));
   const addressOf = (coinType: bigint): string | null => {
     const own = addresses?.get(String(coinType));
@@ -112,7 +109,7 @@ const reverseNameSql = planOnce(`
 SELECT value FROM reverse_name_records WHERE address = $1 AND coin_type = ANY ($2::numeric[])
 ORDER BY coin_type = $3::numeric DESC LIMIT 1`);
 
-/** The name that an account gave itself for a coin type, else its default one (ENSIP-19); raw and unchecked. */
+/** An account's reverse name for a coin type, else its default one (ENSIP-19); raw and unchecked. */
 export async function indexedReverseName(
   database: Database,
   { address, coinType }: { address: Hex; coinType: bigint },

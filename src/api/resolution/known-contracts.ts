@@ -5,13 +5,13 @@ import { rootDatasource, rootRegistry } from "../../deployments/ens.ts";
 import { bridgesOf, deployedContracts } from "../../deployments/namespaces.ts";
 import { reverseRegistrars } from "../../deployments/other-contracts.ts";
 
-/** A registry: the root one, or that of a name whose subnames live on another chain. */
+/** The root registry, or the registry of a name whose subnames live on another chain. */
 export type Registry = { chainId: number; address: Hex };
 
-/** The contracts of a namespace that a resolution may meet and need not ask. */
+/** A namespace's contracts that resolution recognizes. */
 export type KnownContracts = ReturnType<typeof knownContracts>;
 
-/** The known contracts of a namespace. Throws if it has no registry. */
+/** Reads the known contracts of a namespace. Throws if it has no root registry. */
 export function knownContracts(namespace: Namespace) {
   const root = namespace[rootDatasource];
   const registry = root?.contracts[rootRegistry]?.address;

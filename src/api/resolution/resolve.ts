@@ -16,13 +16,13 @@ import { span } from "./trace.ts";
 import { kindOf, pathOfName, readV2Names, type V2Contracts } from "./v2-names.ts";
 import { readV2Records } from "./v2-records.ts";
 
-/** What one request resolves with. Without `database` the index is not used. */
+/** What one request resolves with. Without `database` it does not use the index. */
 export type Resolution = {
   known: KnownContracts;
   reader: ChainReader;
   database: Database | undefined;
   signal: AbortSignal;
-  /** The registries of ENSv2 where these are in force, and the index's time (Unix seconds). */
+  /** The ENSv2 contracts where they are in force, and the index's time (Unix seconds). */
   ensv2?: { contracts: V2Contracts; time: number } | undefined;
 };
 
@@ -32,8 +32,8 @@ type Request = { name: string; selection: Selection };
 const forward = (step: string) => ["forward-resolution", step] as const;
 
 /**
- * The selected records of a name, starting at the root registry (ENSIP-10): from the index as far as the resolver is one
- * whose responses follow from its events, else from the resolver itself. Throws UnavailableError.
+ * Resolves the selected records of a name from the root registry (ENSIP-10): from the index if events determine what the resolver returns,
+ * else from the resolver itself. Throws UnavailableError.
  */
 export function resolveRecords(resolution: Resolution, request: Request): Promise<Records> {
   return span(forward("forward-resolution"), { name: request.name }, () => {
@@ -44,7 +44,7 @@ export function resolveRecords(resolution: Resolution, request: Request): Promis
   });
 }
 
-// From the registries in registries. What the first generation still holds is read there.
+// Walks the ENSv2 registries. Names under the ENSv1 resolver resolve in ENSv1.
 async function resolveInV2(
   resolution: Indexed,
   { contracts, time }: NonNullable<Resolution["ensv2"]>,
@@ -133,7 +133,6 @@ async function reverseRecords(
   return { ...unsetRecords(selection), ...(selection.name ? found : {}) };
 }
 
-// A step whose outcome is known.
 const check = (step: readonly [string, string], inputs: object, outcome: boolean) =>
   span(
     step,
@@ -153,7 +152,7 @@ async function findResolver<T extends { resolver: Hex }>(
   return found;
 }
 
-// What the index has of a resolver's records. ABIs, interfaces, and the version before its first change, only the resolver knows.
+// Adds what only the resolver knows (version, ABI, interfaces) to the indexed records.
 async function completed(
   records: IndexedRecords | null,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
@@ -170,10 +169,7 @@ const execute = (...[reader, target, selection]: Parameters<typeof liveRecords>)
 
 const reverse = (step: string) => ["reverse-resolution", step] as const;
 
-/**
- * The name that an account gave itself on a chain, if the name's address there is the account (ENSIP-19); else null.
- * Chain 0 stands for all EVM chains without a name of their own. Throws UnavailableError.
- */
+/** An account's verified primary name on a chain (ENSIP-19), else null. Chain 0 is the default of EVM chains. Throws UnavailableError. */
 export function primaryName(
   resolution: Resolution,
   { address, chainId }: { address: Hex; chainId: number },

@@ -9,7 +9,7 @@ const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
 const maxLabels = 50;
 const maxUint256 = 2n ** 256n;
 
-/** A list with commas between, each item valid and given once. */
+/** A comma-separated list of valid and distinct items. */
 export function listInput(
   field: string,
   isItem: (item: string) => boolean,
@@ -28,7 +28,7 @@ const flagInput = (field: string) => booleanParameter(field).optional();
 
 const isUint256 = (digits: string) => /^(0|[1-9]\d{0,77})$/.test(digits) && BigInt(digits) < maxUint256;
 
-// zod transforms what a refinement has refused, too.
+// zod also transforms what a refinement refused.
 const toBigInt = (digits: string) => (isUint256(digits) ? BigInt(digits) : 0n);
 
 /** Query parameters that select records. */
@@ -69,10 +69,10 @@ export const selectionQuery = z.object({
     .meta({ description: "Interface ids (ENSIP-8), with commas between" }),
 });
 
-/** Records that a request selects; what is absent is not selected. */
+/** Records that a request selects; absent ones are not selected. */
 export type Selection = Readonly<z.output<typeof selectionQuery>>;
 
-/** The schema of the selected records: groups and keys that were not selected are absent, unset records are null. */
+/** Schema of the selected records: those not selected are absent, unset ones are null. */
 export const recordsSchema = z.strictObject({
   name: nullableText.optional(),
   addresses: byKey(nullableText).optional(),
@@ -91,20 +91,20 @@ export const recordsSchema = z.strictObject({
 /** Values of the selected records. */
 export type Records = z.output<typeof recordsSchema>;
 
-/** A kind of records. */
+/** A kind of record. */
 export type Family = keyof Selection;
 
-/** The name in the path. */
+/** Path parameters: the name. */
 export const namePath = z.object({
   name: nameParameter("name")
     .refine((name) => name.split(".").length <= maxLabels, `name must not have more than ${maxLabels} labels`)
     .meta({ example: "moonlamp.eth" }),
 });
 
-// In the order of responses.
+// The order of responses.
 const families = Object.keys(recordsSchema.shape) as Family[];
 
-/** The selected records, each as `read` gives it by its family, and by its key where the family has several. */
+/** Builds the selected records from `read`. `key` is the record's key, an ABI's mask, or true where a family has one record. */
 export function recordsBy(
   selection: Selection,
   read: (family: Family, key: string | bigint | true) => unknown,
@@ -122,5 +122,5 @@ export function recordsBy(
 export const isEmptySelection = (selection: Selection): boolean =>
   Object.keys(unsetRecords(selection)).length === 0;
 
-/** The selected records, each unset. */
+/** The selected records, all null. */
 export const unsetRecords = (selection: Selection): Records => recordsBy(selection, () => null);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 
 type Attributes = Record<string, unknown>;
 
-/** A step of a resolution in the form of OpenTelemetry. Times in microseconds. */
+/** A resolution step as an OpenTelemetry span. Times are in microseconds. */
 export type Span = {
   scope: "protocol-tracing";
   id: string;
@@ -18,19 +18,18 @@ export type Span = {
   children: Span[];
 };
 
-/** The step at hand: where its own steps are recorded. */
 type Within = { traceId: string; now: () => number; parentId?: string; spans: Span[] };
 
 const steps = new AsyncLocalStorage<Within>();
 
-/** Runs a resolution and collects its steps. `clock` gives milliseconds. */
+/** Runs a resolution and collects its steps. `clock` returns milliseconds. */
 export async function traced<T>(clock: () => number, run: () => Promise<T>): Promise<[T, Span[]]> {
   const spans: Span[] = [];
   const traceId = randomBytes(16).toString("hex");
   return [await steps.run({ traceId, now: () => Math.round(clock() * 1000), spans }, run), spans];
 }
 
-/** Runs a step of the resolution at hand, and records it where that is traced; `outcomeOf`: what is shown as its result. */
+/** Runs a step of the current resolution, and records it if that is traced. `outcomeOf` returns the result to show. */
 export async function span<T>(
   [protocol, step]: readonly [protocol: string, step: string],
   inputs: Attributes,

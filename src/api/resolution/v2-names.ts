@@ -10,21 +10,20 @@ import { type Database, planOnce } from "../database/client.ts";
 import { walkedNames } from "../database/names.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 
-/** All that is known of the contracts of ENSv2: those of the walk, and others that read or write its names. */
+/** The ENSv2 contracts: those of the walk, and others that read or write names. */
 export type V2Contracts = WalkContracts & {
-  /** CAIP-10 ids of the .eth registries, that of a former set included. */
+  /** CAIP-10 ids of the .eth registries, former deployments included. */
   ethRegistryIds: readonly string[];
   currencyOf: CurrencyOf;
   /** Implementations of the resolvers that the factory deploys. */
   resolvers: readonly Hex[];
   publicResolver: Hex;
-  /** Brings over locked names. */
   lockedMigrator: Hex;
-  /** Whether the Universal Resolver of the chain answers from these registries. */
+  /** Whether the chain's Universal Resolver answers from these registries. */
   isInForce: boolean;
 };
 
-/** The contracts of the namespace's set in use; undefined where it has none. */
+/** The ENSv2 contracts in use in a namespace; undefined if it has none. */
 export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
   const set = namespace[ensv2Datasources[0]];
   if (set === undefined) return undefined;
@@ -52,67 +51,67 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
 
 const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
 
-/** Which generation's data are in force for a name under .eth: see docs/data-model.md. Null: the index cannot tell. */
+/** The generation whose data are in force for a .eth name (docs/data-model.md). Null: the index cannot tell. */
 type Authority = "v2" | "reserved" | "v1" | "none" | null;
 
-/** What is stored of a resolver's contract. */
+/** Stored facts of a resolver contract. */
 export type ResolverFacts = {
   implementation: Hex | null;
   hasRecordIds: boolean | null;
   isUpgraded: boolean | null;
 };
 
-/** A name as the registries have it at a time. Zero owner, resolver or registry: none. */
+/** A name in the registries at a time. A zero owner, resolver or registry means none. */
 export type V2Name = ResolverFacts & {
-  /** Registry that would hold the name; null where a name above it has none. */
+  /** Registry that would hold the name; null if an ancestor has no subregistry. */
   registry: Hex | null;
-  /** The registries from the root to it; null likewise. */
+  /** Registries from the root to `registry`; null likewise. */
   registryPath: Hex[] | null;
-  /** Null where no entry was ever made. */
+  /** Null if there never was an entry. */
   entry: {
     status: "available" | "reserved" | "registered";
     expiry: string;
     tokenId: Hex;
-    /** Holder of the token, expired or not; zero: nobody; null where only the chain knows. */
+    /** Token holder, expired or not. Zero: nobody. Null: only the chain knows. */
     holder: Hex | null;
-    /** Of the roles, now: an expired entry has the next one. */
+    /** Current resource of the roles: an expired entry has the next one. */
     resource: Hex;
     label: Hex;
     createdAt: string;
     migratedAt: string | null;
   } | null;
-  /** Null where only the chain knows: in a registry that the factory did not deploy. */
+  /** Null if only the chain knows: in a registry that the factory did not deploy. */
   owner: Hex | null;
   subregistry: Hex;
-  /** Nearest resolver from the name upwards, and its name's number of labels. */
+  /** Nearest resolver from the name upwards, and the number of labels of the name that has it. */
   resolver: Hex;
   resolverLevel: number;
-  /** Whether each registry on the way claims the name under which it was found. */
+  /** Whether each registry of the path claims the name under which it was found. */
   isCanonical: boolean;
-  /** Whether each registry on the way is of code whose events tell all. Otherwise the chain may have another resolver. */
+  /** Whether the code of each registry of the path is known, so that events tell all. If not, the chain may return another resolver. */
   isProven: boolean;
   authority: Authority;
-  /** Generation whose data count for the name; null: neither, or the index cannot tell. */
+  /** Generation whose data count for the name. Null: neither, or the index cannot tell. */
   version: "v1" | "v2" | null;
-  /** Of the generation in force: who holds the token, or owns the name where there is none; Unix seconds. Null: none, or unknown. */
+  /** Of the generation in force. `owner` holds the token, or owns the name if there is none. Unix seconds. Null: none, or unknown. */
   effective: { owner: Hex | null; resolver: Hex | null; expiry: string | null; graceEnds: string | null };
 };
 
-/** A name as walks take it, the top label first: storage ids and hashes of its labels, and the nodes of the names that they end. */
+/** A name for walks, top label first: storage ids and hashes of its labels, and the node at each label. */
 export type NamePath = { ids: readonly Hex[]; labels: readonly Hex[]; nodes: readonly Hex[] };
 
-/** The label, as names have it, of labelhash and label in hex, one after the other. */
+/** The interpreted label of a stored text: labelhash and label, both in hex. */
 export function storedLabel(stored: string): string {
   const [labelhash, label] = [stored.slice(0, 66) as Hex, stored.slice(68)];
   return interpretedLabel(labelhash, Buffer.from(label, "hex").toString("utf8"));
 }
 
-/** A name, or that of an entry in the .eth registry: a space, then labelhash and label in hex. */
+/** The name of a stored text: the text itself, or after a leading space the stored label of a .eth name. */
 export function nameOfStored(stored: string): string {
   return stored.startsWith(" ") ? `${storedLabel(stored.slice(1))}.${ethName.name}` : stored;
 }
 
-/** The path of a name of these labelhashes, the name's own first. */
+/** The path of a name by its labelhashes, leftmost label first. */
 export function pathOf(labelhashes: readonly Hex[]): NamePath {
   const labels = labelhashes.toReversed();
   let node = rootNode;
@@ -123,7 +122,7 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
   return { ids: labels.map((hash): Hex => `${hash.slice(0, -8) as Hex}00000000`), labels, nodes };
 }
 
-/** The path of a name, whose labels may be encoded (`[labelhash]`). */
+/** The path of a name. Its labels may be encoded (`[labelhash]`). */
 export const pathOfName = (name: string): NamePath =>
   pathOf((name === "" ? [] : name.split(".")).map(labelhashIn));
 
@@ -146,10 +145,7 @@ SELECT json_agg(json_build_object('registry', entry.registry, 'registryPath', en
 ) ORDER BY entry.index)::text
 FROM ${walkedNames(askedSql, contracts, { time: "$2::numeric", hasV1 })}`);
 
-/**
- * Names at a time (Unix seconds), read by walking from the root in one statement. `hasV1`: whether the index has the names of
- * the first generation.
- */
+/** Reads names at a time (Unix seconds) in one statement that walks from the root. `hasV1`: ENSv1 names are indexed. */
 export async function readV2Names(
   database: Database,
   contracts: V2Contracts,
@@ -170,7 +166,7 @@ function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
   return `0x${(BigInt(resource) + 1n).toString(16).padStart(64, "0")}`;
 }
 
-/** What events tell of a resolver's responses: only those of known code are sure. */
+/** How events determine what a resolver returns; "unknown" unless its code is known. */
 export function kindOf(
   resolver: Hex,
   { implementation, hasRecordIds, isUpgraded }: ResolverFacts,

@@ -8,20 +8,19 @@ import { type Database, planOnce } from "../database/client.ts";
 import { type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
 import { kindOf, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
 
-// Records as the index has them: which keys were ever seen, and their values. Those of ENSv2 are under record ids, or in resolvers keyed
-// by nodes, where aliases lead to other names.
+// ENSv2 stores records under record ids, or in resolvers keyed by node, where aliases lead to other names.
 
-/** The records that a name's resolver has for it; `set` where values are indexed. */
+/** Indexed records of a name in its resolver: the keys ever seen, and in `set` the values if they are indexed. */
 export type StoredRecords = {
   seenCoins: string[] | null;
   seenTexts: string[] | null;
   addr: string | null;
-  /** Content hash as its event had it: `0x` of a cleared one. */
+  /** Content hash as in its event: `0x` if cleared. */
   hash: Hex | null;
   set?: IndexedRecords | null;
 };
 
-/** SQL of `StoredRecords` as JSON, of the row `s2` of `resolver`. */
+/** SQL of `StoredRecords` as JSON, from row `s2` of the table `resolver`. */
 export function recordsJson({ hasRecords, resolver = "s2.address", ...of }: Parts): string {
   const set = hasRecords ? `, 'set', ${indexedRecordsJson({ ...of, resolver })}` : "";
   return `json_build_object('seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${set})`;
@@ -29,27 +28,27 @@ export function recordsJson({ hasRecords, resolver = "s2.address", ...of }: Part
 
 type Parts = { chain: string; node: string; resolver?: string; hasRecords: boolean };
 
-/** How a name in ENSv2 is resolved, as the walk found it. `labels`: those that registries have, as bytes, the top one first. */
+/** An ENSv2 name's resolver as the walk found it. `labels`: bytes of the labels as registries have them, top label first. */
 export type V2Resolver = ResolverFacts & {
   resolver: Hex | null;
   isProven: boolean;
-  /** Whether it is the name's own, not one from above. */
+  /** Whether the name itself has the resolver, not an ancestor. */
   isOwn: boolean;
   labels: (Hex | null)[];
 };
 
-/** `records`: those of the name's resolver in the first generation. */
+/** `records`: those in the name's ENSv1 resolver. */
 type Asked = { row: { name: string }; records: StoredRecords | null; inV2: V2Resolver };
 
-/** A label of a name: bytes, and the hash where nobody knows them. */
+// A label's hash, and its bytes if they are known.
 type Label = { hash: Hex; bytes: Buffer | undefined };
 
-// Records to read: those of a resolver for a name, under its node or under record ids.
+// Records to read from a resolver, under the name's node or under record ids.
 type Reading = { at: number; kind: "nodes" | "records"; resolver: Hex; labels: readonly Label[] };
 
 const noRecords: StoredRecords = { seenCoins: null, seenTexts: null, addr: null, hash: null, set: unset };
 
-/** Records of names in ENSv2, in order, of all in one statement, or two; null where only the chain knows them. */
+/** Reads the records of ENSv2 names, in order; null where only the chain knows them. */
 export async function readV2Records(
   database: Database,
   { contracts, hasRecords, asked }: { contracts: V2Contracts; hasRecords: boolean; asked: readonly Asked[] },
@@ -72,7 +71,7 @@ export async function readV2Records(
   return result;
 }
 
-// Registries tell the bytes of labels that names cannot show.
+// Registries have the bytes of labels that names cannot show.
 function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
   const parts = name === "" ? [] : name.split(".");
   return parts.map((part, index) => {
@@ -84,11 +83,9 @@ function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
 
 const labelOf = (bytes: Buffer): Label => ({ hash: keccak256(bytes), bytes });
 
-// The node of a name by its labels, its own first.
 const nodeOf = (labels: readonly Label[]) =>
   labels.reduceRight<Hex>((parent, { hash }) => subnode(parent, hash), rootNode);
 
-// How many aliases of a name are followed.
 const mostAliases = 20;
 
 const aliasesSql = planOnce(`SELECT json_agg(json_build_array(f.at, f.index, f.target))::text FROM (
@@ -101,9 +98,8 @@ const anyAliasSql = planOnce(`SELECT json_agg(r.resolver)::text FROM unnest($2::
 
 const list = (values: readonly (string | number)[]) => `{${values.join(",")}}`;
 
-// The readings by the names that resolvers read: the longest suffix with an alias is replaced, again and again until none has one or
-// the same target comes back. Those whose resolver may fail (aliases without end, malformed targets), or of which nobody can tell, are
-// left out.
+// Follows aliases: replaces the longest suffix that has one, until none has one or the target repeats. Leaves out readings that may fail in
+// the resolver (endless aliases, malformed targets), and those whose aliases depend on unknown labels.
 async function withoutAliases(
   database: Database,
   { chainId, readings }: { chainId: number; readings: readonly Reading[] },
@@ -143,11 +139,11 @@ async function withoutAliases(
 
 const bytesOf = ({ labels }: Reading) => labels.flatMap(({ bytes }) => bytes ?? []);
 
-// By which aliases are stored: hashes of a name and the names above it, the root included.
+// Keys of aliases: hashes of a name and its ancestors, the root included.
 const suffixHashes = (labels: readonly Buffer[]): Hex[] =>
   [...labels.keys(), labels.length].map((index) => keccak256(wireForm(labels.slice(index))));
 
-// The labels whose suffix from an index on (1: all) is replaced by a name in wire form; undefined if that is malformed.
+// Replaces the suffix from an index on (1: all) by a name in wire form; undefined if that is malformed.
 function withSuffix(labels: readonly Buffer[], index: number, target: Hex): Buffer[] | undefined {
   const replaced = dnsLabels(target);
   if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
@@ -171,7 +167,6 @@ LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN r.g
     (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = q.resolver AND l.node = '${rootNode}'))) r ON true`;
 const storedStatements = { values: planOnce(storedSql(true)), keys: planOnce(storedSql(false)) };
 
-// The records of readings without aliases, in order.
 async function readStored(
   database: Database,
   { chainId, hasRecords, read }: { chainId: number; hasRecords: boolean; read: readonly Reading[] },
@@ -192,7 +187,7 @@ async function readStored(
   });
 }
 
-/** Kind, key and value of a record; without value one that was cleared, or that only the chain knows. */
+// Kind, key and value of a record. Null: cleared, or only the chain knows it.
 type StoredRecord = [string, string, Hex | null];
 
 const textOf = (hex: string) => Buffer.from(hex.slice(2), "hex").toString("utf8");
