@@ -5,13 +5,10 @@ import type { Context } from "hono";
 import { LRUCache } from "lru-cache";
 import { acceptsGzip, compress, type Send } from "../rest/send.ts";
 
-// ponder: Vite takes over what `import` finds of this package, all 9 MB, and stands still over it for a second.
+// ponder: an `import` makes Vite process this package, all 9 MB, which blocks the process for a second.
 const require = createRequire(import.meta.url);
 
-/**
- * Sends the page of GraphiQL, packed if the browser accepts that. It is large, and one of its queries has the time: it is packed once a
- * day, and every browser is sent the same bytes.
- */
+/** Sends the GraphiQL page, gzipped if the browser accepts that. It is built once a day, because one of its queries contains the time. */
 export function createGraphiql(endpoint: string, send: Send) {
   const pages = new LRUCache<string, Awaited<ReturnType<typeof graphiqlPage>>>({
     max: 2,
@@ -33,13 +30,12 @@ export function createGraphiql(endpoint: string, send: Send) {
   };
 }
 
-// `policy`: what the page may load and run (CSP).
 async function graphiqlPage(endpoint: string, hasQuery: boolean) {
-  // Loading the package takes a tenth of a second: not before the page is asked for.
+  // Loads at the first request, because loading takes a tenth of a second.
   const { renderGraphiQL } =
     require("@graphql-yoga/render-graphiql") as typeof import("@graphql-yoga/render-graphiql");
   const queries = exampleQueries(Math.floor(Date.now() / 1_000));
-  // The page would take an option `query` rather than the one in its address.
+  // The option `query` would replace the query in the page's URL.
   const query = hasQuery ? {} : { query: queries[0] };
   const page = renderGraphiQL({
     endpoint,
@@ -51,7 +47,7 @@ async function graphiqlPage(endpoint: string, hasQuery: boolean) {
     page.matchAll(/<script>(.*?)<\/script>/gs),
     ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
   );
-  // Its editor runs in workers that it makes itself, and styles what it shows.
+  // The editor runs in workers that it creates itself, and adds styles.
   const policy = [
     "default-src 'none'",
     `script-src ${hashes.join(" ")}`,
@@ -67,7 +63,7 @@ async function graphiqlPage(endpoint: string, hasQuery: boolean) {
   return { text: Buffer.from(page), packed: await compress(page), policy };
 }
 
-/** The queries that GraphiQL opens with, one a tab, at a time in Unix seconds. */
+/** The queries that GraphiQL opens with, one per tab. `now`: Unix seconds. */
 export function exampleQueries(now: number): string[] {
   const text = readFileSync(new URL("examples.graphql", import.meta.url), "utf8");
   return text.split(/\n(?=# )/).map((query) => query.replace("expiryDate_gt: 0", `expiryDate_gt: ${now}`));

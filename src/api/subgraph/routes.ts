@@ -17,27 +17,27 @@ import { type Answer, executeRequest } from "./run/execute.ts";
 import { QueryError } from "./schema/errors.ts";
 import { isObject } from "./schema/inputs.ts";
 
-/** What a subgraph reads from and how it presents itself. */
+/** Sources and settings of a subgraph. */
 export type SubgraphOptions = {
   database: Database;
-  /** Chain whose indexed block `_meta` shows: the root chain of the name service. */
+  /** The root chain, whose indexed block `_meta` shows. */
   chainId: number;
   /** Shown as `_meta.deployment`. */
   deployment: string;
-  /** The last block of that chain that is indexed, if its range has an end. */
+  /** End of that chain's block range, if it has one. */
   endBlock?: () => Head | undefined;
   hashes: ReturnType<typeof createBlockHashes>;
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
   hasErrors?: () => boolean;
   limits?: Partial<SubgraphLimits>;
-  /** The contracts of ENSv2, where that is indexed. */
+  /** The ENSv2 contracts, if ENSv2 is indexed. */
   v2?: WalkContracts | undefined;
 };
 
 /** Runs GraphQL requests. */
 export type Subgraph = ReturnType<typeof createSubgraph>;
 
-/** The Graph's query dialect over the tables of src/schema/subgraph.ts. */
+/** Creates the subgraph: The Graph's query dialect over the tables of src/schema/subgraph.ts. */
 export function createSubgraph({ database, chainId, hashes, v2, ...given }: SubgraphOptions) {
   const { deployment, endBlock = () => undefined, hasErrors = () => false } = given;
   const limits = { ...defaultSubgraphLimits, ...given.limits };
@@ -72,12 +72,12 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     /** The latest indexed block; undefined before the first. */
     head: async (signal: AbortSignal) =>
       (await answer(readMembers({ query: "{ __typename }" }), signal)).head,
-    /** Hashes of an indexed block, if they are known already. */
+    /** Hashes of an indexed block, if they are known. */
     hashesOf: (head: Head) => hashes.peek(chainId, head),
   };
 }
 
-// The time of the last indexed block, so that what has expired by then says so.
+// Time of the last indexed block, at which names count as expired or not.
 function timeSql(chainId: number, end: number | undefined): string {
   return end === undefined ? headTimeSql(chainId) : `least(${headTimeSql(chainId)}, ${end})`;
 }
@@ -137,14 +137,14 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
     });
 }
 
-// A response to a GET may be cached until the next block is indexed: its tag contains the block, and whether there are errors.
+// GET responses may be cached until the next block: the ETag contains the block, and whether there are errors.
 function taggedBy(subgraph: Subgraph, search: string) {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
   return (head: Head | undefined) =>
     head && `W/"${head.number}-${head.timestamp}-${asked}${subgraph.hasErrors() ? "-errors" : ""}"`;
 }
 
-// Runs requests, those with the same text at a moment once, and responds.
+// Responds to requests. Runs equal ones of the same moment once.
 function createResponder(subgraph: Subgraph, send: Send) {
   const join = joinEqual<Answer>();
   return async (
@@ -191,7 +191,6 @@ class RequestError extends Error {
   override name = "RequestError";
 }
 
-// The body of a POST.
 function readBody(text: string): QueryRequest {
   if (text === "") throw new RequestError("Body is required");
   const body = parseJson(text, "the body");
@@ -199,7 +198,6 @@ function readBody(text: string): QueryRequest {
   return readMembers(body);
 }
 
-// The parameters of a GET: `query`, and `variables` and `extensions` as JSON.
 function readParameters(search: URLSearchParams): QueryRequest {
   const json = (name: string) => {
     const text = search.get(name);
@@ -218,7 +216,7 @@ function readMembers({ query, variables, operationName, extensions }: Record<str
   const asked = isObject(extensions) ? extensions : {};
   return {
     query,
-    // A variable may have any JSON value; each is checked against the column or argument it is used for.
+    // Variables may have any JSON value: each use checks it against its column or argument.
     variables: variables ?? {},
     operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,
     extensions: { counts: asked["counts"] === true, truncated: asked["truncated"] === true },

@@ -48,20 +48,18 @@ export type QueryRequest = {
   query: string;
   variables: { [name: string]: Value };
   operationName: string | undefined;
-  /** Extras that a client opts in to: exact counts of root lists, and whether they have more. */
+  /** Opt-in extras: exact counts of root lists, and whether these have more rows. */
   extensions: { counts: boolean; truncated: boolean };
 };
 
-/**
- * One root field: a column of the statement, or read without it, undefined to leave it out. Neighbours with the same block constraint
- * form a group, which succeeds or fails as one.
- */
+// A root field: a column of the statement, or read without it (undefined: left out). Neighbours with the same block constraint form a
+// group, which succeeds or fails as one.
 type RootField = { key: string; group: number; constraint: BlockConstraint } & (
   | { kind: "sql"; sql: string }
   | { kind: "read"; read: (source: MetaSource) => Promise<string | undefined> }
 );
 
-/** A request as one SQL statement, with what its response needs besides. `failed` is by group. */
+/** A request as one SQL statement, with what its response needs besides. `failed` has the error of each failed group. */
 export type CompiledRequest = {
   context: CompileContext;
   fields: RootField[];
@@ -84,7 +82,6 @@ const roots = new Map<string, { type: EntityType; many: boolean }>(
   ]),
 );
 
-/** What requests are compiled with. */
 type Compiler = {
   limits: SubgraphLimits;
   readDocument: ReturnType<typeof createDocumentReader>;
@@ -93,8 +90,7 @@ type Compiler = {
 };
 
 /**
- * Turns a request into one SQL statement, in slices that leave other requests their turn. Throws QueryError for errors that
- * concern the document as a whole, and if the request costs more than a limit.
+ * Compiles a request to one SQL statement, yielding to other requests. Throws QueryError for errors of the document and exceeded limits.
  */
 export async function compileRequest(
   { query, operationName, variables, extensions }: QueryRequest,
@@ -176,7 +172,6 @@ function payForSql({ budget, statement }: CompileContext, sql: string): void {
 /** Marks a non-null relation that points nowhere. JSON text never contains it. */
 export const danglingMark = "\u0001";
 
-// SELECT of the object of a row that meets a condition.
 function oneSql(
   context: CompileContext,
   scope: Scope,
@@ -189,7 +184,7 @@ function oneSql(
   return `SELECT ${object} FROM ${rowsSql(context, scope, where)}`;
 }
 
-// SQL of a root field for one entity: JSON text, or null. Those of both generations are read together, since each is long to plan.
+// SQL of one entity's root field: JSON text or null. Fields of both generations share one read, because each is slow to plan.
 function singleSql(context: CompileContext, type: EntityType, nodes: Selected["nodes"]): string | undefined {
   const { statement, limits } = context;
   const scope = createScope(statement, type, { depth: limits.depth, rows: 1 });
@@ -214,7 +209,7 @@ function singleSql(context: CompileContext, type: EntityType, nodes: Selected["n
   return `(SELECT json FROM ${shared.table} WHERE id = ${asked})`;
 }
 
-// The number of rows behind a list, and whether there are more than it returns, where the client opted in to them.
+// Adds the extensions that the client opted in to: a list's row count, and whether it has more rows than it returns.
 function addTotals(
   { context, extensions }: CompiledRequest,
   type: EntityType,
@@ -235,7 +230,7 @@ function addTotals(
     if (asked[member]) extensions.push({ member, key, sql: totals[member] });
 }
 
-// SQL of a list: JSON text. `link` joins its rows to the row above, under an alias.
+// SQL of a list as JSON text. `link`: the condition that relates rows under an alias to the row above.
 function listSql(
   context: CompileContext,
   type: EntityType,
@@ -282,7 +277,7 @@ function interfaceSql(context: CompileContext, scope: Scope, nodes: Selected["no
   const branches = Map.groupBy(selected, ({ fields }) =>
     fields.map(({ key, nodes }) => `${key}:${nodes.map(({ loc }) => loc?.start).join(".")}`).join(),
   );
-  // A row is of one type: the longest branch counts.
+  // A row has one type: the longest branch counts.
   const { spent } = context.budget;
   const before = spent.estimatedBytes;
   let longest = 0;
@@ -340,7 +335,7 @@ function relationPieces(
   const { statement } = context;
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
-  // Every address in a row has an account row: selecting no more than its id needs no look-up.
+  // Every address in a row has an account row: its id needs no look-up.
   const fields = target.name === "Account" ? collectFields(context, target.name, nodes) : [];
   if (fields.length > 0 && fields.every(({ name }) => name === "id" || name === "__typename")) {
     for (const { key, name } of fields)
@@ -356,8 +351,8 @@ function relationPieces(
   if (field.nullable) return [{ sql: `coalesce(${found}, 'null')` }];
   const missing = statement.bind(`${danglingMark}${field.name}${danglingMark}`);
   if (target.name !== "Resolver") return [{ sql: `coalesce(${found}, ${missing})` }];
-  // subgraph: a resolver set to zero is kept as the bare zero address, which no resolver row has. Clients
-  // read the id of every NewResolver, so an object with that address stands in.
+  // subgraph: keeps a resolver set to zero as the bare zero address, which no resolver row has. Clients read the id of every NewResolver,
+  // so an object with that address stands in.
   const zero = `right(${id}, ${zeroAddress.length}) = ${statement.bind(zeroAddress)}`;
   const stand = joinPieces(statement, objectOfId(target, id, collectFields(context, target.name, nodes)));
   return [{ sql: `coalesce(${found}, CASE WHEN ${zero} THEN ${stand} ELSE ${missing} END)` }];

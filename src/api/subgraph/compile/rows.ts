@@ -5,14 +5,14 @@ import { QueryError } from "../schema/errors.ts";
 import { isSortable, nameOf, show, sortKeys, type Value } from "../schema/inputs.ts";
 import { type CompileContext, createScope, type Scope, walkJoin } from "./statement.ts";
 
-/** The tables of both generations that have rows of a scope's type; undefined where one table has them all. */
+/** The tables of both generations with rows of a scope's type; undefined if one table has them all. */
 export function armsOf({ statement, v2 }: CompileContext, { type, alias }: Scope) {
   const arms = v2?.armsOf(type.table, alias);
   if (v2 && arms) statement.with(v2.at);
   return arms;
 }
 
-/** FROM and WHERE of a scope's rows that meet a condition on its alias, with the walks that its columns need. */
+/** FROM and WHERE of a scope's rows that meet a condition, with the walk that its columns need. */
 export function rowsSql(context: CompileContext, scope: Scope, where: string): string {
   const { type, alias, columns } = scope;
   const arms = armsOf(context, scope);
@@ -23,11 +23,11 @@ export function rowsSql(context: CompileContext, scope: Scope, where: string): s
   return `(${parts.join(" UNION ALL ")}) ${alias}${walk} WHERE TRUE`;
 }
 
-// From so many skipped rows on the place of the first one is found from an index alone, and only the page is read from the table. With a
-// long condition the statement would be twice as long.
+// From `deepSkip` rows on, an index alone finds the page's first row, and only the page is read from the table. The statement repeats the
+// condition, so conditions above `longWhere` characters are read the plain way.
 const [deepSkip, longWhere] = [100, 10_000];
 
-/** A page of the rows of a type that meet a condition: SELECT of their columns. */
+/** SELECT of a page of the rows that meet a condition. */
 export function pageSql(
   context: CompileContext,
   scope: Scope,
@@ -44,11 +44,11 @@ export function pageSql(
     if (skip < deepSkip || !order.isUnique || where.length > longWhere)
       return `SELECT ${read} ${page} ${sorted} LIMIT ${first}${offset}`;
     const terms = order.terms.join(", ");
-    // Within the inner statement the alias stands for the rows of that one.
+    // Within the inner statement, the alias stands for that statement's rows.
     const isAfter = `(${terms}) ${order.direction === "" ? ">=" : "<="} (SELECT ${terms} ${page} ${sorted} LIMIT 1${offset})`;
     return `SELECT ${read} ${page} AND ${isAfter} ${sorted} LIMIT ${first}`;
   }
-  // As many of each table as the page may have: each in the order of its own index.
+  // Each table gives as many rows as the page may have, in the order of its own index.
   const keys = order.terms.map((term, index) => `${term} AS s${index}`).join(", ");
   const parts = arms.map(
     (arm) =>
@@ -59,16 +59,10 @@ export function pageSql(
   return `SELECT ${read} FROM (${parts.join(" UNION ALL ")}) ${alias} ORDER BY ${by(merged)} LIMIT ${first}${offset}`;
 }
 
-/**
- * Terms of ORDER BY, their common direction, and the joins that they need. `isUnique`: they are columns of the rows themselves that are
- * never null, so that rows can be compared by them.
- */
+// `isUnique`: the terms are columns of the rows themselves and never null, so that they can be compared as a row.
 type Order = { terms: string[]; direction: "" | " DESC"; joins: string[]; isUnique: boolean };
 
-/**
- * ORDER BY of a list. Ties are broken by id in the same direction; nulls come last ascending and first
- * descending; without `orderBy` the order is by id, whatever the direction.
- */
+/** ORDER BY of a list: ties by id in the same direction, nulls last ascending and first descending; without `orderBy`, by ascending id. */
 export function orderSql(context: CompileContext, { type, alias }: Scope, node: FieldNode): Order {
   const orderBy = argument(context, node, "orderBy");
   const direction = readDirection(argument(context, node, "orderDirection"));
@@ -94,14 +88,14 @@ export function orderSql(context: CompileContext, { type, alias }: Scope, node: 
     return field.column === "id"
       ? by([], true)
       : by(sortColumns(type.table, alias, field.column), !field.nullable);
-  // Every address in a row has an account row: the id in the relation is the same.
+  // Every address in a row has an account row, whose id the relation holds.
   if (field.kind === "relation" && field.target === "Account" && child?.column === "id")
     return by([`${alias}.${field.column}`]);
   const inner = createScope(context.statement, entityType(field.target));
   const column = child?.column ?? "id";
   inner.columns.add(column);
   const link = linkSql(alias, field, inner.alias);
-  // OFFSET keeps the database from reading all rows of both generations for the join.
+  // OFFSET keeps Postgres from reading all rows of both generations for the join.
   const join =
     armsOf(context, inner) === undefined
       ? `${inner.type.table} ${inner.alias} ON ${link}`
@@ -109,7 +103,7 @@ export function orderSql(context: CompileContext, { type, alias }: Scope, node: 
   return by(sortColumns(inner.type.table, inner.alias, column), false, [`LEFT JOIN ${join}`]);
 }
 
-/** The condition that a row is related to one under another alias by a field of that one. */
+/** The condition that the row under `other` is related to the row under `alias`, by a field of the latter. */
 export function linkSql(alias: string, field: RelationField | DerivedField, other: string): string {
   return field.kind === "relation"
     ? `${other}.id = ${alias}.${field.column}`
@@ -125,8 +119,7 @@ function readDirection(value: Value): "" | " DESC" {
   );
 }
 
-// Text that may be longer than an index entry. Their btree indexes contain the first 256 characters, so that a
-// comparison also holds for these (src/schema/subgraph.ts).
+// Columns whose text may exceed an index entry: their btree indexes hold the first characters (src/schema/subgraph.ts).
 const prefixIndexed = new Set([
   "domain.name",
   "domain.label_name",
@@ -135,16 +128,15 @@ const prefixIndexed = new Set([
   "resolver_event.name",
 ]);
 
-/** Characters that indexes contain of such a text. */
+/** Characters of such a text that its index holds. */
 export const prefixLength = 256;
 
-/** Length-limited form of a table's column under an alias as the indexes contain it; undefined for columns that are indexed whole. */
+/** SQL of the part of a column that its index holds; undefined for columns that are indexed whole. */
 export function indexedPrefix(table: string, alias: string, column: string): string | undefined {
   return prefixIndexed.has(`${table}.${column}`) ? `left(${alias}.${column}, ${prefixLength})` : undefined;
 }
 
-// The index of a long text contains its first characters: sorted by these first, the order is the same and the
-// database sorts only ties.
+// A long text is sorted by its indexed part first: the order stays the same, and Postgres sorts only ties.
 function sortColumns(table: string, alias: string, column: string): string[] {
   const prefix = indexedPrefix(table, alias, column);
   return [...(prefix === undefined ? [] : [prefix]), `${alias}.${column}`];

@@ -3,27 +3,26 @@ import type { BothGenerations } from "../../database/v2-domains.ts";
 import { hasSelection, type Selected, type SelectionContext } from "../request/document.ts";
 import type { EntityType, Field, ScalarField } from "../schema/entities.ts";
 
-/** What the parts of one statement have in common: `v2` where names of ENSv2 are indexed. */
+/** Context in which one statement is compiled. `v2`: if ENSv2 is indexed. */
 export type CompileContext = SelectionContext & { statement: Statement; v2?: BothGenerations | undefined };
 
 type SqlType = "text" | "numeric" | "text[]" | "numeric[]" | "integer[]";
 
-/** A table of a statement with the JSON of rows by id, which several root fields show. */
+// A common table expression with the JSON of rows by id, which several root fields show.
 type SharedRows = { table: string; ids: string[] };
 
 /** Collects the bound parameters of one SQL statement. */
 export type Statement = ReturnType<typeof createStatement>;
 
-/** An empty statement. No text of a request ever becomes its SQL text. */
+/** Creates an empty statement. Texts of a request are bound, and never become SQL. */
 export function createStatement() {
   const values: string[] = [];
-  // Lists are parameters of their own type, so that the planner sees their values; the other types share a placeholder
-  // of type text.
+  // Lists keep their type, so that the planner sees their values; the other types share a placeholder of type text.
   const placeholders = new Map<string, number>();
   const tables = new Set<string | (() => string)>();
   const shared = new Map<string, SharedRows>();
   let aliases = 0;
-  /** Placeholder of a value, cast to an SQL type. */
+  // Placeholder of a value, cast to an SQL type.
   function bind(value: string, type: SqlType = "text"): string {
     const bound = type === "numeric" ? "text" : type;
     const key = `${bound} ${value}`;
@@ -31,18 +30,15 @@ export function createStatement() {
     placeholders.set(key, number);
     return `$${number}::${bound}${type === "numeric" ? "::numeric" : ""}`;
   }
-  /** Placeholder of a list's distinct values. */
   const bindList = (given: readonly string[], type: SqlType) => bind(arrayLiteral([...new Set(given)]), type);
   return {
     bind,
     bindList,
-    /** Number of values that were bound. */
     size: () => values.length,
-    /** A table alias that no other part of the statement has. */
     alias: () => `t${aliases++}`,
-    /** Has the statement begin with a common table expression, once. */
+    /** Adds a common table expression, once. */
     with: (table: string) => void tables.add(table),
-    /** Rows that fields with the same key show; `rowsOf` is SQL of id and JSON for a list of ids. */
+    /** Rows shared by fields with the same key. `rowsOf`: SQL of id and JSON by a list of ids. */
     shared(key: string, rowsOf: (ids: string) => string): SharedRows {
       const known = shared.get(key);
       if (known !== undefined) return known;
@@ -51,7 +47,7 @@ export function createStatement() {
       tables.add(() => `${rows.table} AS MATERIALIZED (${rowsOf(bindList(rows.ids, "text[]"))})`);
       return rows;
     },
-    /** The finished SQL with its parameters, without those of parts that were left out. */
+    /** The SQL with the parameters that it uses. */
     finish(selected: string): { sql: string; values: string[] } {
       const all = [...tables].map((table) => (typeof table === "string" ? table : table()));
       const sql = all.length === 0 ? selected : `WITH ${all.join(", ")} ${selected}`;
@@ -67,7 +63,7 @@ export function createStatement() {
   };
 }
 
-/** The text form of a Postgres array. Elements contain no NUL. */
+/** A Postgres array literal. Elements contain no NUL. */
 export function arrayLiteral(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
@@ -79,11 +75,11 @@ export type Scope = {
   columns: Set<string>;
   depth: number;
   rows: number;
-  /** Whether a field is read from ENSv2. */
+  /** Whether the ENSv2 walk reads a field. */
   isWalked?: boolean;
 };
 
-/** A scope of rows of a type under an alias of its own. */
+/** Creates a scope under an alias of its own. */
 export function createScope(
   statement: Statement,
   type: EntityType,
@@ -92,22 +88,22 @@ export function createScope(
   return { type, alias: statement.alias(), columns: new Set(), depth, rows };
 }
 
-/** A column of the scope's rows. */
+/** SQL of a column of the scope's rows. */
 export function columnOf(scope: Scope, name: string): string {
   scope.columns.add(name);
   return `${scope.alias}.${name}`;
 }
 
-/** Pieces of the name of the type of the scope's rows. */
+/** Pieces of the scope's `__typename`. */
 export function typenamePieces(scope: Scope): Piece[] {
   if (scope.type.kind === "entity") return [{ text: `"${scope.type.name}"` }];
   return [{ text: '"' }, { sql: columnOf(scope, "type") }, { text: '"' }];
 }
 
-/** What a row costs that is read from ENSv2 too, in rows. */
+/** Price of a row's ENSv2 walk, in rows. */
 export const walkPrice = 9;
 
-/** The column of a field; one that is read from ENSv2 needs `walkJoin`. */
+/** SQL of a field's column; a walked field needs `walkJoin`. */
 export function columnOfField(scope: Scope, { column, isWalked, nullable }: ScalarField): string {
   if (!isWalked) return columnOf(scope, column);
   scope.isWalked = true;
@@ -116,7 +112,7 @@ export function columnOfField(scope: Scope, { column, isWalked, nullable }: Scal
   return nullable ? walked : `coalesce(${walked}, FALSE)`;
 }
 
-/** The join by which rows are read from ENSv2, if a field is. */
+/** The join of the ENSv2 walk, if a field needs it. */
 export function walkJoin({ v2 }: CompileContext, { alias, isWalked }: Scope): string {
   return isWalked && v2 ? ` LEFT JOIN LATERAL (${v2.walkOf(alias)}) ${alias}v ON TRUE` : "";
 }
@@ -124,10 +120,7 @@ export function walkJoin({ v2 }: CompileContext, { alias, isWalked }: Scope): st
 /** A part of a JSON text: fixed text, or an SQL expression of type text. */
 export type Piece = { text: string } | { sql: string };
 
-/**
- * Pieces of a value in JSON. Ids and bytes contain no character that JSON escapes; everything that users
- * control goes through the database's own escaping.
- */
+/** Pieces of a value in JSON. Ids and bytes need no escaping; Postgres escapes everything that users control. */
 export function scalarPieces(field: ScalarField, column: string): Piece[] {
   const quote: Piece = { text: '"' };
   if (!isPlain(field)) {
@@ -142,7 +135,7 @@ function isPlain({ list, scalar, isId }: ScalarField): boolean {
   return !list && (isId || scalar === "Bytes" || scalar === "BigInt");
 }
 
-// Of any type: concat() writes numbers as their text. It would do so with json too, by a call of its output function.
+// SQL of any type, because concat() writes numbers as text. It would call the output function for json, hence the cast.
 function valueSql(field: ScalarField, column: string): string {
   if (field.list) return `array_to_json(${field.scalar === "BigInt" ? `${column}::text[]` : column})::text`;
   if (field.scalar === "String") return `to_json(${column})::text`;
@@ -150,7 +143,7 @@ function valueSql(field: ScalarField, column: string): string {
   return field.nullable ? `${column}::text` : column;
 }
 
-/** Pieces of an object of which nothing but its id, an SQL expression, is known. */
+/** Pieces of an object that is known by its id alone, an SQL expression. */
 export function objectOfId(type: EntityType, id: string, fields: readonly Selected[]): Piece[] {
   return objectPieces(fields, ({ name, nodes }) => {
     const field = type.fields.get(name);
@@ -183,12 +176,12 @@ function placeholderPieces(type: EntityType, field: Field | undefined, id: strin
 // Usual lengths of values in JSON.
 const usualBytes = { ID: 68, String: 24, Bytes: 68, BigInt: 12, Int: 8, Boolean: 5 };
 
-/** Bytes that a field without its own fields is likely to add to a row under the key. */
+/** Estimated bytes of a field in a row under the key, without those of its own fields. */
 export function bytesOf(field: Field | undefined, key: string): number {
   return key.length + 4 + (field?.kind === "scalar" ? usualBytes[field.scalar] : 0);
 }
 
-// A function takes up to 100 arguments.
+// A Postgres function takes up to 100 arguments.
 const mostArguments = 100;
 
 /** One SQL expression of type text that joins the pieces. */

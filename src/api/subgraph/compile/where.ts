@@ -23,13 +23,10 @@ const narrowing = new Set([
   "resolvedAddress",
 ]);
 
-/**
- * Rows that a filter applies to: their type and alias, the levels that the filter may still have, and whether other keys of
- * the same object leave few rows, judging by their names.
- */
+// Rows that a filter applies to. `depth`: levels that it may still have. `isNarrow`: the object's other keys likely leave few rows.
 type Filtered = { type: EntityType; alias: string; depth: number; isNarrow: boolean };
 
-/** The condition of a scope's rows: of its type, linked to others, and as a `where` object asks. */
+/** The condition of a scope's rows: their type, their link to others, and the `where` object. */
 export function whereSql(
   context: CompileContext,
   { type, alias }: Scope,
@@ -40,7 +37,7 @@ export function whereSql(
   }: { link?: string | undefined; filter: Value; depth?: number },
 ): string {
   const own = link === undefined ? [] : [link];
-  // A table of several types.
+  // The table has several types.
   if (type.interface !== undefined) own.push(`${alias}.type = ${context.statement.bind(type.name)}`);
   return all([...own, ...conditions(context, { type, alias, depth, isNarrow: false }, filter)]);
 }
@@ -68,7 +65,7 @@ function conditions(context: CompileContext, filtered: Filtered, filter: Value):
   });
 }
 
-// The keys of one element are ANDed. A group beside other keys is ANDed with them; graph-node does the same, or refuses it.
+// The keys of one element are ANDed, and a group with the keys beside it. graph-node does the same, or refuses the latter.
 function group(
   context: CompileContext,
   filtered: Filtered,
@@ -90,7 +87,7 @@ function changeBlock({ statement }: CompileContext, { type, alias }: Filtered, v
   return [`${alias}.${type.changeColumn} >= ${statement.bind(number, "numeric")}::integer`];
 }
 
-// A related row exists that matches. Deeper nesting than the original's one level works as well.
+// A matching related row exists. Nesting may be deeper than the original's one level.
 function child(
   context: CompileContext,
   { alias, depth, isNarrow }: Filtered,
@@ -101,12 +98,12 @@ function child(
   if (!isObject(filter)) throw new QueryError("Query contains value with invalid type", { scope: "group" });
   const other = createScope(context.statement, entityType(field.target));
   const where = whereSql(context, other, { link: linkSql(alias, field, other.alias), filter, depth });
-  // With few rows left the related row is looked up for each. OFFSET keeps the database from starting at the
-  // related rows instead, which is slow for parents with millions of names.
+  // If few rows are left, Postgres looks up each one's related row. OFFSET keeps it from starting at the related rows, which is slow for
+  // parents with millions of names.
   return `EXISTS (SELECT FROM ${rowsSql(context, other, where)}${isNarrow ? " OFFSET 0" : ""})`;
 }
 
-/** A column to compare: its SQL, and that of its first characters if an index has only these. */
+// A column to compare. `prefix`: SQL of its first characters if an index has only these.
 type Compared = { statement: Statement; column: string; prefix: string | undefined; scalar: Scalar };
 
 function column(
@@ -125,7 +122,7 @@ function column(
     scalar,
   };
   if (value === null) return nullSql(compared.column, name, operator);
-  // A single value in place of a list is taken as a list of one.
+  // A single value counts as a list of one.
   const takesList = isList || operator === "in" || operator === "not_in";
   const items = takesList && Array.isArray(value) ? value : [value];
   if (takesList) checkLength(context, name, items);
@@ -163,18 +160,17 @@ function invalid(reason: string): QueryError {
   return new QueryError(`Invalid value provided for argument \`where\`: ${reason}`);
 }
 
-// Conditions joined by AND; no condition is true.
 function all(conditions: readonly string[]): string {
   const [first = "TRUE", second] = conditions;
   return second === undefined ? first : `(${conditions.join(" AND ")})`;
 }
 
 const sqlOperators = { "": "=", not: "<>", gt: ">", lt: "<", gte: ">=", lte: "<=" } as const;
-// Of the first characters of texts that compare so.
+// Operators that then hold for the first characters.
 const prefixOperators = { "": "=", gt: ">=", gte: ">=", lt: "<=", lte: "<=" } as const;
 type Comparison = keyof typeof sqlOperators;
 
-// One filter on a column that is not a list. Negations never hold for null.
+// A filter on a scalar column, or `has` on a list. Negations never hold for null.
 function comparisonSql(compared: Compared, operator: Operator, value: string): string {
   const { statement, column, prefix, scalar } = compared;
   if (operator === "has" || operator === "not_has") {
@@ -186,7 +182,7 @@ function comparisonSql(compared: Compared, operator: Operator, value: string): s
   const comparison = operator as Comparison;
   const begin = `${column} ${sqlOperators[comparison]}`;
   if (scalar === "Boolean") return `${begin} ${value === "true"}`;
-  // A number of any length may be compared; one beyond the column's range simply matches as such.
+  // A number may have any length, and exceed the column's range.
   if (scalar === "BigInt") return `${begin} ${statement.bind(value, "numeric")}`;
   if (scalar === "Int") return `${begin} ${statement.bind(value, "numeric")}::integer`;
   const whole = `${begin} ${statement.bind(value)}`;
@@ -213,7 +209,7 @@ function memberSql(
   return `(${prefix} = ANY (${prefixes}) AND ${column} = ANY (${list}))`;
 }
 
-// LIKE as the original: wildcards and backslashes of the value keep their meaning.
+// subgraph: LIKE, where wildcards and backslashes of the value keep their meaning.
 function patternSql({ statement, column, prefix }: Compared, operator: Operator, value: string): string {
   const negated = operator.startsWith("not_");
   const nocase = operator.endsWith("_nocase");
@@ -227,7 +223,7 @@ function patternSql({ statement, column, prefix }: Compared, operator: Operator,
     return whole();
   const first = firstCharacters(value);
   const begins = `${prefix} LIKE ${statement.bind(`${first}%`)}`;
-  // Of one condition alone the planner knows how many rows it leaves: it reads them in their order until a page is full.
+  // The planner estimates a single condition well: it reads rows in their order until a page is full.
   return first === value ? begins : `(${begins} AND ${whole()})`;
 }
 
@@ -237,7 +233,7 @@ function bytesSql({ statement, column }: Compared, operator: Operator, value: st
   return operator.startsWith("not_") ? `${found} = 0` : `${found} > 0`;
 }
 
-// One filter on a list column. Lists that are null match no filter but equality with null.
+// A filter on a list column. Null lists match only equality with null.
 function listSql({ statement, column, scalar }: Compared, operator: Operator, values: string[]): string {
   const bind = (some: string[]) =>
     statement.bind(arrayLiteral(some), scalar === "BigInt" ? "numeric[]" : "text[]");
@@ -254,7 +250,7 @@ function listSql({ statement, column, scalar }: Compared, operator: Operator, va
   return `(${column} IS NOT NULL AND ${some})`;
 }
 
-// A character takes at most two units of UTF-16: a value of a megabyte is not taken apart.
+// A character takes at most two UTF-16 units, so that only the start of a long value is split.
 function firstCharacters(value: string): string {
   return value.length <= prefixLength
     ? value

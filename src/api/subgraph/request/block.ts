@@ -10,7 +10,7 @@ export type BlockConstraint =
   | { kind: "hash"; hash: string }
   | { kind: "number" | "atLeast"; number: number };
 
-/** Constraint of a root field's `block` argument. Of several keys hash wins, then number, then number_gte. */
+/** Constraint of a root field's `block` argument: `hash` wins over `number`, and that over `number_gte`. Throws QueryError. */
 export function blockConstraint(context: SelectionContext, { nodes }: Selected): BlockConstraint {
   const value = argument(context, nodes[0], "block");
   if (value === null) return { kind: "latest" };
@@ -39,7 +39,7 @@ function invalid(value: Value): QueryError {
   return new QueryError(`Invalid value provided for argument \`block\`: ${show(value)}`);
 }
 
-/** What a response says of the index and its block. */
+/** What responses say about the index and its block. */
 export type MetaSource = {
   head: Head | undefined;
   deployment: string;
@@ -47,17 +47,14 @@ export type MetaSource = {
   hasErrors: () => boolean;
 };
 
-/**
- * JSON text of `_meta`. Before the first block the number is 0 and the rest null, so that clients that read
- * `block.number` see an index far behind instead of breaking.
- */
+/** JSON text of `_meta`. Before the first block the number is 0, because clients that read `block.number` would break at null. */
 export function metaJson(
   context: SelectionContext,
   { nodes }: Selected,
   constraint: BlockConstraint,
   { head, deployment, hashes, hasErrors }: MetaSource,
 ): Promise<string | undefined> {
-  // subgraph: no hash for a block that is requested by number.
+  // subgraph: a block requested by number has no hash.
   const hasHash = head !== undefined && constraint.kind !== "number";
   let asked: Promise<BlockHashes | undefined> | undefined;
   const hash = async (name: keyof BlockHashes) => {
@@ -97,10 +94,7 @@ async function selectedJson(
   return `{${parts.join(",")}}`;
 }
 
-/**
- * The error of a request whose response, read at `head`, does not meet the constraint; undefined if it does. Only the
- * latest block can be served: rows have no history.
- */
+/** The error of a request if `head` does not meet the constraint. Only the latest block can be served: rows have no history. */
 export async function unservedBlock(
   constraint: BlockConstraint,
   { head, deployment, hashes }: MetaSource,

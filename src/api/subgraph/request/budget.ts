@@ -2,7 +2,7 @@ import type { ASTNode } from "graphql";
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { QueryError } from "../schema/errors.ts";
 
-// What a request pays with, and how to ask for less.
+// The unit of each price, and how to ask for less.
 const units = {
   fields: ["fields (fragments put in)", "Select fewer, or split the query into several requests."],
   rows: [
@@ -34,20 +34,17 @@ const units = {
 
 type Price = keyof typeof units;
 
-/** Units of a budget's work between two turns of others. */
+/** Units of `work` between two yields to other requests. */
 export const workAtOnce = 4_000;
 
-/** Adds up what a request costs. */
+/** The costs of a request, and their limits. */
 export type Budget = ReturnType<typeof createBudget>;
 
-/** Each price has a limit of the same name (src/config/limits.ts). */
+/** Creates a budget. Each price has a limit of the same name (src/config/limits.ts). */
 export function createBudget(limits: Pick<SubgraphLimits, Price>) {
   const spent = Object.fromEntries(Object.keys(units).map((price) => [price, 0])) as Record<Price, number>;
 
-  /**
-   * Pays `amount`; `node` is the place in the document that a refusal shows. Throws QueryError as soon as a limit is passed, with the
-   * price, the limit and a way out.
-   */
+  /** Pays `amount`. Throws QueryError at `node` once a limit is passed, with the price, the limit and a way out. */
   function spend(price: Price, amount: number, node?: ASTNode): void {
     spent[price] += amount;
     if (spent[price] <= limits[price]) return;
@@ -63,7 +60,7 @@ export function createBudget(limits: Pick<SubgraphLimits, Price>) {
     spend,
     /** Pays for one value of an argument. */
     spendValue: (text: string) => spend("filterValues", 1 + (text.length >> 6)),
-    /** Work so far of reading and compiling: about as many units in 8 ms as `workAtOnce`. */
+    /** Work of reading and compiling so far: `workAtOnce` units take about 8 ms. */
     work: () => spent.fields + spent.filterKeys + (spent.filterValues >> 2),
   };
 }

@@ -16,21 +16,20 @@ import { QueryError } from "../schema/errors.ts";
 import { coerce, readValue, show, type Value, type Variables } from "../schema/inputs.ts";
 import type { Budget } from "./budget.ts";
 
-/** The fragments of a document by name. */
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 /** The operation to run, with the fragments of its document. */
 export type Operation = { node: OperationDefinitionNode; fragments: Fragments };
 
 type Document = { operations: OperationDefinitionNode[]; fragments: Fragments };
 
-/** A reader of documents that caches those it has parsed: clients send few different ones. */
+/** Creates a document reader that caches parsed documents: clients send few different ones. */
 export function createDocumentReader({ tokens }: { tokens: number }) {
   const cache = new LRUCache<string, Document>({
     maxSize: 1_000_000,
     sizeCalculation: (_, key) => key.length + 1,
     memoMethod: (source) => readDocument(source, tokens),
   });
-  /** The operation to run. Throws QueryError for a document that cannot be run. */
+  /** Returns the operation to run. Throws QueryError for a document that cannot be run. */
   return (source: string, operationName: string | undefined): Operation => {
     const { operations, fragments } = cache.memo(source);
     return { node: chooseOperation(operations, operationName), fragments };
@@ -78,13 +77,13 @@ function chooseOperation(
   return chosen;
 }
 
-// Levels that the stack has room for with certainty.
+// Levels that certainly fit on the stack.
 const mostLevels = 1_000;
 
-/** Levels within fragments; undefined of those that contain the selections at hand. */
+// Levels within each fragment; undefined while the fragment is read.
 type Heights = Map<string, number | undefined>;
 
-// Every fragment that is spread must exist, and must not contain itself. Returns the levels within the selections.
+// Checks that spread fragments exist and do not contain themselves. Returns the levels within the selections.
 function checkSpreads(set: SelectionSetNode, fragments: Fragments, heights: Heights, level: number): number {
   if (level > mostLevels) throw tooDeep();
   let height = 0;
@@ -117,7 +116,7 @@ function checkSpread(
   return height;
 }
 
-/** Values of the variables that the operation declares, defaults included; other variables are ignored. */
+/** Values of the variables that the operation declares, defaults included. Throws QueryError if a required one is missing. */
 export function readVariables(
   { node }: Operation,
   given: { [name: string]: Value },
@@ -138,10 +137,10 @@ export function readVariables(
   return variables;
 }
 
-/** A field of the response: its key there, its name, and every place where the document selects it. */
+/** A field of the response: its key there, its name, and the nodes that select it. */
 export type Selected = { key: string; name: string; nodes: [FieldNode, ...FieldNode[]] };
 
-/** What the fields and arguments of one document are read with. */
+/** Context in which the fields and arguments of one document are read. */
 export type SelectionContext = {
   fragments: Fragments;
   variables: Variables;
@@ -149,16 +148,14 @@ export type SelectionContext = {
   budget: Budget;
 };
 
-/** Where a document selects an object's fields. */
 type Selecting = readonly { selectionSet?: SelectionSetNode | undefined }[];
 
-/** Whether an object's fields are selected at all. */
+/** Whether any node selects fields. */
 export const hasSelection = (nodes: Selecting) =>
   nodes.some(({ selectionSet }) => selectionSet !== undefined);
 
 /**
- * Fields that the nodes select of an object of the concrete type `type`, in the order of the document.
- * `scope` is the type that their selections are written for: the type itself or its interface.
+ * Fields that nodes select of an object of type `type`, in document order. `scope`: the type they are written for, perhaps its interface.
  */
 export function collectFields(
   context: SelectionContext,
@@ -210,7 +207,6 @@ function appliesTo(condition: string, type: string): boolean {
   return condition === type || entityTypes.get(condition)?.implementers.includes(type) === true;
 }
 
-// Whether `@skip` and `@include` keep a selection.
 function isIncluded(
   directives: readonly DirectiveNode[] | undefined,
   { variables }: SelectionContext,
@@ -227,7 +223,7 @@ function isIncluded(
   });
 }
 
-/** Value of a field's argument; null when it is absent or a variable without a value. */
+/** Value of a field's argument; null if it is absent or a variable without a value. */
 export function argument({ variables, limits }: SelectionContext, node: FieldNode, name: string): Value {
   const value = node.arguments?.find((candidate) => candidate.name.value === name)?.value;
   return value === undefined ? null : readValue(value, variables, limits.depth);
@@ -261,7 +257,7 @@ function whole(
   });
 }
 
-/** The `id` argument of a single entity's field. */
+/** The `id` argument of a single entity's field. Throws QueryError without a valid one. */
 export function idArgument(context: SelectionContext, node: FieldNode): string {
   const value = argument(context, node, "id");
   if (value === null) throw new QueryError("No value provided for required argument: `id`", { node });

@@ -18,8 +18,8 @@ import { argument, collectFields, type Selected, type SelectionContext } from ".
 const built = new Map<boolean, GraphQLSchema>();
 
 /**
- * Resolves `__schema` and `__type` by the resolvers of graphql-js, in turns: its executor would hold all other requests up while it
- * reads the whole schema. The schema is built here, before the first request.
+ * Creates the resolver of `__schema` and `__type`, and builds their schema. It calls the resolvers of graphql-js and yields to other
+ * requests, which graphql-js' executor would block while it reads the whole schema.
  */
 export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: false }) {
   const schema = built.get(hasV2) ?? createSchema({ hasV2 });
@@ -42,20 +42,19 @@ export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: fal
 
 type Nodes = Selected["nodes"];
 
-/** What one root field of the introspection is read with. */
 type Reading = {
   schema: GraphQLSchema;
   context: SelectionContext;
   root: Nodes;
-  /** Fields that are selected of an object, by where it is selected: all objects of a meta type have the same. */
+  /** Selected fields by the nodes that select them, as they are the same for all objects of a meta type. */
   selected: Map<Nodes, Selected[]>;
   count: number;
 };
 
-// Objects between two occasions for others to have their turn.
+// Objects read between two yields.
 const objectsAtOnce = 2_000;
 
-/** JSON text of a field of the schema, step by step. */
+// JSON text of a field of the schema. Yields let other requests run.
 function* fieldText(
   reading: Reading,
   { type, args, resolve }: GraphQLField<unknown, unknown>,

@@ -1,13 +1,13 @@
 import { BusyError } from "../../database/client.ts";
 
-// A request that joins another's may see a moment before its own, but never more than this.
+// A request that joins another may see data this much older than its own, at most.
 const joinableMs = 50;
 
 type Flight<Value> = { value: Promise<Value>; since: number; waiting: number; stop: AbortController };
 
 /**
- * Runs equal requests of the same 50 ms once: what many clients open at a moment. A run is stopped when all who wait for it have
- * gone. Where the client that began it may not run more, each other one runs alone.
+ * Runs equal requests of the same 50 ms once. A run stops when all who wait for it have gone. If it ends with BusyError, which may concern
+ * its first client alone, each other request runs alone.
  */
 export function joinEqual<Value>(now: () => number = () => performance.now()) {
   const flights = new Map<string, Flight<Value>>();
@@ -22,7 +22,7 @@ export function joinEqual<Value>(now: () => number = () => performance.now()) {
     return flight;
   }
 
-  /** The value of `run`, or of an equal one; rejects with the reason of `signal` once aborted. */
+  /** The value of `run` or of an equal run. Rejects with the reason of `signal` once that aborts. */
   return async (key: string, signal: AbortSignal, run: (signal: AbortSignal) => Promise<Value>) => {
     signal.throwIfAborted();
     const found = flights.get(key);

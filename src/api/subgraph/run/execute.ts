@@ -6,24 +6,20 @@ import { type CompiledRequest, danglingMark } from "../compile/compile.ts";
 import { type MetaSource, unservedBlock } from "../request/block.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 
-/** Response to one request: the body, one text unless it is long, and the block that it was read at. */
+/** The response to a request: the body, in one piece unless it is long, and the block that it was read at. */
 export type Answer = { body: string | readonly string[]; head: Head | undefined };
 
-/** What a request runs with. */
 type ExecuteOptions = Omit<MetaSource, "head"> & {
   /** Runs a statement of one row, for `limits.timeoutMs` at most. */
   row: Database["row"];
   limits: SubgraphLimits;
   /** SQL expression that reads the root chain's head. */
   headSql: string;
-  /** The last block of the root chain that is indexed, if its range has an end. */
+  /** End of the root chain's block range, if it has one. */
   endBlock: () => Head | undefined;
 };
 
-/**
- * Runs a compiled request. All root fields are read by one statement, so that a response is of one moment,
- * that of its `_meta`.
- */
+/** Runs a compiled request. One statement reads all root fields, so that the response and its `_meta` are of one moment. */
 export async function executeRequest(
   { context, fields, extensions, failed }: CompiledRequest,
   options: ExecuteOptions,
@@ -36,7 +32,7 @@ export async function executeRequest(
   const row = await readRow(options, statement, signal);
   const head = headUpTo(options.endBlock(), parseHead(row[0] ?? null));
   const source = { ...options, head };
-  // subgraph: a block that cannot be served fails the request as a whole, whatever its other root fields ask for.
+  // subgraph: a block that cannot be served fails the whole request.
   for (const { constraint } of fields) {
     const unserved = await unservedBlock(constraint, source);
     if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };
@@ -64,7 +60,7 @@ export async function executeRequest(
   return { body: bodyOf(data, rest, options.limits), head };
 }
 
-// Without a row where the columns are longer together than a response may be: Postgres does not send them.
+// Selects no row if its columns are longer together than a response may be, so that Postgres does not send them.
 function upToBytes(columns: readonly string[], { responseBytes }: SubgraphLimits): string {
   const named = columns.map((sql, index) => `${sql} AS c${index}`);
   const bytes = columns.map((_, index) => `coalesce(octet_length(r.c${index})::bigint, 0)`);
@@ -85,7 +81,7 @@ async function readRow(
         `Query timed out after ${limits.timeoutMs} ms. Narrow it with \`where\`, or page by \`id_gt\` instead of \`skip\`.`,
       );
     }
-    // Classes 22 and 54: the error is in the values or the size of the query, not in the database.
+    // SQLSTATE classes 22 and 54: the values or the size of the query are at fault, not the database.
     if (error instanceof Error && "code" in error && /^(22|54)/.test(String(error.code)))
       throw new QueryError(`Store error: ${error.message}`);
     throw error;
@@ -101,7 +97,7 @@ function findDangling(text: string): QueryError | undefined {
   return new QueryError(`Null value resolved for non-null field \`${field}\``);
 }
 
-// JSON with the data, unless there is none because of errors, and the other members.
+// The response as JSON. It has no `data` if errors left none.
 function bodyOf(
   data: string[],
   rest: { errors?: ErrorEntry[] },
@@ -115,7 +111,7 @@ function bodyOf(
   return length >= longBody ? parts : parts.join("");
 }
 
-// Up to this length a body is in one piece.
+// Characters from which a body stays in parts.
 const longBody = 262_144;
 
 function tooLong({ responseBytes }: Pick<SubgraphLimits, "responseBytes">): QueryError {

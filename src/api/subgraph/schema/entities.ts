@@ -12,7 +12,7 @@ import {
 /** Types of scalar fields. */
 export type Scalar = "ID" | "String" | "Bytes" | "BigInt" | "Int" | "Boolean";
 
-/** `extra`: not in the original, offered beside it. */
+// `extra`: not in the original subgraph.
 type FieldBase = { name: string; nullable: boolean; extra: boolean; description?: string | undefined };
 
 /** A field with a column of its own. */
@@ -21,22 +21,22 @@ export type ScalarField = FieldBase & {
   scalar: Scalar;
   list: boolean;
   column: string;
-  /** Holds an id, which has no character that JSON escapes. */
+  /** An id, which needs no escaping in JSON. */
   isId: boolean;
-  /** Offered where ENSv2 is indexed: a column of the row's walk (src/api/database/v2-walk.ts). No filter or order has it. */
+  /** A column of the ENSv2 walk (src/api/database/v2-walk.ts), if ENSv2 is indexed. It has no filter and no order. */
   isWalked: boolean;
 };
 
 /** A stored relation: the column holds the target's id, which may point nowhere. */
 export type RelationField = FieldBase & { kind: "relation"; target: string; column: string };
 
-/** A relation read backwards: rows of `target` whose column `by` holds this row's id. */
+/** A reverse relation: rows of `target` whose column `by` holds this row's id. */
 export type DerivedField = FieldBase & { kind: "derived"; target: string; by: string; many: boolean };
 
 /** A field of an entity or interface. */
 export type Field = ScalarField | RelationField | DerivedField;
 
-/** An entity or interface, with the table that holds its rows. */
+/** An entity or interface, and the table of its rows. */
 export type EntityType = ReturnType<typeof readType>;
 
 type EntityNode = ObjectTypeDefinitionNode | InterfaceTypeDefinitionNode;
@@ -47,20 +47,20 @@ const isEntity = (node: DefinitionNode): node is EntityNode =>
   (node.kind === Kind.OBJECT_TYPE_DEFINITION && hasDirective(node, "entity"));
 const nodes = definitions.filter(isEntity);
 
-/** The definitions of all other types and of directives, in GraphQL. */
+/** GraphQL definitions of all other types and of directives. */
 export const commonDefinitions = definitions.filter((node) => !isEntity(node)).map((node) => print(node));
 
 /** Every entity and interface by name. */
 export const entityTypes: ReadonlyMap<string, EntityType> = readTypes();
 
-/** The entity or interface of this name. Throws if there is none, which is an error of ours. */
+/** The entity or interface with this name. Throws if there is none, which is a bug. */
 export function entityType(name: string): EntityType {
   const type = entityTypes.get(name);
   if (type === undefined) throw new Error(`There is no entity type "${name}".`);
   return type;
 }
 
-// SQL name of a field's column, as Ponder writes it: `transactionID` -> `transaction_id`.
+// The column name that Ponder gives a field: `transactionID` -> `transaction_id`.
 function snakeCase(name: string): string {
   return (name.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? []).join("_").toLowerCase();
 }
@@ -86,7 +86,7 @@ function readType(node: EntityNode) {
     name,
     kind: implementers.length > 0 ? ("interface" as const) : ("entity" as const),
     description: node.description?.value,
-    /** The event tables hold all types of an interface; their column `type` holds the type's name. */
+    /** All types of an interface share a table, whose column `type` has the type's name. */
     table: snakeCase(of ?? name),
     interface: of,
     implementers: implementers.map((one) => one.name.value),
@@ -118,7 +118,7 @@ function readField(node: FieldDefinitionNode): Field {
   return { ...base, kind: "scalar", scalar, list, column: snakeCase(name), isId: scalar === "ID", isWalked };
 }
 
-// Extra: the id behind every stored relation as a text field of its own.
+// Extra: the id of each stored relation as a text field.
 function idField(relation: Field): ScalarField[] {
   if (relation.kind !== "relation") return [];
   const { column, nullable } = relation;
@@ -127,7 +127,7 @@ function idField(relation: Field): ScalarField[] {
   return [{ ...isText, name, column, nullable, extra: true }];
 }
 
-// Extra: beside `events` one list per event type (transfers, newOwners, ..).
+// Extra: one list per event type (transfers, newOwners, ..) beside `events`.
 function addEventLists(type: EntityType, types: Map<string, EntityType>): void {
   const events = type.fields.get("events");
   if (events?.kind !== "derived") return;

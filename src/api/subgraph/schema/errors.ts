@@ -5,10 +5,7 @@ type Location = { line: number; column: number };
 /** One entry of `errors` in a response. */
 export type ErrorEntry = { locations?: Location[]; message: string };
 
-/**
- * An error of the query. Has a location in the document where the original has one.
- * Scope "group": only the root fields of the same block constraint are lost; "document": all of them.
- */
+/** An error of the query, located where the original's is. Scope "group" loses the root fields of one block constraint, "document" all. */
 export class QueryError extends Error {
   override name = "QueryError";
   readonly entry: ErrorEntry;

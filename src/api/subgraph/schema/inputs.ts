@@ -24,7 +24,7 @@ const operators = {
 /** Operators that compare a column with a value; "" is equality. */
 export type Operator = (typeof text)[number] | (typeof has)[number];
 
-/** What one key of a filter object means. `input` is its GraphQL type. */
+/** A key of a filter object. `input` is its GraphQL type. */
 export type FilterKey = { name: string; input: string; extra: boolean } & (
   | { kind: "column"; field: Field; operator: Operator }
   | { kind: "child"; field: Field }
@@ -32,7 +32,7 @@ export type FilterKey = { name: string; input: string; extra: boolean } & (
   | { kind: "group"; every: boolean }
 );
 
-/** Every key that a filter object of the type may hold, extras included. */
+/** Every key of a type's filter objects, extras included. */
 export const filterKeys = byType(({ name, fields }): FilterKey[] => {
   const input = `[${name}_filter]`;
   return [
@@ -57,7 +57,7 @@ function scalarKeys(field: ScalarField): FilterKey[] {
     const keys = columnKeys(field, `[${scalar}!]`, scalar === "String" ? ofTexts : ofLists);
     return [...keys, ...columnKeys(asExtra, scalar, has)];
   }
-  // Extra: an id may be searched like text.
+  // Extra: filters search ids like text.
   return [
     ...columnKeys(field, scalar, operators[scalar]),
     ...(scalar === "ID" ? columnKeys(asExtra, scalar, patterns) : []),
@@ -75,13 +75,10 @@ function columnKeys(field: Field, scalar: string, offered: readonly Operator[]):
   }));
 }
 
-/** How a list may be sorted: by a column of the row, or by one of a related row. */
+/** A sort order: by a column of the row, or by one of a related row. */
 export type SortKey = { name: string; field: Field; child: ScalarField | undefined; extra: boolean };
 
-/**
- * Every value of the type's orderBy enum. Relations and lists are listed, as in the original, but cannot be
- * sorted by: see `isSortable`.
- */
+/** Every value of a type's orderBy enum. As in the original, not all can be sorted by: see `isSortable`. */
 export const sortKeys = byType(({ fields }): SortKey[] => [...fields.values()].flatMap(fieldSorts));
 
 function fieldSorts(field: Field): SortKey[] {
@@ -95,12 +92,12 @@ function fieldSorts(field: Field): SortKey[] {
   return [own, ...children.map((child) => ({ name: `${name}__${child.name}`, field, child, extra }))];
 }
 
-/** Whether rows can be sorted by the key; the others are names of relations and lists of entities. */
+/** Whether rows can be sorted by the key: not by relations and lists. */
 export function isSortable({ field, child }: SortKey): boolean {
   return child !== undefined || (field.kind === "scalar" && !field.list);
 }
 
-// What is offered of each type, by its name there; made once.
+// Memoizes what is offered of each type, by name.
 function byType<T extends { name: string }>(offered: (type: EntityType) => T[]) {
   const made = new Map<EntityType, ReadonlyMap<string, T>>();
   return (type: EntityType): ReadonlyMap<string, T> => {
@@ -110,18 +107,14 @@ function byType<T extends { name: string }>(offered: (type: EntityType) => T[]) 
   };
 }
 
-/**
- * A value of the document, its variables replaced. Integers too big for a number are bigint; a bare name,
- * as an enum's value is written, is a symbol with that description.
- */
+/** A value of the document, variables replaced: unsafe integers are bigint, bare enum values are symbols with that description. */
 export type Value = null | boolean | number | bigint | string | symbol | Value[] | InputObject;
-/** An input object, such as a filter. */
 type InputObject = { [key: string]: Value };
 
-/** Values of the request's variables; one that is declared and has no value is absent. */
+/** Values of the request's variables; those declared without a value are absent. */
 export type Variables = ReadonlyMap<string, Value>;
 
-/** The value of an argument. A variable without a value counts as null, as in graph-node. */
+/** The value of an argument. As in graph-node, a variable without a value is null. Throws QueryError beyond `depth`. */
 export function readValue(node: ValueNode, variables: Variables, depth: number): Value {
   if (depth < 0) throw new QueryError("The value of an argument is nested too deeply.", { node });
   switch (node.kind) {
@@ -149,7 +142,7 @@ export function readValue(node: ValueNode, variables: Variables, depth: number):
   }
 }
 
-/** Name of an enum's value: bare, or as a string (clients send both). Undefined for anything else. */
+/** Name of an enum value, bare or as a string (clients send both). Undefined for other values. */
 export function nameOf(value: Value): string | undefined {
   return typeof value === "symbol" ? value.description : typeof value === "string" ? value : undefined;
 }
@@ -159,7 +152,7 @@ export function isObject(value: unknown): value is InputObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A value as shown in a message: short, on one line. */
+/** A value for a message: short, on one line. */
 export function show(value: Value): string {
   try {
     const text = JSON.stringify(value, (_, item) =>
@@ -174,8 +167,7 @@ export function show(value: Value): string {
 }
 
 /**
- * Text form of a scalar for the database, by the type of its column; undefined if the value does not fit. Throws QueryError for a text
- * with NUL, which no stored text has, and for bytes that are not hexadecimal.
+ * A value as text for a scalar column; undefined if it does not fit. Throws QueryError for NUL (Postgres cannot hold it) and non-hex bytes.
  */
 export function coerce(scalar: Scalar, value: Value): string | undefined {
   if (typeof value === "string" && value.includes("\0"))
@@ -199,7 +191,7 @@ export function coerce(scalar: Scalar, value: Value): string | undefined {
   }
 }
 
-// Numbers may have up to 64 bits; longer ones come as strings.
+// Numbers have up to 64 bits; clients send longer ones as strings.
 function wholeNumber(value: Value): bigint | undefined {
   const isWhole = typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
   return isWhole && BigInt.asIntN(64, BigInt(value)) === BigInt(value) ? BigInt(value) : undefined;

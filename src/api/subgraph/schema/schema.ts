@@ -8,7 +8,7 @@ import {
 import { commonDefinitions, type EntityType, entityTypes, type Field } from "./entities.ts";
 import { filterKeys, sortKeys } from "./inputs.ts";
 
-/** The GraphQL schema that introspection shows, `hasV2`: with the fields of ENSv2. It resolves nothing: responses are built by SQL. */
+/** The GraphQL schema for introspection; `hasV2` adds the fields of ENSv2. It has no resolvers: SQL builds the responses. */
 export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): GraphQLSchema {
   const types = [...entityTypes.values()];
   const definitions = [
@@ -20,7 +20,7 @@ export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): 
     assumeValidSDL: true,
     noLocation: true,
   }).toConfig();
-  // The original has neither @deprecated nor @specifiedBy.
+  // subgraph: has neither @deprecated nor @specifiedBy.
   const own = directives.filter((directive) => !isSpecifiedDirective(directive));
   return new GraphQLSchema({
     ...config,
