@@ -1,14 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 
-// How long one who asks waits for a reading, and how long it may take.
+// How long a caller waits for a reading, and how long a reading may take.
 const patienceMs = 500;
 const readingMs = 5_000;
 
-/**
- * Reads when it is asked, at most once in `everyMs`, and shares the value. One that is slow or fails leaves the value as it
- * was; `isAway` after a failure.
- */
+/** Reads on demand, at most once in `everyMs`, and shares the value. A slow or failed reading leaves the old one; `isAway`: it failed. */
 export function shared<T>(
   what: string,
   read: (signal: AbortSignal) => Promise<T>,

@@ -34,7 +34,7 @@ const chainSchema = z.union([
   z.strictObject({ chainStatus: z.literal("chain-completed"), config: definite, latestIndexedBlock: block }),
 ]);
 
-/** Indexing status of all chains at `snapshotTime`, as its JSON text is sent and saved. */
+/** Schema of a snapshot, as its JSON text is sent and saved. */
 export const snapshotSchema = z.strictObject({
   strategy: z.literal("omnichain"),
   slowestChainIndexingCursor: seconds,
@@ -55,10 +55,10 @@ export const snapshotSchema = z.strictObject({
 export type Snapshot = z.output<typeof snapshotSchema>;
 /** Status of all chains together; `chains` is keyed by decimal chain ids. */
 export type OmnichainSnapshot = Snapshot["omnichainSnapshot"];
-/** Status of one chain, with exactly the members that its `chainStatus` has, in their order. */
+/** Status of one chain; its members depend on its `chainStatus`. */
 export type ChainSnapshot = z.output<typeof chainSchema>;
 
-/** What is known of one chain at one moment, whatever the source. */
+/** What is known of one chain at one moment. */
 export type ChainFacts = {
   chainId: number;
   /** Lowest start block of all contracts indexed on the chain. */
@@ -71,14 +71,14 @@ export type ChainFacts = {
   latestIndexedBlock?: BlockRef | undefined;
   /** Newest block seen over RPC. */
   latestKnownBlock?: BlockRef | undefined;
-  /** What the chain's sync does: fetch history, follow the head, or nothing more because its range was history. */
+  /** Whether the chain's sync fetches history, follows the head, or is over because its range was history. */
   sync: "backfill" | "live" | "complete";
 };
 
-/** How far all chains are processed in the one order of time: up to some event in a second (Unix time), or all that they have. */
+// Progress in the common time order of all chains' events: up to some event in a second (Unix time), or all of them.
 type Processed = { through: number; all: boolean };
 
-// A chain whose start the others have passed stands at least at its start, one whose end they have passed stands at its end.
+// A chain is at least at its start once the others have passed that, and at its end once they have passed that.
 function chainSnapshot(
   { startBlock, endBlock, sync, ...facts }: ChainFacts,
   { through, all }: Processed,
@@ -104,15 +104,12 @@ function chainSnapshot(
   return { chainStatus: "chain-following", config, latestIndexedBlock, latestKnownBlock };
 }
 
-// By number alone: fast chains produce several blocks a second.
+// Compares numbers alone: fast chains produce several blocks a second.
 function higherBlock(a: BlockRef, b: BlockRef = a): BlockRef {
   return b.number > a.number ? b : a;
 }
 
-/**
- * The snapshot of all chains, or undefined if their facts fit no status (some chains completed, the rest queued). It is dated by the
- * clock, `now`, or by the newest block in it where that is ahead of the clock.
- */
+/** The snapshot of all chains, dated `now` or by a newer block; undefined if the facts fit no status (some completed, the rest queued). */
 export function snapshotOf(facts: readonly ChainFacts[], now: number): Snapshot | undefined {
   const times = facts.flatMap(({ latestIndexedBlock }) => latestIndexedBlock?.timestamp ?? []);
   const processed = { through: Math.max(...times), all: facts.every(({ sync }) => sync === "complete") };
@@ -132,7 +129,6 @@ export function snapshotOf(facts: readonly ChainFacts[], now: number): Snapshot 
   };
 }
 
-// The times of all blocks that it names.
 const timesOf = ({ config, ...blocks }: ChainSnapshot): number[] =>
   [...Object.values(config), ...Object.values(blocks)].flatMap((one) =>
     typeof one === "string" ? [] : one.timestamp,
@@ -147,7 +143,6 @@ export function isBackfilled({ omnichainSnapshot: { omnichainStatus } }: Snapsho
   return omnichainStatus === "omnichain-following" || omnichainStatus === "omnichain-completed";
 }
 
-// The first that fits of following, backfill, unstarted, completed.
 function omnichainStatusOf(chains: readonly ChainSnapshot[]) {
   const states = chains.map(({ chainStatus }) => chainStatus);
   if (states.includes("chain-following")) return "omnichain-following";
@@ -156,10 +151,8 @@ function omnichainStatusOf(chains: readonly ChainSnapshot[]) {
   return states.every((state) => state === "chain-completed") ? "omnichain-completed" : undefined;
 }
 
-/**
- * Time up to which every chain is processed. Events of all chains are processed in one order of time, so the newest
- * block of any started chain is the mark of all; before the first, it is one second ahead of the earliest start.
- */
+// Time up to which every chain is processed. Events of all chains are processed in one order of time, so the newest indexed block of any
+// chain counts for all. Before the first, it is one second before the earliest start.
 function omnichainCursor(chains: readonly ChainSnapshot[]): number {
   const indexed = chains.flatMap((chain) => indexedBlockOf(chain)?.timestamp ?? []);
   if (indexed.length > 0) return Math.max(...indexed);
@@ -167,8 +160,8 @@ function omnichainCursor(chains: readonly ChainSnapshot[]): number {
 }
 
 /**
- * A snapshot seen from `projectedAt` on, which is `now` if that is later: no progress since it was taken and a new block on every chain
- * just then. Both times and the distance are in (Unix) seconds.
+ * Projects a snapshot to `now`, or to its own time if that is later. The distance assumes no progress since the snapshot, and a new block
+ * on every chain at `projectedAt`. Times and distance are in (Unix) seconds.
  */
 export function project(
   { snapshotTime, slowestChainIndexingCursor }: Omit<Snapshot, "omnichainSnapshot" | "strategy">,
@@ -178,12 +171,12 @@ export function project(
   return { projectedAt, worstCaseDistance: projectedAt - slowestChainIndexingCursor };
 }
 
-/** One chain that is indexed: its id and its range of block numbers. */
+/** An indexed chain and its range of block numbers. */
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };
 
 /**
- * The range of each chain: from the lowest start of its contracts, whose ranges are by the chain's name, to the highest end, the latter
- * only if every one of them has an end. Chains without contracts are left out.
+ * The range of each chain: from the lowest start of its contracts to the highest end, if all of them have one. Contracts have a range by
+ * chain name. Chains without contracts are left out.
  */
 export function statusChains(
   chains: readonly { id: number; name: string }[],
@@ -205,10 +198,10 @@ export function endOfChain(chain: StatusChain | undefined, snapshot: Snapshot | 
   return config?.configType === "definite" ? config.endBlock : { number: chain.endBlock };
 }
 
-/** Looks up a block by its number, for its timestamp; undefined while it is not known (yet). */
+/** Looks up a block by number, for its timestamp; undefined while it is unknown. */
 export type FindBlock = (chainId: number, number: number) => BlockRef | undefined;
 
-/** Facts of one chain, or undefined while the block that it starts at, or an end that it has passed, is not known. */
+/** Facts of one chain; undefined while its start block, or an end block that it has passed, is unknown. */
 export function chainFacts(
   { chainId, startBlock: start, endBlock: end }: StatusChain,
   row: CheckpointRow | undefined,
@@ -231,7 +224,7 @@ export function chainFacts(
   const { historicalTotalBlocks: total = 0, syncBlock, syncBlockTimestamp } = metrics ?? {};
   const finalized = row && parseCheckpoint(row.finalizedCheckpoint);
   const isUsable = finalized?.chainId === chainId && finalized.block.number >= start;
-  // Until Ponder has set where its backfill ends, the last finalized block in its table is the best known target.
+  // Until Ponder sets where its backfill ends, the last finalized block in its table is the best known target.
   const backfillEndBlock =
     (total > 0 ? find(start + total - 1) : undefined) ?? (isUsable ? finalized.block : undefined);
   const isHistory = end !== undefined && start + total > end;
@@ -248,14 +241,14 @@ export function chainFacts(
   };
 }
 
-/** The one call that the status needs of a chain's client. Rejects with `BlockNotFoundError` for a block not there yet. */
+/** The call of a chain's client that the status needs. Rejects with `BlockNotFoundError` for a block not there yet. */
 export type BlockClient = {
   getBlock(options: { blockNumber: bigint }): Promise<{ timestamp: bigint }>;
 };
 
 const askAgainMs = 5_000;
 
-/** Blocks whose timestamps the status needs: each is fetched in the background when it is requested, again every five seconds until it is there. */
+/** Creates a FindBlock that fetches requested blocks in the background, once in five seconds until they are there. */
 export function createFindBlock(
   clientOf: (chainId: number) => BlockClient | undefined,
   { log, clock = Date.now }: { log: Log; clock?: () => number },
@@ -288,12 +281,11 @@ export function createFindBlock(
   };
 }
 
-/** A snapshot that was read, when the indexing process reported it (Unix seconds), and how many seconds ago that was. */
+/** A snapshot, when the indexing process reported it (Unix seconds), and how many seconds ago. */
 export type Reading = { snapshot: Snapshot; reportedAt: number; age: number };
 
 /**
- * Reader of the status inside the process that indexes: from Ponder's checkpoints and metrics and the blocks they name.
- * The reader gives undefined while the start of a chain is unknown or the chains fit no status. `clock`: milliseconds.
+ * Creates the status reader of the indexing process. It returns undefined while facts are unknown or fit no status. `clock`: milliseconds.
  */
 export function createIndexerStatus({
   chains,

@@ -20,18 +20,18 @@ import {
 /** Since when (Unix seconds) the index cannot be relied on, and why, as a sentence. */
 export type Staleness = { since: number; reason: string };
 
-/** The snapshot in force; `stale` if it is too old, or contradicted by the chain. */
+/** The newest snapshot; `stale` if it is too old, or contradicted by the chain. */
 export type CurrentStatus = { snapshot: Snapshot; stale?: Staleness | undefined };
 
 /** Holds the current indexing status. */
 export type StatusSource = ReturnType<typeof createStatusSource>;
 
-// The indexing process reports each second. It may be late by some seconds while it indexes, or the database is slow.
+// The indexing process reports each second; some seconds late if it is busy or the database is slow.
 const staleAfterMs = 30_000;
 
 type SourceOptions = {
   read: () => Promise<Reading | undefined>;
-  /** Saves a reading that took effect for other processes. */
+  /** Saves a reading for other processes. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined;
   /** Why the index cannot be relied on although it is being indexed; undefined if it can. */
   fault?: (() => Staleness | undefined) | undefined;
@@ -40,9 +40,9 @@ type SourceOptions = {
 };
 
 /**
- * Holds the newest snapshot in memory, and knows when it has become stale. `log` gets each reason why it cannot be read or saved
- * once, until a reading succeeds again. `clock`: milliseconds from any start.
- * While there is a `fault`, the snapshot is stale at once, and no longer saved, so that it becomes stale for readers.
+ * Creates a source that holds the newest snapshot and knows when it is stale. A `fault` makes it stale at once, and keeps it from being
+ * saved, so that it becomes stale for readers. `log` gets each reason why a reading or saving fails once, until a reading succeeds. `clock`
+ * returns milliseconds from any start.
  */
 export function createStatusSource({
   read,
@@ -56,11 +56,11 @@ export function createStatusSource({
   let lastFailure: string | undefined;
   let wasStale = false;
 
-  /** The snapshot in force, or undefined before the first. Never waits. */
+  /** The newest snapshot; undefined before the first. Never waits. */
   const current = (): CurrentStatus | undefined => {
     if (latest === undefined) return undefined;
     const { omnichainStatus } = latest.snapshot.omnichainSnapshot;
-    // A completed index needs no indexing process any more.
+    // A completed index needs no indexing process.
     const isSilent = clock() - latest.reportedAt > staleAfterMs && omnichainStatus !== "omnichain-completed";
     const stale = fault?.() ?? (isSilent ? latest.ifStale : undefined);
     return stale === undefined ? latest : { ...latest, stale };
@@ -118,8 +118,8 @@ const refreshMs = 1_000;
 const statementMs = 30_000;
 
 /**
- * Starts to follow the indexing status of this process, or under `ponder serve` that of the indexing process, which
- * leaves its snapshot in the database each second. It stops with the process. `registry`: where its metrics are shown.
+ * Follows the indexing status of this process, or under `ponder serve` the snapshots that the indexing process saves each second. Stops
+ * with the process. `registry` gets its metrics.
  */
 export function openStatus({
   process: { isIndexer, isEmbedded, write, schema, ofChain, readMetrics, onStop },
@@ -132,7 +132,7 @@ export function openStatus({
 }: Pick<SourceOptions, "fault" | "log"> & {
   process: PonderProcess;
   database: RowReader;
-  /** By Ponder's names of the chains. */
+  /** By Ponder's chain names. */
   clients: Readonly<Record<string, BlockClient>>;
   chains: readonly StatusChain[];
   registry?: Registry | undefined;
@@ -156,7 +156,7 @@ export function openStatus({
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000);
 
-// Each metric with its help; what is not known yet has no value.
+// An unknown value is undefined.
 const metrics: [name: string, help: string, read: (status?: CurrentStatus) => number | undefined][] = [
   [
     "nsindex_index_stale_seconds",
@@ -192,13 +192,13 @@ function showStatus(registry: Registry, { current }: StatusSource): void {
   }
 }
 
-// A chain that contradicts the index names its own section.
+// The reason of a chain that contradicts the index names its own section.
 const sectionOf = ({ reason }: Staleness) =>
   reason.includes("docs/operations.md") ? {} : { section: seeOperations("While something is away") };
 
 const savedReading = z.object({ snapshot: snapshotSchema, reportedAt: z.int(), age: z.number() });
 
-/** The saved snapshot, or undefined if no indexing process has left one. Throws if it is malformed. */
+// The saved snapshot; undefined if no indexing process has saved one. Throws if it is malformed.
 async function readSavedSnapshot(database: RowReader, signal: AbortSignal): Promise<Reading | undefined> {
   const [exists] = await database.row("select to_regclass('_indexing_status')::text", [], signal);
   if (typeof exists !== "string") return undefined;

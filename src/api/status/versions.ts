@@ -20,13 +20,10 @@ export function readVersions() {
 
 const versionIn = (path = ""): string => JSON.parse(readFileSync(path, "utf8")).version;
 
-/** Versions of the source of labels: of its software, and of the schema of its database. */
+/** Versions of the label source: of its software, and of its database's schema. */
 export type LabelsVersion = { version: string; schemaVersion: number };
 
-/**
- * Reads what the source of labels says of itself, which may be upgraded while this program runs: the last response, or "unknown" and
- * the schema that this program expects.
- */
+/** Reads the label source's versions, which may change at any time. Before its first response: "unknown" and `schemaVersion`. */
 export function createLabelsVersion(
   describe: () => Promise<LabelsVersion>,
   schemaVersion: number,
