@@ -3,16 +3,16 @@ import type { HtmlEscapedString } from "hono/utils/html";
 import { namehash } from "../../ens/names.ts";
 import { escapeControls } from "../../log/json-log.ts";
 
-/** What pages may load: files of this service alone, and no script or style within them. */
+/** Content-Security-Policy of the pages: files of this service alone, no inline script or style. */
 export const policy = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Markup whose values are escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** Around every page: the folder of its style sheet and script, and the service's other pages with their names. */
+/** What surrounds every page: the folder of its style sheet and script, and the paths and names of other pages. */
 export type Frame = { assets: string; links: readonly (readonly [path: string, name: string])[] };
 
-/** A page. `lead` stands above the content; a `live` page is kept up to date by the script. */
+/** A page. The script keeps an `isLive` page up to date. */
 export function page(
   { assets, links }: Frame,
   { title, heading, content, isLive }: { title: string; heading: Html; content: Html; isLive?: boolean },
@@ -44,14 +44,14 @@ ${content}
 </html>`;
 }
 
-/** A section under a heading; its id is that of the heading's text. */
+/** A section under a heading, whose text gives its id. */
 export function section(title: string, content: Html): Html {
   const id = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return html`<section id="${id}"><h2>${title}</h2>
 ${content}</section>`;
 }
 
-/** Pairs of a term and its value, without those that have none. */
+/** A description list of terms and values, without those that have none. */
 export function facts(pairs: readonly (readonly [string, Html | string | undefined])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined);
   return html`<dl>${known.map(([term, value]) => html`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
@@ -59,29 +59,27 @@ export function facts(pairs: readonly (readonly [string, Html | string | undefin
 
 const grouped = new Intl.NumberFormat("en");
 
-/** A whole number with commas. */
+/** A number as an integer with commas. */
 export const count = (value: number) => grouped.format(Math.round(value));
 
-/** A number with one decimal where that says something. */
 const decimal = (value: number) =>
   value >= 100 || Number.isInteger(value) ? count(value) : value.toFixed(1);
 
-/** A text from a chain, fit to be shown: control and formatting characters as `\u…`, cut after `most` characters. */
+/** A text from a chain, safe to show: control and formatting characters as `\u…`, cut after `most` characters. */
 export function shown(text: string, most = 100): Html {
   const characters = [...text.slice(0, 4 * most)];
   const cut = characters.length > most ? `${characters.slice(0, most).join("")}…` : text;
   return html`<bdi>${escapeControls(cut)}</bdi>`;
 }
 
-/** A hash or address; style cuts it, so that it is copied and read out whole. */
+// The style cuts a hash, so that it is copied and read out whole.
 const hash = (hex: string) => html`<code class="hash">${hex}</code>`;
 
-/** An address that leads to its page. */
 const addressLink = (address: string) => html`<a href="/address/${address}">${hash(address)}</a>`;
 
 const longestLink = 255;
 
-/** A name that leads to its page, under its node where its text does not lead there. */
+// A link to a name's page: by node if the text does not lead there.
 function nameLink({ id, name }: { id: string; name: string | null }): Html {
   if (name === null || name === "") return html`<a href="/name/${id}">${hash(id)}</a>`;
   const isPlain = name.length <= longestLink && !/[\p{C}\p{Z}]/u.test(name) && namehash(name) === id;
@@ -108,7 +106,7 @@ export function span(seconds: number): string {
   return parts.join(" ") || "0 s";
 }
 
-/** A point in time (Unix seconds), to the minute. */
+// Takes Unix seconds; shows minutes.
 function date(seconds: number): Html {
   const time = new Date(seconds * 1_000);
   if (Number.isNaN(time.getTime())) return html`later than any date`;
@@ -116,13 +114,12 @@ function date(seconds: number): Html {
   return html`<time datetime="${text}">${text.slice(0, 16).replace("T", " ")} UTC</time>`;
 }
 
-/** A size in bytes. */
 function bytes(size: number): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(size, 1)) / 10)));
   return `${decimal(size / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
 }
 
-/** A member of a body, as `a.b`; undefined where there is none. */
+/** A member of a body by its path (`a.b`); undefined if there is none. */
 export const memberOf = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | null)?.[key], body);
 
@@ -155,7 +152,7 @@ const formats: Readonly<Record<string, (value: unknown, row: unknown) => Html>> 
   },
 };
 
-/** Titles and values of a row, undefined where there is none. `columns`: `Title=member:format, …`, where a member may be one of a member, as `a.b`. */
+/** Titles and values of a row. `columns`: `Title=member:format, …`, where a member may be a path (`a.b`). */
 export function valuesOf(row: unknown, columns: string): [title: string, value: Html | undefined][] {
   return columns.split(", ").map((column) => {
     const [, title = "", member = "", format = "text"] = /^(.+)=([\w.]+):?(\w+)?$/.exec(column) ?? [];
@@ -164,10 +161,7 @@ export function valuesOf(row: unknown, columns: string): [title: string, value: 
   });
 }
 
-/**
- * Rows as a table, with `columns` as of `valuesOf`: the first cell of a row is its head, columns of numbers are aligned. It scrolls where
- * it is too wide.
- */
+/** A table of rows, with `columns` as of `valuesOf`: a row's first cell is its header, numbers are aligned. Wide tables scroll. */
 export function listOf(caption: string, rows: readonly unknown[], columns: string): Html {
   const kinds = columns
     .split(", ")

@@ -15,12 +15,12 @@ import {
   valuesOf,
 } from "./layout.ts";
 
-/** What an endpoint of this service responds to GET of a path, for the client of a request. */
+/** Requests a path of this service by GET, for the client of the request `c`. */
 export type Ask = (path: string, c?: Context) => Promise<{ status: number; body: unknown }>;
 
 const most = 30;
 
-/** A list of a page: the path that is asked for it, with `$id` and `$name`, and where in the body its rows are. */
+// A list of a page: the path to request, with `$id` and `$name`, and where in the body its rows are.
 type Block = { title: string; path: string; rows: string; columns: string };
 
 const action =
@@ -122,7 +122,7 @@ const addressBlocks: Block[] = [
 const asked = (path: string) => html`<details><summary>REST endpoint</summary>
 <pre>${path}</pre><p><a href="${path}">Open</a></p></details>`;
 
-// Of a map, its members.
+// A map counts as a list of its members.
 function rowsIn(body: unknown, member: string): object[] {
   const rows = memberOf(body, member) ?? [];
   if (Array.isArray(rows)) return rows;
@@ -149,7 +149,7 @@ function listsOf(
 
 const note = (words: unknown) => html`<p class="note">${shown(String(words), 1_500)}</p>`;
 
-// As it was written, so that no text is decoded twice.
+// The segment as it was sent, so that no text is decoded twice.
 const partOf = (c: Context) => new URL(c.req.url).pathname.split("/")[2] ?? "";
 
 function decoded(part: string): string {
@@ -160,9 +160,9 @@ function decoded(part: string): string {
   }
 }
 
-/** GET /name/…, /address/… and /name?name=, which leads to one of them: what the REST endpoints respond, as pages. */
+/** GET /name/… and /address/… show REST responses as pages; GET /name?name= redirects to one of them. */
 export function nameRoutes({ ask }: { ask: Ask }, frame: Frame): Hono {
-  // If the first question of a page is refused, it shows why.
+  // A page whose first request fails shows why.
   const send = async (c: Context, path: string, contentOf: (body: unknown) => Promise<Html>) => {
     const title = decoded(partOf(c));
     const { status, body } = await ask(path, c);

@@ -33,7 +33,7 @@ import {
 } from "./layout.ts";
 import type { Ask } from "./name-page.ts";
 
-/** Where a chain is: its state, first, last and target block, seconds behind `now` (Unix seconds), and percent. */
+// `now` is in Unix seconds, `behind` in seconds.
 function chainProgress(chain: ChainSnapshot | undefined, now: number) {
   const state = chain?.chainStatus.replace("chain-", "") ?? "unknown";
   const indexed = indexedBlockOf(chain);
@@ -48,14 +48,14 @@ function chainProgress(chain: ChainSnapshot | undefined, now: number) {
   return { state, start, indexed, target, behind, percent };
 }
 
-// The block that the chain is being indexed up to; undefined while that is not known.
+// The block that the chain is being indexed up to; undefined while unknown.
 function targetOf(chain: ChainSnapshot): BlockRef | undefined {
   if (chain.config.configType === "definite") return chain.config.endBlock;
   if (chain.chainStatus === "chain-backfill") return chain.backfillEndBlock;
   return chain.chainStatus === "chain-following" ? chain.latestKnownBlock : undefined;
 }
 
-/** What was counted at a moment (milliseconds). `done`, `ahead`: blocks of all chains that are indexed, and those ahead. */
+// Counts at a moment (milliseconds). `done`, `ahead`: blocks of all chains that are indexed, and those ahead.
 type Sample = { at: number; events: number; fetched: number; done: number; ahead: number };
 
 function sampleOf(
@@ -73,7 +73,7 @@ function sampleOf(
   return sample;
 }
 
-/** What was done a second over the last samples, and the seconds to the end of a backfill at that rate; undefined before the second one. */
+// Rates per second over the samples, and the seconds left of a backfill; undefined before the second sample.
 function rateOf(samples: readonly Sample[]) {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || last.at <= first.at) return undefined;
@@ -85,16 +85,16 @@ function rateOf(samples: readonly Sample[]) {
 
 type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
 
-/** Requests to a chain's nodes by one method. `units`: compute units of the answered ones. */
+// Requests to a chain's RPC endpoints by one method. `units`: compute units of the answered ones.
 type Requests = { chain: string; method: string; answered: number; failed: number; units: number };
 
-// Compute units of a request as Alchemy lists them; docs/operations.md has the source.
+// Compute units of a request, from Alchemy's list (docs/operations.md).
 const unitsOf: Record<string, number> = { eth_chainId: 0, eth_getLogs: 60, eth_call: 26 };
 const otherUnits = 20;
 
 type Counts = Awaited<ReturnType<typeof readCounts>>;
 
-/** Reads what this process has counted since it started, from its metrics. A reader counts nothing of it. */
+// Counts since this process started, from its metrics. A reader counts nothing of it.
 async function readCounts(registry: Registry | undefined) {
   const values = async (metric: string) =>
     ((await registry?.getSingleMetric(metric)?.get())?.values ?? []) as Value[];
@@ -104,7 +104,7 @@ async function readCounts(registry: Registry | undefined) {
   return {
     events: await sum("ponder_indexing_completed_events"),
     reorganizations: await sum("ponder_realtime_reorg_total"),
-    /** Blocks of the backfill: all, and those that are there. */
+    /** Blocks of the backfill. */
     blocks: {
       all: await sum("ponder_historical_total_blocks"),
       fetched: cached + (await sum("ponder_historical_completed_blocks")),
@@ -148,25 +148,22 @@ const sizeOf = (schema: string) => `(SELECT sum(pg_total_relation_size(c.oid)) F
 const sizeSql = `SELECT json_build_object('schemaBytes', ${sizeOf("$1")}, 'cacheBytes', ${sizeOf("'ponder_sync'")},
   'databaseBytes', pg_database_size(current_database()))::text`;
 
-/** Bytes of the database, of one schema and of the RPC cache. */
 async function readSize(database: Database, schema: string, signal: AbortSignal): Promise<object> {
   const [text] = await database.row(sizeSql, [schema], signal);
   return JSON.parse(text ?? "null");
 }
 
-/** What the status page is made of. `clock` gives milliseconds. */
+/** Sources of the status page. `clock` returns milliseconds. */
 export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
   ConfigContext & {
     config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
     status: Pick<StatusSource, "current">;
     database: Database;
     ask: Ask;
-    /** Metrics of this process. */
     registry: Registry | undefined;
     process: { isIndexer: boolean; isEmbedded: boolean };
-    /** How many of the database's indexes for queries are built; undefined before their turn comes, and in readers. */
+    /** Built indexes for queries; undefined before their turn comes, and in readers. */
     indexes: () => { built: number; total: number } | undefined;
-    /** Hash of a chain's last indexed block; undefined until a node responds. */
     hashOf: HashOf;
     clock: () => number;
     log: Log;
@@ -179,7 +176,7 @@ const mostSamples = 25;
 
 type StatusFacts = ReturnType<typeof describe>;
 
-/** Follows what the status page shows; what it returns reads it. */
+// Samples the counts of this process. Returns a reader of what the page shows.
 function createStatus(sources: StatusSources) {
   const { config, status, database, registry, clock, log } = sources;
   const samples: Sample[] = [];
@@ -221,7 +218,7 @@ function createStatus(sources: StatusSources) {
 
 type Found = Awaited<ReturnType<ReturnType<typeof createStatus>>>;
 
-/** A name that was registered last. Of those of ENSv2 they are those that were paid for: strangers can have any number of others. */
+// A newly registered name. In ENSv2 only paid registrations count: strangers can make any number of others.
 type Newest = { id: string; name: string; since: string; expiry: string | null; registrant: string };
 
 async function readNewest({ ask, config }: StatusSources): Promise<Newest[]> {
@@ -295,7 +292,6 @@ function describe(sources: StatusSources, found: Found) {
   };
 }
 
-/** What the service is doing. */
 type Phase = keyof typeof phaseTexts;
 
 function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
@@ -402,7 +398,7 @@ function newestNames({ newestNames: names, phase }: StatusFacts): Html {
   return note(names ? "None yet." : missing);
 }
 
-/** Events that rules skipped or repaired, by kind, with the last ones. */
+// Anomalies by kind, with the last events of each.
 function oddEvents(kinds: StatusFacts["anomalies"]): Html {
   if (kinds.length === 0) return note("None since the start.");
   const rows = kinds.map(({ examples, ...kind }) => ({
@@ -413,7 +409,7 @@ function oddEvents(kinds: StatusFacts["anomalies"]): Html {
   return listOf(caption, rows, "Kind=kind, Events=count:number, Last ones=last");
 }
 
-/** Requests to the chains' nodes; undefined in a reader, which sends none. */
+// `list` is undefined in a reader, which sends no requests.
 function requests(list: readonly Requests[] | undefined): Html {
   if (list === undefined) return note("The indexing process counts them; this one serves its index.");
   if (list.length === 0) return note("None.");
