@@ -12,7 +12,7 @@ import type { GateContext } from "./rest/endpoint.ts";
 import { mount } from "./rest/endpoint.ts";
 import { errorResponse, notFound } from "./rest/errors.ts";
 
-/** The headers of every response: the version, and which of our headers browsers expose to pages. */
+/** Headers of every response: the version, and which of our headers browsers expose to pages. */
 export function commonHeaders(version: string) {
   return {
     "x-nsindex-version": version,
@@ -39,7 +39,7 @@ function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
   app.route("/", nameRoutes({ ask }, frame));
 }
 
-// Asks the app itself, for the client whose request it is.
+// Requests a path of the app itself, for the client of the request `c`.
 const askOf =
   (app: Hono): Ask =>
   async (path, c) => {
@@ -53,10 +53,7 @@ const askOf =
     return { status: response.status, body: await response.json() };
   };
 
-/**
- * The HTTP interface as a whole: REST endpoints, their documents, the subgraph if it is active, pages, JSON
- * errors, version header. CORS headers, HEAD and OPTIONS are the server's part.
- */
+/** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */
 export function createApi({
   context,
   subgraph,
@@ -66,9 +63,9 @@ export function createApi({
 }: {
   context: ApiContext & GateContext;
   subgraph?: Hono | undefined;
-  /** What the pages for browsers are made of; none: there are no pages. */
+  /** Sources of the pages for browsers; without them there are no pages. */
   pages?: PageSources;
-  /** The number of proxies before the service. */
+  /** Number of proxies in front of the service. */
   trustedProxies?: number;
   log: Log;
 }): Hono {
@@ -79,7 +76,7 @@ export function createApi({
   app.use(async (c: Context, next) => {
     const client = clientOf(c, trustedProxies ?? 0);
     c.set("client", client);
-    // ponder: its CORS middleware has begun a response, into which each of ours would be copied, its body as a stream.
+    // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
     c.res = undefined;
     c.finalized = false;
     for (const [name, value] of headers) c.header(name, value);
@@ -90,7 +87,7 @@ export function createApi({
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(documentOf({ version, endpoints })));
   if (subgraph) app.route("/subgraph", subgraph);
-  // ponder: the app becomes a part of Ponder's own, whose answer to unknown paths would win over a notFound handler.
+  // ponder: mounts the app in its own, whose answer to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
   app.all("*", notFound);
   return app;

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import type { Context } from "hono";
 
 /**
- * The client of a request, as a text to tell clients apart: its IPv4 address, or the 64-bit network of its IPv6 address.
- * With `trustedProxies` the address is the one that the outermost of them reports in X-Forwarded-For (or Forwarded, RFC 7239).
+ * The key of a request's client: its IPv4 address, or the 64-bit network of its IPv6 address. With `trustedProxies`, the outermost of them
+ * reports the address, in X-Forwarded-For (or Forwarded, RFC 7239).
  */
 export function clientOf(c: Context, trustedProxies: number): string {
   const { incoming } = (c.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
@@ -18,13 +18,12 @@ function forwardedHops(header = ""): string[] {
   return header.split(",").map((hop) => /(?:^|;)\s*for=([^;]*)/i.exec(hop)?.[1] ?? "");
 }
 
-// Without quotes, brackets and port.
 function addressOf(text: string): string {
   const bare = text.trim().replace(/^"(.*)"$/, "$1");
   return /^\[([^\]]*)\]/.exec(bare)?.[1] ?? bare.replace(/^([\d.]+):\d+$/, "$1");
 }
 
-// One customer has a whole network of IPv6 addresses. An IPv4 address may come as one of IPv6 (::ffff:192.0.2.1).
+// One customer has a whole network of IPv6 addresses. IPv4 addresses may be mapped (::ffff:192.0.2.1).
 function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address;

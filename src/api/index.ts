@@ -55,7 +55,7 @@ mapOwnStacksOnly();
 const sqlClient = sqlClientOf(db);
 const database = createDatabase(sqlClient, configured.subgraphLimits);
 
-// ponder: loads this file after it has taken the tables back to the safe checkpoint, and indexes and serves only afterwards.
+// ponder: loads this file after it has reverted the tables to the safe checkpoint, and before it indexes and serves.
 if (ponder.isIndexer) {
   await restoreHeads(ponder.write, ponder.schema);
   await describeIndex(ponder.write, ponder.schema, {
@@ -138,7 +138,7 @@ ponder.onStop(() => {
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
-// A reader serves the index that its schema shows, and what it says of it is from there.
+// A reader serves the index that its schema shows, and describes it by that index's settings.
 const stops: (() => void)[] = [];
 ponder.onStop(stopServing);
 let served = openApi(configured);
@@ -258,12 +258,12 @@ guardNextServer(http, {
     path.startsWith("/subgraph") ? bodyOfSubgraph : path.startsWith("/v1/") ? bodyOfLookup : bodyOfRest,
 });
 
-// A reader may serve an index of a release that had fewer for searches.
+// The indexing process also waits for search indexes. A reader may serve an index of a release that had fewer of them.
 function areAllBuilt(built: string | null | undefined): boolean {
   return areIndexesBuilt(built) && indexBuild?.isComplete() !== false;
 }
 
-// Until the status is known, too.
+// Also true until the status is known.
 function isBackfilling(): boolean {
   const current = status.current();
   return current === undefined || !isBackfilled(current.snapshot);
