@@ -1,5 +1,5 @@
-// A contract call can fail in many ways: a revert, no data, data of the wrong shape, or code that the EVM aborts. Each
-// node words the last differently (geth, Erigon, Nethermind, Besu, reth and anvil, in this order).
+// A contract call fails by a revert, without data, with data of the wrong shape, or because the EVM aborts. Each node words an abort
+// differently: geth, Erigon, Nethermind, Besu, reth and anvil, in this order.
 const refusalTexts = new RegExp(
   [
     "revert|invalid opcode|invalid jump|out of gas|intrinsic gas|gas uint64 overflow|stack underflow|stack limit reached",
@@ -26,16 +26,16 @@ const refusalNames = new Set([
   "GatewayError",
 ]);
 
-/** Whether a node's JSON-RPC error says that the called contract failed, in contrast to the node. */
+/** Whether a JSON-RPC error says that the called contract failed, and not the node. */
 export function isRefusal({ code, message }: { code?: unknown; message?: unknown }): boolean {
   return code === revertCode || (typeof message === "string" && refusalTexts.test(message));
 }
 
-/** Whether an error of a contract call is the contract's own refusal to answer, and not a node that could not be asked. */
+/** Whether an error of a contract call is the contract's own refusal, and not a node that could not be asked. */
 export function isContractRefusal(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (refusalNames.has(cause.name)) return true;
-    // viem calls any internal error of a node a revert; the reason shows whether it was one.
+    // viem reports any internal error of a node as a revert; the reason shows whether it was one.
     const { details, code, reason } = cause as { details?: unknown; code?: unknown; reason?: unknown };
     if (isRefusal({ code, message: details ?? reason })) return true;
   }

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { dnsLabels } from "./names.ts";
 
-/** A text record that a DNS resolver keeps as a TXT record; its value is undefined if it was deleted. */
+/** A text record that a DNS resolver keeps as a TXT record. A deleted one has no value. */
 export type DnsTextRecord = { key: string; value: string | undefined };
 
 const txt = 16;
@@ -9,8 +9,8 @@ const txt = 16;
 const keySuffix = ".ens";
 
 /**
- * The text record in a DNSRecordChanged or DNSRecordDeleted event: resource TXT, record name `<key>.ens`, value the
- * first string of the first TXT record (ENSNode's rule). Undefined for other records and for malformed ones.
+ * Text record of a DNSRecordChanged or DNSRecordDeleted event: its key is the record name `<key>.ens`, its value the first string of the
+ * first TXT record (ENSNode's rule). Undefined for other resources and for malformed records.
  * @example dnsTextRecord({ name: "0x0661766174617203656e7300", resource: 16 }) // { key: "avatar", value: undefined }
  */
 export function dnsTextRecord({
@@ -37,7 +37,7 @@ export function dnsTextRecord({
 
 type ResourceRecord = { type: number; data: Buffer };
 
-// RFC 1035 section 3.2.1, one record after another, names without compression (as DNSSEC signs them).
+// RFC 1035 section 3.2.1: one record after another. DNSSEC signs names uncompressed.
 function resourceRecords(bytes: Buffer): ResourceRecord[] | undefined {
   const records: ResourceRecord[] = [];
   let offset = 0;
@@ -63,7 +63,7 @@ function endOfName(bytes: Buffer, start: number): number | undefined {
   }
 }
 
-// TXT data is a list of strings, each after its length.
+// TXT data is a list of strings, each prefixed by its length.
 function firstString(data: Buffer): string {
   return data.subarray(1, 1 + (data[0] ?? 0)).toString("utf8");
 }

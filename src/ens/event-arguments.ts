@@ -6,14 +6,14 @@ export type Args = Readonly<Record<string, unknown>>;
 const byteOrderMark = "efbbbf";
 
 /**
- * The arguments with their strings (names, and indexes among the arguments that are not indexed) as emitted. Decoders drop a leading byte
- * order mark, and the string then no longer hashes to its labelhash: where the log data may contain one, strings are read from the data.
+ * Returns the arguments with their strings as emitted. `strings` has each one's name and its index among the non-indexed arguments.
+ * Decoders drop a leading byte order mark, and the string then no longer hashes to its labelhash.
  */
 export function withEmittedStrings(data: Hex, args: Args, strings: readonly [string, number][]): Args {
   if (strings.length === 0 || !data.includes(byteOrderMark)) return args;
   const emitted = strings.map(([name, index]): [string, unknown] => {
     const bytes = dynamicValue("string", data.slice(2 + index * 64, 66 + index * 64), data);
-    // Buffer keeps the mark and turns bad UTF-8 into U+FFFD.
+    // Buffer keeps the mark and replaces invalid UTF-8 by U+FFFD.
     return [
       name,
       typeof bytes === "string" ? Buffer.from(bytes.slice(2), "hex").toString("utf8") : args[name],
@@ -22,18 +22,18 @@ export function withEmittedStrings(data: Hex, args: Args, strings: readonly [str
   return { ...args, ...Object.fromEntries(emitted) };
 }
 
-/** A value of an event as it was emitted: strings and bytes are their bytes in hex, those in a topic their hash. */
+/** An emitted value. Strings and bytes are hex; in a topic they are their hash. */
 type Emitted = Hex | bigint | readonly bigint[];
 
-/** Reads the arguments of a log, by name; undefined if its topics or its data are not exactly those of the event. */
+/** Reads a log's arguments by name. Undefined unless topics and data are exactly those of the event. */
 export type ArgumentReader = (
   topics: readonly (Hex | null | undefined)[],
   data: Hex,
 ) => Record<string, Emitted> | undefined;
 
 /**
- * The strict reader of an event. Libraries cut values that are too long for their type and take other numbers of topics;
- * whatever a contract can't emit for this declaration is refused here. Types: uint, address, bytes, string, uint256[].
+ * Strict reader of an event, which rejects what no contract can emit for its declaration. Libraries truncate values that are too long for
+ * their type, and accept other numbers of topics. Types: uint, address, bytes, string, uint256[].
  */
 export function argumentReader({ inputs }: AbiEvent): ArgumentReader {
   const inTopics = inputs.filter(({ indexed }) => indexed);
@@ -84,7 +84,7 @@ function dynamicValue(type: string, word: string, data: Hex): Hex | bigint[] | u
   return Array.from({ length }, (_, index) => BigInt(`0x${values.slice(index * 64, index * 64 + 64)}`));
 }
 
-// An offset or a length of less than 4 GB; longer data do not fit into a block.
+// Limits offsets and lengths to 4 GB: longer data does not fit into a block.
 function sizeAt(data: Hex, byteOffset: number): number | undefined {
   const word = data.slice(2 + byteOffset * 2, 66 + byteOffset * 2);
   return word.length === 64 && word.startsWith("0".repeat(56)) ? Number(`0x${word.slice(56)}`) : undefined;

@@ -1,10 +1,10 @@
 import type { Hex } from "viem";
 
-// Our own, because it is the innermost loop of both services: every event with a node hashes, and every label that is
-// read or imported is verified. It takes half the time of the libraries' WebAssembly.
+// Own code, because this is the innermost loop of both services: every event with a node hashes, and so does every label read or imported.
+// It takes half the time of the libraries' WebAssembly.
 
 /**
- * keccak-256 of bytes; text stands for its UTF-8 bytes.
+ * keccak-256 of bytes, or of a text's UTF-8 bytes.
  * @example keccak256("eth") // "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
  */
 export function keccak256(data: Uint8Array | string): Hex {
@@ -12,40 +12,33 @@ export function keccak256(data: Uint8Array | string): Hex {
   return `0x${digest.toString("hex")}`;
 }
 
-/**
- * The keccak-256 of bytes: 32 bytes in a buffer that the next call overwrites.
- * @example digestOf(Buffer.from("eth")).toString("hex") // "4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
- */
+/** keccak-256 of bytes, as 32 bytes in a buffer that the next call overwrites. */
 export function digestOf(bytes: Uint8Array): Buffer {
   room(bytes.length).set(bytes, inputOffset);
   return digestOfInput(bytes.length);
 }
 
-/**
- * As `digestOf`, of the UTF-8 bytes of `text`.
- * @example digestOfText("eth").toString("hex") // "4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
- */
+/** keccak-256 of a text's UTF-8 bytes, in the buffer of `digestOf`. */
 export function digestOfText(text: string): Buffer {
   return digestOfInput(room(text.length * 3).write(text, inputOffset));
 }
 
 const rate = 136;
-/** Bytes of a keccak-256. */
+/** Length of a keccak-256 hash in bytes. */
 export const digestLength = 32;
 const roundConstantsOffset = 64;
 const inputOffset = 256;
 
-// Locals of the WebAssembly function: lanes, lanes after a round, parities of columns, what theta adds to columns, and one
-// row after rho and pi.
+// Locals of the WebAssembly function: lanes, lanes after a round, column parities, what theta adds to columns, a row after rho and pi.
 const [blocks, pointer, round, lanes, next, parity, added, row, end] = [0, 1, 2, 3, 28, 53, 58, 63, 68];
 const [and, xor, rotl] = [0x83, 0x85, 0x89];
 const five = [0, 1, 2, 3, 4];
-/** By how many bits step rho turns each lane (FIPS 202, table 2). */
+/** Bits by which step rho rotates each lane (FIPS 202, table 2). */
 const rotations = [
   0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14,
 ];
 
-// Instructions of WebAssembly.
+// WebAssembly instructions.
 const get = (local: number) => [0x20, local];
 const set = (local: number) => [0x21, local];
 const load = (address: number, offset: number) => [...get(address), 0x29, 3, ...leb(offset)];
@@ -64,7 +57,7 @@ type Exports = {
 };
 
 function instantiate(bytes: Uint8Array): Exports {
-  // Node has WebAssembly, but its types come with those of the browser only.
+  // Node has WebAssembly, but only the browser's types declare it.
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
   return new Instance(new Module(bytes)).exports;
 }
@@ -87,7 +80,7 @@ function room(length: number): Buffer {
 function digestOfInput(length: number): Buffer {
   const blocks = Math.floor(length / rate) + 1;
   const end = inputOffset + blocks * rate;
-  // The input after the message is zero: every digest clears what it absorbed.
+  // The input behind the message is zero: every digest clears what it absorbed.
   view[inputOffset + length] = 1;
   view[end - 1] = (view[end - 1] ?? 0) | 0x80;
   absorb(blocks);
@@ -108,9 +101,8 @@ function roundConstants(): BigUint64Array {
 }
 
 /**
- * A WebAssembly module with one function, `digest(blocks)`: absorbs padded blocks from `inputOffset` on, clears them and
- * stores the first four lanes at 0. The lanes stay in locals, and each row of new lanes is computed from few of them at a
- * time, which is where the speed comes from.
+ * WebAssembly module with one function, `digest(blocks)`. It absorbs padded blocks from `inputOffset` on, clears them, and stores the first
+ * four lanes at 0. It is fast because lanes stay in locals, and each row of new lanes needs few of them at a time.
  */
 function moduleBytes(): Uint8Array<ArrayBuffer> {
   const body = [
@@ -150,7 +142,7 @@ function absorbBlock(): number[] {
   ]).flat();
 }
 
-/** The steps of a round (FIPS 202, section 3.2) from lanes to others; `index` is its index among the rounds of one loop. */
+/** A round (FIPS 202, section 3.2) from one set of lanes to the other. `index` is its index among the rounds of one loop. */
 function roundOf(from: number, to: number, index: number): number[] {
   return [
     ...theta(from),
@@ -196,7 +188,7 @@ function chi(to: number, y: number): number[] {
   ]);
 }
 
-/** Signed LEB128, the integer encoding of WebAssembly. Read as unsigned it is the same number, unless that is negative. */
+/** Signed LEB128, WebAssembly's integer encoding. Non-negative numbers read the same as unsigned. */
 function leb(value: number): number[] {
   return value >= -64 && value < 64 ? [value & 0x7f] : [(value & 0x7f) | 0x80, ...leb(value >> 7)];
 }

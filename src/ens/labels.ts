@@ -2,27 +2,23 @@ import type { Hex } from "viem";
 import { keccak256 } from "./keccak.ts";
 
 /**
- * keccak-256 of the label's UTF-8 bytes, whatever the label is (viem's `labelhash` treats "" and `[…]` differently).
+ * keccak-256 of the label's UTF-8 bytes, for any label (viem's `labelhash` treats "" and `[…]` differently).
  * @example labelhash("eth") // "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
  */
 export function labelhash(label: string): Hex {
   return keccak256(label);
 }
 
-/** Whether a labelhash is that of a label. */
+/** Whether the label hashes to `hash`. */
 export const isLabelOf = (label: string, hash: Hex): boolean => labelhash(label) === hash;
 
-/**
- * The form in which names carry a label that is unknown or unusable: `[` + 64 hex digits + `]`.
- * @example encodedLabel("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // "[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]"
- */
+/** The form of an unknown or unusable label in names: `[` + 64 hex digits + `]`. */
 export function encodedLabel(labelhash: Hex): string {
   return `[${labelhash.slice(2)}]`;
 }
 
 /**
- * subgraph: whether names may hold the label: it contains no NUL, full stop, `[` or `]`. Anything else passes, the empty
- * label too (ens-subgraph, `checkValidLabel`).
+ * subgraph: whether names may contain the label. Those with a NUL, full stop, `[` or `]` are unusable (`checkValidLabel`); "" is usable.
  * @example isUsableLabel("UPPER case") // true
  * @example isUsableLabel("a.b") // false
  */
@@ -31,8 +27,8 @@ export function isUsableLabel(label: string): boolean {
 }
 
 /**
- * The canonical labelhash, `0x` and 64 lower-case digits, or undefined if `text` is not a labelhash. Accepts what people
- * paste: upper case, no prefix, `[hash]`, and 63 digits (one leading zero was lost).
+ * Canonical labelhash (`0x` and 64 lower-case digits), or undefined if `text` is none. Accepts upper case, no prefix, `[hash]`, and 63
+ * digits, which lost a leading zero.
  * @example normalizeLabelhash("[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]") // "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
  * @example normalizeLabelhash("0x12") // undefined
  */

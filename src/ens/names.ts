@@ -5,7 +5,7 @@ import { labelhash } from "./labels.ts";
 import { isEncodedLabel, isNormalizedLabel } from "./normalization.ts";
 
 /**
- * Node of a name whose labels are taken literally, except that encoded labels stand for their labelhash (ENSIP-1).
+ * Node of a name (ENSIP-1). Labels are literal, except that encoded labels stand for their labelhash.
  * @example namehash("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"
  */
 export function namehash(name: string): Hex {
@@ -14,8 +14,7 @@ export function namehash(name: string): Hex {
 }
 
 /**
- * Node of an interpreted name: each label is normalised (ENSIP-15) or encoded; the empty name is the root. Undefined if
- * the text is not such a name.
+ * Node of an interpreted name, whose labels are normalised (ENSIP-15) or encoded; "" is the root. Undefined for any other text.
  * @example nodeOfInterpretedName("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"
  * @example nodeOfInterpretedName("Vitalik.eth") // undefined
  */
@@ -27,7 +26,7 @@ export function nodeOfInterpretedName(name: string): Hex | undefined {
 }
 
 /**
- * The name itself and every name above it, nearest first, without the root.
+ * The name and every name above it, nearest first, without the root.
  * @example namesAbove("pay.alice.eth") // ["pay.alice.eth", "alice.eth", "eth"]
  */
 export function namesAbove(name: string): string[] {
@@ -36,7 +35,7 @@ export function namesAbove(name: string): string[] {
 }
 
 /**
- * The name without its first label; the root, "", for a name of one label.
+ * The name without its first label: "", the root, for a single label.
  * @example parentName("pay.alice.eth") // "alice.eth"
  */
 export function parentName(name: string): string {
@@ -44,14 +43,14 @@ export function parentName(name: string): string {
   return dot < 0 ? "" : name.slice(dot + 1);
 }
 
-/** Labelhash of a label in a name: taken literally, except that an encoded label stands for its labelhash. */
+/** Labelhash of a label in a name. Labels are literal, except that encoded labels stand for their labelhash. */
 export function labelhashIn(label: string): Hex {
   return isEncodedLabel(label) ? `0x${label.slice(1, -1)}` : labelhash(label);
 }
 
 /**
- * Labels of a name in DNS wire format, as raw bytes, first label first; undefined if the bytes are malformed: empty,
- * without the final zero, or with a length past the end. Bytes after the final zero are ignored.
+ * Labels of a name in DNS wire format as raw bytes, first label first. Ignores bytes after the final zero. Undefined for malformed bytes:
+ * empty, without the final zero, or with a length past the end.
  * @example dnsLabels("0x0474657374036574680000") // [Buffer.from("test"), Buffer.from("eth")]
  */
 export function dnsLabels(wire: Hex): Buffer[] | undefined {
@@ -69,7 +68,7 @@ export function dnsLabels(wire: Hex): Buffer[] | undefined {
   }
 }
 
-/** Labels of a name in DNS wire format if it is the name of `node`, directly under `parentNode`; else undefined. */
+/** Labels of a name in DNS wire format. Undefined unless it is the name of `node`, directly under `parentNode`. */
 export function labelsOfNode({ node, parentNode, fqdn }: { node: Hex; parentNode: Hex; fqdn: Hex }) {
   const labels = dnsLabels(fqdn);
   const [first] = labels ?? [];

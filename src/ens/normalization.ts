@@ -2,11 +2,11 @@ import { ens_normalize } from "@adraffy/ens-normalize";
 import type { Hex } from "viem";
 import { encodedLabel } from "./labels.ts";
 
-// Letters and digits of ASCII are normalised in any order (ENSIP-15); most labels are only that, and this takes a tenth of the time.
+// ASCII letters and digits are normalised in any order (ENSIP-15). Most labels have nothing else, and this check takes a tenth of the time.
 const isPlain = /^[a-z0-9]+(?:\.[a-z0-9]+)*$/;
 
 /**
- * The normalised form of a name (ENSIP-15), or the reason why it has none.
+ * Normalised form of a name (ENSIP-15), or the reason why it has none.
  * @example normalizedName("Vitalik.ETH") // { name: "vitalik.eth" }
  */
 export function normalizedName(name: string): { name: string } | { fault: string } {
@@ -19,7 +19,7 @@ export function normalizedName(name: string): { name: string } | { fault: string
 }
 
 /**
- * Whether a name is its own normalised form (ENSIP-15); the root is.
+ * Whether a name is its own normalised form (ENSIP-15), as the root is.
  * @example isNormalizedName("vitalik.eth") // true
  * @example isNormalizedName("Vitalik.eth") // false
  */
@@ -29,7 +29,7 @@ export function isNormalizedName(name: string): boolean {
 }
 
 /**
- * Whether a label is normalised on its own (ENSIP-15). The empty label and labels with a full stop are not.
+ * Whether a single label is normalised (ENSIP-15). It is not if it is empty or contains a full stop.
  * @example isNormalizedLabel("vitalik") // true
  * @example isNormalizedLabel("a.b") // false
  */
@@ -37,16 +37,13 @@ export function isNormalizedLabel(label: string): boolean {
   return label !== "" && !label.includes(".") && isNormalizedName(label);
 }
 
-/**
- * Whether a label is encoded: `[` + 64 lower-case hex digits + `]`.
- * @example isEncodedLabel("[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]") // true
- */
+/** Whether a label is encoded: `[` + 64 lower-case hex digits + `]`. */
 export function isEncodedLabel(label: string): boolean {
   return /^\[[0-9a-f]{64}\]$/.test(label);
 }
 
 /**
- * The label if it is known and normalised, else the encoded label: one part of an interpreted name.
+ * Label of an interpreted name: the label if it is known and normalised, else the encoded label.
  * @example interpretedLabel("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", "eth") // "eth"
  * @example interpretedLabel("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", undefined) // "[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]"
  */

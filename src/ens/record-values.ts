@@ -1,11 +1,10 @@
 import type { Hex } from "viem";
 import { isNormalizedName } from "./normalization.ts";
 
-// The meaning of a record's raw value. Indexed and live values pass through the same functions, so that both ways of
-// resolving agree.
+// Meaning of a record's raw value. Indexed and live values pass through the same functions, so that both ways of resolving agree.
 
 /**
- * The value of an address record: EVM addresses in lower case, other coins as raw bytes in hex; null if it is unset.
+ * Value of an address record: an EVM address in lower case, other coins as hex bytes; null if unset.
  * @example addressValue("0xD8dA6BF26964aF9D7eEd9e03E53415D37aA96045") // "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
  * @example addressValue("0x0000000000000000000000000000000000000000") // null
  */
@@ -16,24 +15,20 @@ export function addressValue(raw: string): string | null {
 }
 
 /**
- * The value of a text record; null if it is unset or contains a NUL.
- * @example textValue("https://ens.domains") // "https://ens.domains"
+ * Value of a text record; null if it is unset or contains a NUL.
  * @example textValue("") // null
  */
 export function textValue(raw: string): string | null {
   return raw === "" || raw.includes("\0") ? null : raw;
 }
 
-/**
- * Whether a text record's key can be stored: it is not empty and contains no NUL.
- * @example isTextKey("avatar") // true
- */
+/** Whether a text record's key can be stored: it is not empty and contains no NUL. */
 export function isTextKey(key: string): boolean {
   return textValue(key) !== null;
 }
 
 /**
- * The value of a `name` record; null unless it is a normalised name (ENSIP-15).
+ * Value of a `name` record; null unless it is a normalised name (ENSIP-15).
  * @example nameValue("vitalik.eth") // "vitalik.eth"
  * @example nameValue("Vitalik.eth") // null
  */
@@ -42,18 +37,14 @@ export function nameValue(raw: string): string | null {
 }
 
 /**
- * The value of a record of bytes (content hash, DNS zone hash) in lower case; null if it is empty.
+ * Value of a bytes record (content hash, DNS zone hash) in lower case; null if empty.
  * @example bytesValue("0xE301") // "0xe301"
- * @example bytesValue("0x") // null
  */
 export function bytesValue(raw: Hex): Hex | null {
   return raw === "0x" ? null : (raw.toLowerCase() as Hex);
 }
 
-/**
- * The two coordinates of a public key; null if both are zero.
- * @example pubkeyValue({ x: "0x00", y: "0x00" }) // null
- */
+/** Coordinates of a public key; null if both are zero. */
 export function pubkeyValue({ x, y }: { x: Hex; y: Hex }): { x: Hex; y: Hex } | null {
   return BigInt(x) === 0n && BigInt(y) === 0n ? null : { x, y };
 }

@@ -1,13 +1,12 @@
 import type { Hex } from "viem";
 
-/** Coin type of Ethereum (SLIP-44). */
 const ethCoinType = 60n;
 
-/** Coin type that stands for every EVM chain without a record of its own (ENSIP-19). */
+/** Coin type of every EVM chain without a record of its own (ENSIP-19). */
 export const defaultEvmCoinType = 0x80000000n;
 
 /**
- * Whether the address record of a coin type is the address of an EVM account (20 bytes).
+ * Whether a coin type's address record is an EVM address (20 bytes): Ethereum's (SLIP-44), or an EVM chain's (ENSIP-11).
  * @example isEvmCoinType(2147492101n) // true
  * @example isEvmCoinType(0n) // false
  */
@@ -15,11 +14,11 @@ export function isEvmCoinType(coinType: bigint): boolean {
   return coinType === ethCoinType || (coinType >= defaultEvmCoinType && coinType < 2n * defaultEvmCoinType);
 }
 
-/** An account as reverse names identify it: its address and the coin type of its chain. */
+/** An account as reverse names identify it, by address and its chain's coin type. */
 export type ReverseAccount = { address: Hex; coinType: bigint };
 
 /**
- * Reverse name of an address: `<40 digits>.addr.reverse`, `.default.reverse` or `.<coin type in hex>.reverse` (ENSIP-19).
+ * Reverse name of an account: `<40 digits>.addr.reverse`, `.default.reverse` or `.<coin type in hex>.reverse` (ENSIP-19).
  * @example reverseName({ address: "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", coinType: 2147492101n }) // "d8da6bf26964af9d7eed9e03e53415d37aa96045.80002105.reverse"
  */
 export function reverseName({ address, coinType }: ReverseAccount): string {
@@ -27,7 +26,7 @@ export function reverseName({ address, coinType }: ReverseAccount): string {
 }
 
 /**
- * The account that a reverse name stands for; undefined for any other name (ENSIP-19).
+ * Account of a reverse name (ENSIP-19); undefined for any other name.
  * @example parseReverseName("d8da6bf26964af9d7eed9e03e53415d37aa96045.addr.reverse") // { address: "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", coinType: 60n }
  */
 export function parseReverseName(name: string): ReverseAccount | undefined {

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 
 type Names = Readonly<Record<number, string>>;
 
-// By place among the 32 roles of four bits each; the admin of a role is 128 bits further.
+// Index among the 32 roles, of four bits each. A role's admin is 128 bits further.
 const registryRoles: Names = {
   0: "CAN_REGISTER",
   1: "CAN_REGISTER_RESERVED",
@@ -33,7 +33,7 @@ const resolverRoles: Names = {
   31: "CAN_UPGRADE",
 };
 
-// Of resolvers with record ids, as deployed since September 2026.
+// Roles of resolvers with record ids, deployed since September 2026.
 const recordResolverRoles: Names = {
   0: "CAN_SET_ADDR",
   1: "CAN_SET_TEXT",
@@ -49,12 +49,11 @@ const recordResolverRoles: Names = {
 
 const rolesOf = { registry: registryRoles, resolver: resolverRoles, recordResolver: recordResolverRoles };
 
-/** The kinds of contracts of ENSv2 that have roles; resolvers with record ids have others than those keyed by nodes. */
+/** Kinds of ENSv2 contracts with roles. Resolvers with record ids have other roles than those keyed by nodes. */
 export type RoleHolder = keyof typeof rolesOf;
 
 /**
- * The names of the roles in a bitmap, the lowest first; the admin of a role may grant it. A role without a known name is
- * `ROLE_` and its place.
+ * Names of the roles in a bitmap, lowest first. The admin of a role may grant it. An unknown role is `ROLE_` and its index.
  * @example roleNames("0x01000000", "registry") // ["CAN_SET_RESOLVER"]
  * @example roleNames(`0x1${"0".repeat(39)}`, "registry") // ["CAN_TRANSFER_ADMIN"]
  */
