@@ -14,15 +14,15 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
 };
 
-/** A file as it is sent; its type is among the headers. */
+/** An asset to send; its content type is among the headers. */
 export type Asset = {
   headers: { "content-type": string } & Record<string, string>;
   body: Uint8Array<ArrayBuffer>;
 };
 
 /**
- * Files that pages load, by the path of their URL, which has to change when they do: clients keep them. A file is read when it
- * is first asked for, and kept compressed. `accepted`: the request's `Accept-Encoding`. Undefined where there is none.
+ * Serves files to pages by URL path, with the request's `Accept-Encoding` as `accepted`; undefined for unknown paths. Clients keep the
+ * files, so a path has to change with its file. A file is read on its first request, and kept compressed.
  */
 export function createAssets(files: Readonly<Record<string, string>>) {
   const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
@@ -47,19 +47,19 @@ export function createAssets(files: Readonly<Record<string, string>>) {
 
 const swagger = dirname(findPackageJSON("swagger-ui-dist", import.meta.url) ?? "");
 
-// ponder: it executes every .js and .mjs file below src, so that a script of browsers has another ending.
-/** The files of `docsPage` below `prefix`: Swagger UI, of the package `swagger-ui-dist`, and what starts it. */
+// ponder: executes every .js and .mjs file below src, so browser scripts have another extension.
+/** Files of `docsPage` by URL path below `prefix`: those of `swagger-ui-dist`, and the script that starts it. */
 export const docsFiles = (prefix: string): Record<string, string> => ({
   [`${prefix}swagger-ui.css`]: join(swagger, "swagger-ui.css"),
   [`${prefix}swagger-ui-bundle.js`]: join(swagger, "swagger-ui-bundle.js"),
   [`${prefix}docs.js`]: fileURLToPath(new URL("docs.cjs", import.meta.url)),
 });
 
-/** What a page may load: nothing from other hosts. Swagger UI sets styles of its elements. */
+/** Content security policy of `docsPage`: nothing loads from other hosts. Swagger UI sets inline styles. */
 export const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** A page of Swagger UI over `/openapi.json`, with its files below `prefix`. */
+/** Swagger UI page for `/openapi.json`. Its files are below `prefix`. */
 export const docsPage = (title: string, prefix: string) => html`<!doctype html>
 <html lang="en">
 <head>

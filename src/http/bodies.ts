@@ -1,28 +1,28 @@
 import type { IncomingMessage } from "node:http";
 
-/** Why a body was not read to its end; `gone`: the client has left. */
+/** Why a body was not read to its end. `gone`: the client has left. */
 export type Unread = "too long" | "too slow" | "too many" | "gone";
 
-/** What bodies may take. */
+/** Limits of bodies. */
 export type BodyLimits = {
-  /** Bytes of all that are still arriving; twice as many if all are short. */
+  /** Bytes of all arriving bodies together. Short bodies may take twice as many. */
   arrivingBytes: number;
   /** Milliseconds without a byte. */
   stalledMs: number;
 };
 
-// Most bodies are there with the first read of the connection.
+// Most bodies fit into the connection's first read.
 const shortBytes = 65_536;
-// For so long a body is not ended for the sake of others.
+// A body is not ended in favour of others for so long.
 const protectedMs = 1_000;
 
 /**
- * Reads bodies of at most `longest` bytes, whole, into memory. One whose length is announced as longer is not read at all, and
- * one that stalls ends. Once all hold more than `arrivingBytes`, the one that has been arriving for longest ends; if that began
- * within the last second, the one that wants more, unless it is short.
+ * Creates a reader of whole bodies of at most `longest` bytes. It does not read a body that is announced as longer, and ends one that
+ * stalls. Once all bodies exceed `arrivingBytes`, it ends the oldest. If that is less than a second old, it ends the growing one instead,
+ * while short ones may grow to twice the limit.
  */
 export function createBodyReader({ arrivingBytes, stalledMs }: BodyLimits) {
-  // How to end each body, the oldest first, and when it began.
+  // Ends each body, the oldest first, with its start time.
   const arriving = new Map<(why: Unread) => void, number>();
   let held = 0;
 

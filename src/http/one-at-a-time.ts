@@ -5,14 +5,14 @@ import { yieldToEventLoop } from "./turn.ts";
 /** A request and the response to it. */
 export type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse };
 
-// Bytes that are parsed at once outside of bodies: at most some 40 requests.
+// Bytes outside of bodies that are parsed at once: some 40 requests at most.
 const sliceBytes = 1_024;
-// Of one read; as many were there, and more may be.
+// A read of this length may have left more in the socket.
 const fullRead = 65_536;
 
 /**
- * Handles one request of each connection at a time. What a client sends before it has its response is parsed in slices when
- * nothing of it is left to do, and neither read nor noticed before; each further request waits for a turn of the event loop.
+ * Handles one request per connection at a time. What a client sends before it has its response stays unparsed, with the socket paused, and
+ * is then parsed in slices. Each further request waits for a turn of the event loop.
  */
 export function serveOneAtATime(server: Server, handle: (exchange: Exchange) => void): Server {
   const connections = new WeakMap<Socket, ReturnType<typeof createConnection>>();
@@ -24,19 +24,19 @@ export function serveOneAtATime(server: Server, handle: (exchange: Exchange) => 
 }
 
 function createConnection(socket: Socket, handle: (exchange: Exchange) => void) {
-  // Node's own listener, which parses. A listener of ours has Node bring the bytes here rather than to the parser itself.
+  // Node's own listener, which parses. A listener of ours makes Node emit the bytes instead of passing them to the parser itself.
   const [parse] = socket.listeners("data");
   socket.removeAllListeners("data");
   let unparsed: Buffer = Buffer.alloc(0);
   let current: Exchange | undefined;
   const waiting: Exchange[] = [];
   let hasTurnAhead = false;
-  // Bytes that are certainly left of the body of the current request; none of one without a length.
+  // Bytes of the current request's body that are certainly still unparsed; 0 or less without a content length.
   let bodyBytes = 0;
 
   const isBusy = () => hasTurnAhead || waiting.length > 0 || current?.incoming.complete === true;
 
-  // Pauses while there is more to do than to read. Node resumes the socket after each response: that ends here too.
+  // Parses until a request is complete, then pauses. Node resumes the socket after each response, and "resume" leads here too.
   function proceed(): void {
     while (unparsed.length > 0 && !isBusy() && !socket.isPaused() && !socket.destroyed) {
       const length = Math.max(sliceBytes, bodyBytes);
@@ -72,7 +72,7 @@ function createConnection(socket: Socket, handle: (exchange: Exchange) => void) 
     unparsed = unparsed.length === 0 ? chunk : Buffer.concat([unparsed, chunk]);
     proceed();
     if (chunk.length < fullRead || socket.isPaused()) return;
-    // Node would read on as long as there is something, before it looks at other connections.
+    // Node would read on while the socket has data, before it looks at other connections.
     socket.pause();
     setImmediate(() => current?.incoming.isPaused() || socket.resume());
   });

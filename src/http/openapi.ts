@@ -1,27 +1,27 @@
 import { z } from "zod/v4";
 
-// Own code, since @hono/zod-openapi takes zod 4 as a package only, and hono-openapi documents middleware, not values.
+// Own code: @hono/zod-openapi accepts zod 4 only as a package, and hono-openapi documents middleware, not values.
 
 /** A JSON object. */
 export type Json = Record<string, unknown>;
 
-/** What a document says of one response: the schema of its body by media type; none: it has no body. */
+/** Documentation of a response, with the schema of its body by media type. Without `content` it has no body. */
 export type ResponseDocs = { description: string; content?: Readonly<Record<string, z.core.$ZodType>> };
 
-/** What a document says of one method of a path. */
+/** Documentation of one method of a path. */
 export type Operation = {
   method: "get" | "post";
-  /** In the form of OpenAPI: `/v1/heal/{labelhash}`. */
+  /** As OpenAPI writes it: `/v1/heal/{labelhash}`. */
   path: string;
   operationId: string;
   tag: string;
   /** A few words without a full stop. */
   summary: string;
-  /** Sentences, in Markdown. */
+  /** Sentences in Markdown. */
   description: string;
   params?: z.ZodObject | undefined;
   query?: z.ZodObject | undefined;
-  /** Of a JSON body. */
+  /** JSON body. */
   body?: z.core.$ZodType | undefined;
   /** By HTTP status. */
   answers: Readonly<Record<number, ResponseDocs>>;
@@ -30,10 +30,7 @@ export type Operation = {
 type Options = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
 type SchemaOf = (schema: z.core.$ZodType, io: "input" | "output") => Json;
 
-/**
- * The OpenAPI 3.1 document of operations. Input is described as requests write it, not as handlers get it. `schemas`: how schemas become
- * JSON Schema.
- */
+/** OpenAPI 3.1 document of the operations. It describes input as requests write it, not as handlers get it. `schemas` are zod's options. */
 export function openApiDocument({
   operations,
   schemas = {},
@@ -60,7 +57,7 @@ export function openApiDocument({
   };
 }
 
-/** A schema as JSON Schema 2020-12, the dialect of OpenAPI 3.1, which is left out. */
+/** A schema as JSON Schema 2020-12, without `$schema`: that is OpenAPI 3.1's default dialect. */
 export function jsonSchemaOf(schema: z.core.$ZodType, options?: Options): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, options);
   return json;

@@ -1,14 +1,13 @@
 import { STATUS_CODES } from "node:http";
 import type { Exchange } from "./one-at-a-time.ts";
 
-// So long a client may go on sending before its connection is destroyed, and the response perhaps with it.
+// A client may go on sending for so long before its connection is destroyed, perhaps with the response.
 const lingerMs = 500;
 const mostDiscarded = 4 * 1024 * 1024;
 
 /**
- * Responds to a request that has no response yet, and ends its connection, half a second later if its body is not complete. Of
- * one that is too long (413) up to 4 MiB more are read, and thrown away. To whoever works on the request this looks as if the
- * client had gone. `headers`: names and values in turn.
+ * Answers a request that has no response yet, and closes its connection: half a second later if its body is not complete. For a 413 it
+ * also reads and discards up to 4 MiB more. The handler sees a client that has gone. `headers`: names and values in turn.
  */
 export function refuse(
   { incoming, outgoing }: Exchange,
@@ -22,7 +21,7 @@ export function refuse(
   lines.push(`content-length: ${Buffer.byteLength(body)}`, "connection: close", "");
   lines.push(incoming.method === "HEAD" ? "" : body);
   let left = status === 413 ? mostDiscarded : 0;
-  // Some clients look for the response only once they have sent all.
+  // Some clients read the response only after they have sent everything.
   incoming.on("data", (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) incoming.pause();

@@ -2,21 +2,21 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 const clients = new AsyncLocalStorage<string>();
 
-/** The client whose request is worked on here, as named to `forClient`; undefined for the service's own work. */
+/** Client of the current request, as named to `forClient`; undefined for the service's own work. */
 export const currentClient = () => clients.getStore();
 
-/** Runs a task whose statements and turns, later ones too, count as those of the client with this name. */
+/** Runs a task. Its statements and turns, later ones too, count as the named client's. */
 export const forClient = <T>(name: string, task: () => T): T => clients.run(name, task);
 
 const waiting = new Map<string, (() => void)[]>();
 
 /**
- * Waits for a turn: one of all that wait for each turn of the event loop, so that what has arrived meanwhile comes first. Clients take
- * turns, so that many waiting ones of one client delay those of another by one.
+ * Waits for a turn. The event loop gives one in each iteration, so that arrived data comes first. Clients take turns, so that many tasks of
+ * one client delay another client's task by one.
  */
 export function yieldToEventLoop(client = currentClient() ?? ""): Promise<void> {
   return new Promise((resolve) => {
-    // A call may come before the process has looked for what has arrived.
+    // The event loop may not have polled for arrived data yet.
     if (waiting.size === 0) setImmediate(() => setImmediate(serve));
     const line = waiting.get(client);
     if (line === undefined) waiting.set(client, [resolve]);
@@ -34,7 +34,7 @@ function serve(): void {
   if (waiting.size > 0) setImmediate(serve);
 }
 
-/** Yields each time that `most` work was done; the caller tells how much it does, in a unit of its own. */
+/** Yields to the event loop each time that `most` units of work are done. The caller reports its work in a unit of its own. */
 export function createPacer(most: number): (work: number) => Promise<void> {
   let done = 0;
   return async (work) => {
