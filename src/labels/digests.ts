@@ -1,10 +1,10 @@
 import { digestLength, digestOfText } from "../ens/keccak.ts";
 
-// Labelhashes as their 32 bytes, lists of them one after another, for the innermost loops.
+// Labelhashes as 32 bytes each, in lists one after another, for the innermost loops.
 
 /**
- * The key under which a label is stored: the first 52 bits of its labelhash, which a JavaScript number holds exactly.
- * Labels that share a key are distinguished by their keccak-256; the second one is kept in `collisions`.
+ * Key of a stored label: the first 52 bits of its labelhash, which a JavaScript number holds exactly. If labels share a key, `collisions`
+ * has all but the first, by their whole labelhash.
  * @example labelKey(digestOfText("eth")) // 0x4f5b812789fc6
  */
 export function labelKey(digests: Uint8Array, start = 0): number {
@@ -13,15 +13,12 @@ export function labelKey(digests: Uint8Array, start = 0): number {
   return first * 2 ** 20 + ((byte(4) << 12) | (byte(5) << 4) | (byte(6) >> 4));
 }
 
-/**
- * Whether the 32 bytes from `start` on are the keccak-256 of the label's UTF-8 bytes.
- * @example isPreimage("eth", Buffer.from(digestOfText("eth"))) // true
- */
+/** Whether the 32 bytes from `start` on are the keccak-256 of the label. */
 export function isPreimage(label: string, digests: Uint8Array, start = 0): boolean {
   return isSameDigest(digestOfText(label), digests, start);
 }
 
-/** Whether the 32 bytes of `digests` from `start` on are those of `digest`. */
+/** Whether the 32 bytes of `digests` from `start` on equal `digest`. */
 export function isSameDigest(digest: Uint8Array, digests: Uint8Array, start = 0): boolean {
   let difference = 0;
   for (let i = 0; i < digestLength; i++) difference |= (digest[i] ?? 0) ^ (digests[start + i] ?? 0);

@@ -4,13 +4,13 @@ import { isLabelOf } from "../ens/labels.ts";
 import { escapeControls } from "../log/json-log.ts";
 import { LabelSourceError, type LabelSourceFacts } from "./source.ts";
 
-/** An HTTP response with its whole body. */
+/** HTTP response with its whole body. */
 export type Reply = { status: number; body: string };
 
 /** `GET /v1/heal/<labelhash>`, 200. */
 const healReply = z.object({ status: z.literal("success"), label: z.string() });
 
-/** `POST /v1/heal`, 200: a label or null for each labelhash, in their order. */
+/** `POST /v1/heal`, 200: a label or null for each labelhash, in order. */
 const listReply = z.object({ status: z.literal("success"), labels: z.array(z.string().nullable()) });
 
 /** The error body of every label endpoint. */
@@ -21,7 +21,7 @@ const labelSet = z.object({
   highestLabelSetVersion: z.number().int().nonnegative(),
 });
 
-/** `GET /v1/config`, 200; or the form of ENSRainbow 1.11 and newer, which has no count. */
+/** `GET /v1/config`, 200. ENSRainbow 1.11 and newer has another form, without a count. */
 const configReply = z.union([
   z.object({ version: z.string(), labelSet, recordsCount: z.number().int().nonnegative() }),
   z
@@ -47,8 +47,8 @@ const versionReply = z.object({
 });
 
 /**
- * The label of a heal reply, or undefined for "unknown". Throws as `contentOf` does, and a `LabelServiceOutage` for a label of another
- * hash: neither it nor "unknown" may be stored.
+ * Label of a heal reply; undefined if the service does not know it. Throws as `contentOf` does, and a `LabelServiceOutage` for a label of
+ * another hash, because neither it nor "unknown" may be stored.
  * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }, "0x4f5b…") // "eth"
  * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }, "0x4f5b…") // undefined
  */
@@ -59,8 +59,7 @@ export function labelOf(reply: Reply, labelhash: Hex): string | undefined {
 }
 
 /**
- * The labels of a reply to a list of labelhashes, by labelhash; those of another hash are left out, all of them if the reply is not a
- * label service's or of another length.
+ * Labels of a list reply by labelhash, without those of another hash. Empty unless the reply is a label service's list of the same length.
  */
 export function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]): [Hex, string | undefined][] {
   const list = reply?.status === 200 ? listReply.safeParse(parsed(reply.body)).data?.labels : undefined;
@@ -72,8 +71,7 @@ export function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]):
 }
 
 /**
- * Facts of a label service, requested with `ask(path, read)`. Services that no longer report their schema version
- * (`/v1/version` is 404) all have version 3.
+ * Facts of a label service, requested with `ask(path, read)`. Services without `/v1/version` all have schema version 3.
  * @example await askFacts(ask) // { labelSetId: "subgraph", highestLabelSetVersion: 0, recordsCount: 133856894, version: "0.1.0", schemaVersion: 1 }
  */
 export async function askFacts(
@@ -99,9 +97,8 @@ export async function askFacts(
 }
 
 /**
- * The content of a reply; undefined for the service's own 404. Throws `LabelServiceOutage` when waiting may help, which
- * includes every reply that is not the label service's own: a proxy's 404 is never taken for "unknown". Throws
- * `LabelSourceError` when the request itself is refused.
+ * Content of a reply; undefined for the service's own 404. Throws a `LabelServiceOutage` when waiting may help, as after a reply of
+ * something else: a proxy's 404 must not count as "unknown". Throws a `LabelSourceError` when the service refuses the request.
  */
 function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): z.infer<T> | undefined {
   const json = parsed(body);
@@ -111,7 +108,7 @@ function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): 
     throw new LabelServiceOutage("it answered 200 with a body that is not a label service's");
   }
   const error = errorReply.safeParse(json);
-  // A service's error text, fit for messages whatever it is.
+  // The service's error text, escaped for messages.
   const reason = error.success ? `${status}: ${escapeControls(error.data.error.slice(0, 200))}` : `${status}`;
   if (status === 404 && error.success && error.data.errorCode === 404) return undefined;
   if (status >= 500 || [404, 408, 425, 429].includes(status)) {

@@ -11,10 +11,7 @@ import {
   withoutSecrets,
 } from "./source.ts";
 
-/**
- * Milliseconds that one request may take, and between two attempts; `cacheSize`: memory for answers, in UTF-16 units of labels, an
- * entry costs `cacheCostOfEntry` besides.
- */
+/** Limits in production. `cacheSize` counts UTF-16 units of labels, and `cacheCostOfEntry` for each entry. */
 const productionLimits = {
   timeoutMs: 30_000,
   firstRetryMs: 100,
@@ -22,15 +19,15 @@ const productionLimits = {
   cacheSize: 64_000_000,
 };
 const cacheCostOfEntry = 200;
-/** Bytes of the longest response that is read: more than any list of labels as JSON. */
+/** Bytes of the longest response that is read: more than any single label as JSON. */
 const longestReply = 128 * 1024 * 1024;
 
-/** A cached answer; without a label, the label set does not know the labelhash. */
+/** A cached answer; without a label if the label set does not know the labelhash. */
 type Answer = { label: string | undefined };
 
 /**
- * Asks a label service over HTTP, pinned to the label set. Network errors, 5xx, responses that are not the label
- * service's and labels of another hash are retried without limit. Answers are cached.
+ * Opens a label service over HTTP, pinned to the label set. Retries network errors, 5xx, responses that are not a label service's, and
+ * labels of another hash without limit. Caches answers.
  * @example (await openHttpSource(new URL("http://localhost:3223"), options)).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // Promise of "eth"
  */
 export async function openHttpSource(
@@ -48,7 +45,7 @@ export async function openHttpSource(
   );
   const pin = { label_set_id: labelSetId, label_set_version: String(labelSetVersion) };
   const query = new URLSearchParams(pin);
-  // Simultaneous questions for a labelhash are one fetch.
+  // Simultaneous heals of a labelhash share one fetch.
   const cache = new LRUCache<Hex, Answer>({
     maxSize: limits.cacheSize,
     sizeCalculation: ({ label }) => cacheCostOfEntry + (label?.length ?? 0),
@@ -57,7 +54,7 @@ export async function openHttpSource(
         await untilAnswered(`/v1/heal/${labelhash}?${query}`, (reply) => labelOf(reply, labelhash)),
       ),
     }),
-    // Whoever asked waits for the label, though the cache is full or has it from a list by then.
+    // A caller gets its label even if the cache is full, or has the label from a list by then.
     ignoreFetchAbort: true,
   });
 
@@ -81,7 +78,7 @@ export async function openHttpSource(
     expect: async (labelhashes) => {
       const missing = [...new Set(labelhashes)].filter((labelhash) => !cache.has(labelhash));
       while (hasLists && missing.length > 0) await askForList(missing.splice(0, mostTogether));
-      // A service that answers no lists is asked for many at the same time.
+      // A service without lists gets many single requests at the same time.
       const left = labelhashes.filter((labelhash) => !hasLists && !cache.has(labelhash));
       while (left.length > 0) await Promise.allSettled(left.splice(0, mostAtOnce).map(heal));
     },
@@ -93,15 +90,15 @@ export async function openHttpSource(
   };
 }
 
-// Few enough for the longest list and the longest response that this project's service gives, whatever the labels.
+// Fits the limits of this project's service, if the labels have at most 33 kB on average.
 const mostTogether = 1_000;
 const mostAtOnce = 64;
-/** What services without lists answer to one. */
+/** Statuses with which services without lists answer one. */
 const withoutLists = [400, 404, 405, 501];
 
 /**
- * Requests below `base`, whose path is kept as a prefix; a body is sent as JSON. A request fails after `timeoutMs` milliseconds,
- * when the response is longer than any list of labels, and at once when `closed` is aborted.
+ * HTTP client below `base`, whose path is a prefix. Sends a body as JSON. A request fails after `timeoutMs` milliseconds, after
+ * `longestReply` bytes, and at once when `closed` is aborted.
  */
 export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSignal) {
   const prefix = withoutSecrets(base.href).replace(/\/+$/, "");
@@ -125,7 +122,7 @@ export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSign
       return { status: response.status, body: Buffer.concat(chunks).toString("utf8") };
     } catch (error) {
       if (timeout.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
-      // fetch says why in the cause alone.
+      // fetch gives the reason in the cause only.
       const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
       throw new Error(message || code, { cause: error });
     }
@@ -176,7 +173,7 @@ function createPatientAsker(
   };
 }
 
-/** Logs once that the label service is unavailable and once that it is back, whatever the number of retries. */
+/** Logs an outage of the label service once, and its end once, for any number of retries. */
 function createOutageLog(url: string, log: Log) {
   let since: number | undefined;
   return {

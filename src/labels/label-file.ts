@@ -6,31 +6,30 @@ import { isPreimage, labelKey } from "./digests.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion, labelSetIdPattern } from "./label-set.ts";
 import { counted, type LabelSource, LabelSourceError } from "./source.ts";
 
-/** A label database, open for reading. It keeps reading the file that it opened, even if another replaces it. */
+/** A label database, open for reading. It goes on reading the file that it opened, even if another replaces it. */
 export type LabelFile = ReturnType<typeof openLabelFile>;
 
-/** A short label, the bytes of a long one, or undefined: there is no such label. */
+/** A short label, the number of bytes of a long one, or undefined if there is none. */
 export type ShortHeal = string | number | undefined;
 
 /** `application_id` of a label database: "ENSL". */
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;
 
 /**
- * Opens a label database. Throws `LabelSourceError` when there is no such file, or it is not a finished label database of
- * this schema version.
+ * Opens a label database. Throws a `LabelSourceError` if the file is absent or not a finished label database of this schema version.
  * @example openLabelFile("data/labels.sqlite").heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", 0) // "eth"
  */
 export function openLabelFile(path: string) {
   const database = openDatabase(path);
   try {
     const facts = readFacts(database, path);
-    // Pages are read through the memory map. The transaction saves taking file locks for each lookup.
+    // The memory map serves the pages. The transaction saves a file lock for each look-up.
     database.pragma("mmap_size = 2147418112");
     database.pragma("cache_size = -16384");
     database.exec("BEGIN");
     return {
       facts,
-      /** How many labels each version added, as counted when it was ingested. */
+      /** Labels that each version added, as counted by its ingest. */
       versions: database
         .prepare<[], { version: number; recordsCount: number; ingestedAt: string }>(
           "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
@@ -47,7 +46,7 @@ export function openLabelFile(path: string) {
   }
 }
 
-/** Reads labels from a label database in this process; every answer is synchronous. */
+/** Opens a label database as a label source in this process, which answers synchronously. */
 export function openFileSource(path: string, labelSetVersion: number): LabelSource {
   const file = openLabelFile(path);
   return {
@@ -72,7 +71,6 @@ function lookups(database: Database.Database) {
     .raw();
   const hasCollisions = database.prepare("SELECT 1 FROM collisions").get() !== undefined;
 
-  /** Heals the labelhash whose bytes begin at `start`. */
   const healAt = (digests: Uint8Array, start: number, highestVersion: number): string | undefined => {
     const row = byKey.get(labelKey(digests, start));
     if (row === undefined) return undefined;
@@ -83,7 +81,7 @@ function lookups(database: Database.Database) {
     return isPreimage(other[1], digests, start) ? other[1] : undefined;
   };
 
-  // One value a row is fetched faster than two. A LEFT JOIN keeps the order of its left side.
+  // Fetching one value a row is faster than two. A LEFT JOIN keeps the order of its left side.
   const byKeys = database
     .prepare<[(number | null)[]], string | number | null>(
       `SELECT iif(version <= ?, iif(octet_length(label) <= ?, label, octet_length(label)), NULL)
@@ -118,8 +116,8 @@ function lookups(database: Database.Database) {
   const oneDigest = Buffer.alloc(digestLength);
   return {
     /**
-     * The label whose keccak-256 is `labelhash`, if a label set version of at most `highestVersion` holds it. Throws a
-     * `TypeError` unless the labelhash has 64 digits.
+     * Label of a labelhash, if a label set version of at most `highestVersion` has it. Throws a `TypeError` unless the labelhash has 64
+     * digits.
      */
     heal: (labelhash: Hex, highestVersion: number): string | undefined => {
       if (oneDigest.write(labelhash.slice(2), "hex") < digestLength)
@@ -127,15 +125,14 @@ function lookups(database: Database.Database) {
       return healAt(oneDigest, 0, highestVersion);
     },
     /**
-     * As `heal`, for labelhashes given as bytes, 32 each, one after another: those at `places`, in that order. Costs a
-     * fraction of single heals. A label of more than `longest` bytes is neither read nor checked; its number of bytes stands for
-     * it. Keep lists short: all labels are held in memory.
+     * Heals the labelhashes at `places`, in that order, at a fraction of the cost of `heal`. `digests` has 32 bytes for each. A label of
+     * more than `longest` bytes is neither read nor checked: the answer is its number of bytes. Keep lists short, since all labels are held
+     * in memory.
      */
     healAll,
   };
 }
 
-/** Keys looked up by one statement. */
 const keysAtOnce = 100;
 
 function openDatabase(path: string): Database.Database {

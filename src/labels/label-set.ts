@@ -1,29 +1,28 @@
-/** Version of the layout of a label database file (its `user_version`); a positive integer. */
+/** Schema version of a label database file (its `user_version`); a positive integer. */
 export const labelDatabaseSchemaVersion = 1;
 
-/** What one label database holds, or one label service serves. */
+/** Facts of the label set in a database or behind a service. */
 export type LabelSetFacts = {
   labelSetId: string;
-  /** The database holds the label sets of versions 0 to this one. */
   highestLabelSetVersion: number;
-  /** Healable labels, all versions together. */
+  /** Healable labels of all versions together. */
   recordsCount: number;
 };
 
-/** The label set that answers are pinned to: labels of versions 0 to `labelSetVersion`. */
+/** The label set that answers are pinned to: versions 0 to `labelSetVersion`. */
 export type LabelSetPin = { labelSetId: string; labelSetVersion: number };
 
-/** What a label set id looks like. */
+/** Form of a label set id. */
 export const labelSetIdPattern = /^[a-z-]{1,50}$/;
 
 /** `labelSetIdPattern` in words, for messages: "a label set id has …". */
 export const labelSetIdRule = '1 to 50 characters, only a to z and "-"';
 
-/** What a label set version looks like as text; it must also be at most 2^53 - 1. */
+/** Form of a label set version as text, which is also at most 2^53 - 1. */
 export const labelSetVersionPattern = /^[0-9]+$/;
 
 /**
- * Which part of a pin a label set cannot serve: another id, or a version above its highest. Absent parts fit.
+ * The part of a pin that a label set cannot serve: another id, or a version above its highest. Absent parts fit.
  * @example pinMismatch({ labelSetId: "subgraph", labelSetVersion: 2 }, { labelSetId: "subgraph", highestLabelSetVersion: 1 }) // "version"
  */
 export function pinMismatch(

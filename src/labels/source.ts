@@ -2,28 +2,25 @@ import type { Hex } from "viem";
 import type { Log } from "../log/json-log.ts";
 import type { LabelSetFacts, LabelSetPin } from "./label-set.ts";
 
-/** Where labels come from, pinned to one label set id and version, so that its answers never change. */
+/** A source of labels, pinned to one label set id and version, so that its answers never change. */
 export type LabelSource = {
   /**
-   * The label whose keccak-256 is `labelhash` (checked here, so callers need not), or undefined when the label set lacks it.
-   * Expects a canonical labelhash: `0x` and 64 lower-case digits. A promise only when the answer must be waited for.
+   * Label of a canonical labelhash (`0x` and 64 lower-case digits), checked against it; undefined if the label set lacks it. A promise only
+   * if the caller has to wait.
    */
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
-  /**
-   * Fetches labels that will be asked for soon, together; over HTTP only. Never rejects: what could not be fetched is asked for by
-   * itself then.
-   */
+  /** Fetches labels that are healed soon, in lists; over HTTP only. Never rejects: `heal` fetches what is missing. */
   expect?(labelhashes: readonly Hex[]): Promise<void>;
-  /** Facts about the source; over HTTP the last known ones while the service cannot be reached. */
+  /** Facts of the source. Over HTTP they are the last known ones while the service is unavailable. */
   describe(): Promise<LabelSourceFacts>;
   close(): void | Promise<void>;
 };
 
-/** A label source's description of itself. */
+/** Facts of a label source. */
 export type LabelSourceFacts = LabelSetFacts & {
   /** Version of the software that serves the labels. */
   version: string;
-  /** Version of the label database's layout; a positive integer. */
+  /** Schema version of the label database; a positive integer. */
   schemaVersion: number;
 };
 
@@ -31,20 +28,14 @@ export type LabelSourceOptions = LabelSetPin & {
   /** `http(s)://…` of a label service, or `file:/…` of a label database. */
   url: string;
   log: Log;
-  /** Ends every wait for a service that cannot be reached. */
+  /** Ends all waiting for an unavailable service. */
   signal?: AbortSignal;
 };
 
-/**
- * What the label sources of this process have done so far, for a metrics endpoint to show.
- * Counters only rise; `waiting` is the number of heals that an outage holds up right now.
- */
+/** Counters of this process's label sources, for metrics. They only rise, except `waiting`: the heals that an outage delays now. */
 export const labelCounters = { healed: 0, unknown: 0, cacheHits: 0, retries: 0, outages: 0, waiting: 0 };
 
-/**
- * Counts the outcome of a heal and returns it.
- * @example counted("eth") // "eth"
- */
+/** Counts the outcome of a heal, and returns it. */
 export function counted(label: string | undefined): string | undefined {
   if (label === undefined) labelCounters.unknown++;
   else labelCounters.healed++;
@@ -52,7 +43,7 @@ export function counted(label: string | undefined): string | undefined {
 }
 
 /**
- * The URL without user name, password and query, fit for logs and messages.
+ * The URL without user name, password and query, for logs and messages.
  * @example withoutSecrets("https://me:secret@labels.example/v?key=1") // "https://labels.example/v"
  */
 export function withoutSecrets(text: string): string {
@@ -63,7 +54,7 @@ export function withoutSecrets(text: string): string {
   return url.href;
 }
 
-/** The label source is configured wrongly, or its file is no label database; waiting does not help. */
+/** The label source is misconfigured, or its file is not a label database. Waiting does not help. */
 export class LabelSourceError extends Error {
   override name = "LabelSourceError";
 }
