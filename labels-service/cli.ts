@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 
-// Compiling would otherwise take most of the time that `serve` needs to start.
+// Otherwise compilation takes most of the time that `serve` needs to start.
 enableCompileCache();
 const { main } = await import("./main.ts");
 

@@ -13,11 +13,9 @@ import { type IngestReport, ingest, ingestFolder, lockFolder } from "./ingest/in
 import { openInput } from "./ingest/read-input.ts";
 import { readDatabase } from "./store/database.ts";
 
-/** What a command receives from the process around it. */
+/** The process around a command. */
 export type CommandContext = {
-  /** Path of the label database when `--database` is not given. */
   database: string;
-  /** Port of `serve` when `--port` is not given. */
   port: string;
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: { write(text: string | Uint8Array): unknown };
@@ -26,7 +24,7 @@ export type CommandContext = {
   signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
 };
 
-/** Runs the command named by the first argument and returns the exit code; errors become one line on standard error. */
+/** Runs the command that the first argument names, and returns the exit code. An error is one line on standard error. */
 export async function main(args: string[], context: CommandContext): Promise<number> {
   const program = new Command("npm run labels --")
     .description("The label healing service: labelhash to label.")
@@ -43,7 +41,7 @@ export async function main(args: string[], context: CommandContext): Promise<num
     await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
-    // The command line is wrong, or asks for help: that is written.
+    // Commander has written why the command line is wrong, or the help.
     if (error instanceof CommanderError) return error.exitCode;
     const message = error instanceof Error ? error.message : String(error);
     context.stderr.write(`${escapeControls(message)}\n`);
@@ -59,11 +57,10 @@ function formatHelp(): string {
   return `\nFormats, gzipped or not, and how they are recognised without --format:\n${lines.join("\n")}`;
 }
 
-/** A command of the label database, with the option that names it. */
 const databaseCommand = (program: Command, name: string, { database }: CommandContext) =>
   program.command(name).option("--database <path>", "LABELS_DATABASE by default", path, database);
 
-// An empty path would stand for a temporary database.
+// SQLite opens a temporary database for an empty path.
 function path(text: string): string {
   if (text !== "") return text;
   throw new InvalidArgumentError("It is empty.");
@@ -214,7 +211,7 @@ const addPurge = (program: Command, context: CommandContext) =>
       const say = (line: string) => void context.stdout.write(`${line}\n`);
       if (!existsSync(database) && !existsSync(folder)) return say(`There is nothing at ${shown}.`);
       if (yes !== true && !(await isConfirmed(shown, context))) return say("Nothing was deleted.");
-      // Fails while an ingest is running.
+      // Throws during an ingest.
       if (existsSync(folder)) lockFolder(folder)();
       rmSync(database, { force: true });
       rmSync(folder, { recursive: true, force: true });

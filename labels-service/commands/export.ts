@@ -17,13 +17,13 @@ import type { Input } from "../ingest/read-input.ts";
 import { type DatabaseReader, flush, readDatabase } from "../store/database.ts";
 
 /**
- * Writes the labels of one version as an `.ensrainbow` file, in the order of their labelhashes. The file appears at `path`
- * only when it is complete. Returns the number of labels.
+ * Writes the labels of one version to an `.ensrainbow` file, in the order of their labelhashes, and returns their number. The file appears
+ * at `path` only when it is complete.
  */
 export function exportVersion(reader: DatabaseReader, version: number, path: string, stderr: Output): number {
   mkdirSync(dirname(path), { recursive: true });
   const partPath = `${path}.part`;
-  // Newly created: a symbolic link is removed, never followed.
+  // A symbolic link is removed, and "wx" never follows one.
   rmSync(partPath, { force: true });
   const file = openSync(partPath, "wx");
   const progress = createProgress(stderr);
@@ -52,15 +52,15 @@ export function exportVersion(reader: DatabaseReader, version: number, path: str
 
 type Conversion = {
   labelSetId: string;
-  /** The database that has the versions before. */
+  /** The database with the versions before. */
   onto?: string | undefined;
   output?: string | undefined;
   format: FormatName;
 };
 
 /**
- * Turns an input into an `.ensrainbow` file, sorted, every label once, and without those that a database has. The input
- * is ingested into a temporary database, so that all checks of `ingest` apply.
+ * Converts an input into a sorted `.ensrainbow` file with every label once, without those of the database `onto`. A temporary database
+ * ingests the input, so that all checks of `ingest` apply.
  */
 export async function convert(input: Input, { onto, output, ...asked }: Conversion, stderr: Output) {
   const labelSetVersion =
@@ -70,7 +70,7 @@ export async function convert(input: Input, { onto, output, ...asked }: Conversi
   const folder = mkdtempSync(`${target}.convert-`);
   const databasePath = join(folder, "labels.sqlite");
   try {
-    // The ingest replaces its database and never writes into it.
+    // The ingest replaces its database, and never writes into it.
     if (onto !== undefined) symlinkSync(resolve(onto), databasePath);
     const { added, counts } = await ingest({
       ...{ ...asked, databasePath, labelSetVersion, input, stderr, skipInvalid: false },

@@ -4,18 +4,17 @@ import { createJsonLog } from "../../src/log/json-log.ts";
 import { createLabelsServer } from "../http/server.ts";
 import { createLiveDatabase } from "../store/live-database.ts";
 
-// How often the file is checked for a replacement, and how long requests may still take after SIGTERM.
+// Interval of checks whether the file was replaced, and time for requests after SIGTERM.
 const [checkIntervalMs, graceMs] = [1000, 5000];
 
 type Serving = { database: string; port: number; host?: string | undefined; logRequests: boolean };
 
-/** Where the log goes, and what emits SIGTERM, SIGINT and SIGHUP. */
 type Surroundings = {
   stdout: { write(text: string): unknown };
   signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
 };
 
-/** The HTTP service over the label database, until SIGTERM or SIGINT. */
+/** Serves the label database over HTTP until SIGTERM or SIGINT. */
 export async function serve(
   { database: path, port, host, logRequests }: Serving,
   { stdout, signals }: Surroundings,
@@ -25,7 +24,7 @@ export async function serve(
   const database = createLiveDatabase(path, log);
   const server = createLabelsServer({ database, log, now, logsRequests: logRequests });
 
-  // Requests produce short-lived garbage only: more room for it would just make the process larger.
+  // Requests create short-lived garbage only: a larger semi-space would just enlarge the process.
   setFlagsFromString("--semi-space-growth-factor=1");
   const ended = new Promise<string>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) signals.once(signal, () => resolve(signal));

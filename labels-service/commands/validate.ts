@@ -6,8 +6,8 @@ import type { DatabaseReader } from "../store/database.ts";
 const describedFaults = 20;
 
 /**
- * Checks all that readers of the database rely on: every label has the keccak-256 it is stored under, versions run from 0
- * to the highest, and all counts agree with the rows. All faults are counted, the first ones described.
+ * Checks what readers of the database rely on: every label's keccak-256, versions from 0 to the highest, and counts that match the rows.
+ * Counts all faults, and describes the first 20.
  */
 export function validate({ facts, versions, ...rows }: DatabaseReader, stderr: Output) {
   const found = { labels: 0, faults: 0, descriptions: [] as string[] };

@@ -1,9 +1,8 @@
 import { createLineParser, type LabelFormat, type RowSink } from "./parser.ts";
 
 /**
- * CSV with one column and no header (RFC 4180), so that labels may contain commas, quotes and line breaks. Empty rows are
- * skipped, so that CSV cannot express the empty label.
- * Not a library's parser: csv-parse takes quadratic time on stray quotes and 2.9 GB for a row of 10 million commas.
+ * CSV with one column and no header (RFC 4180), so that labels may contain commas, quotes and line breaks. Empty rows are skipped, so CSV
+ * cannot express the empty label. Own parser: csv-parse takes quadratic time on stray quotes, and 2.9 GB for a row of 10 million commas.
  */
 export const csv: LabelFormat = {
   title: "CSV",
@@ -31,7 +30,7 @@ export const csv: LabelFormat = {
 
 const [carriageReturn, quote] = [0x0d, 0x22];
 
-/** What a row or line has, whose bytes are read as one character each: `isOpen` is whether it ends within quotes. */
+/** Reads a row or line, whose bytes are one character each. `isOpen`: whether it ends within quotes. */
 function scan(text: string) {
   let [columns, label, problem, isOpen] = [0, "", undefined as string | undefined, false];
   for (let start = 0; start <= text.length; columns++) {

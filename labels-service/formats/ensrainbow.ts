@@ -3,7 +3,7 @@ import { digestOfText } from "../../src/ens/keccak.ts";
 import { type LabelSetPin, labelSetIdPattern } from "../../src/labels/label-set.ts";
 import { InputError, type LabelFormat, type LabelParser, longestRow, type RowSink } from "./parser.ts";
 
-/** An `.ensrainbow` file: length-delimited Protocol Buffers messages, one header and then one record per label. */
+/** An `.ensrainbow` file: length-delimited Protocol Buffers messages, first a header and then a record per label. */
 export const ensrainbow: LabelFormat = {
   title: ".ensrainbow",
   recognisedBy: "its header",
@@ -12,13 +12,13 @@ export const ensrainbow: LabelFormat = {
   labelSetOf: readHeader,
 };
 
-/** The label set versions that the format can hold: a uint32. */
+/** Label set versions of the format: a uint32. */
 export const labelSetVersions = { min: 0, max: 0xffff_ffff };
 
 const identifier = "ensrainbow";
 const formatVersion = 1;
 
-/** Broken records are reported to the sink; after a broken length nothing more can be read. */
+/** Reports broken records to the sink. After a broken length it can read nothing more. */
 function createEnsrainbowParser(sink: RowSink): LabelParser {
   const none = Buffer.alloc(0);
   let rest: Buffer = none;
@@ -70,7 +70,7 @@ function createEnsrainbowParser(sink: RowSink): LabelParser {
   };
 }
 
-/** The varint at `at` and where it ends; undefined when it is not complete. */
+/** The varint at `at` and its end; undefined while it is incomplete. */
 function readLength(bytes: Buffer, at: number): { length: number; start: number } | undefined {
   let length = 0;
   for (let i = 0; i < 5; i++) {
@@ -82,7 +82,6 @@ function readLength(bytes: Buffer, at: number): { length: number; start: number 
   return { length: Number.POSITIVE_INFINITY, start: at };
 }
 
-/** The label set in the header of the file that begins with `head`. Throws `InputError` if the header is not valid. */
 function readHeader(head: Buffer): LabelSetPin {
   const { start, length } = readLength(head, 0) ?? { start: 0, length: 0 };
   if (start + length > head.length) throw new InputError("The file ends within its header.");
@@ -112,7 +111,7 @@ function readRecord(sink: RowSink, message: Buffer): void {
   } else sink.label(Buffer.from(label ?? []), 0, label?.length ?? 0, given);
 }
 
-/** The fields of a message by number, in any order, repeated or unknown, as Protocol Buffers allows; undefined if it is broken. */
+/** Fields of a message by number, in any order, repeated or unknown, as Protocol Buffers allow; undefined for a broken message. */
 function fieldsOf(message: Buffer) {
   const fields = { bytes: new Map<number, Uint8Array>(), numbers: new Map<number, number>() };
   try {
@@ -129,7 +128,7 @@ function fieldsOf(message: Buffer) {
   }
 }
 
-/** The first bytes of an `.ensrainbow` file. */
+/** Header of an `.ensrainbow` file. */
 export function encodeHeader({ labelSetId, labelSetVersion }: LabelSetPin): Uint8Array {
   return new BinaryWriter()
     .fork()
@@ -145,7 +144,7 @@ export function encodeHeader({ labelSetId, labelSetVersion }: LabelSetPin): Uint
     .finish();
 }
 
-/** The bytes of one label's record, its length included. */
+/** Record of a label, with its length. */
 export function encodeRecord(label: string): Uint8Array {
   const writer = new BinaryWriter().fork().tag(1, WireType.LengthDelimited).bytes(digestOfText(label));
   // Protocol Buffers omit an empty field.

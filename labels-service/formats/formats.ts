@@ -5,23 +5,23 @@ import { sqlDump } from "./sql-dump.ts";
 import { text } from "./text.ts";
 
 /**
- * The formats of label files, by the name that `--format` takes. Detection, parsing, the command line's help and the
- * documentation all go by this list. Of several formats that recognise an input the first counts.
+ * Formats of label files by their `--format` name, for detection, parsing, the command line's help and the documentation. If several
+ * formats detect an input, the first counts.
  */
 export const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
 
 /** Name of a format. */
 export type FormatName = keyof typeof formats;
 
-/** The names of all formats. */
+/** Names of all formats. */
 export const formatNames = Object.keys(formats) as FormatName[];
 
-/** Bytes of the (uncompressed) input that `detectFormat` looks at, if there are as many. */
+/** Bytes of the unpacked input that `detectFormat` gets, if there are as many. */
 export const detectionLength = 65_536;
 
 /**
- * The format of an input that begins with `head` and is called `fileName`. CSV and plain text differ only in what quotes
- * mean; where that matters, the file's name decides. Throws `InputError` when nothing does.
+ * Format of an input that begins with `head` and is called `fileName`. CSV and plain text differ only in the meaning of quotes; there the
+ * file's name decides. Throws an `InputError` if nothing does.
  */
 export function detectFormat(head: Buffer, fileName: string): FormatName {
   const name = formatNames.find((name) => formats[name].detects(head, fileName));

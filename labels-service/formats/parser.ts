@@ -1,65 +1,63 @@
 import type { LabelSetPin } from "../../src/labels/label-set.ts";
 
-/** How labels are written in a file. The formats are listed in formats.ts. */
+/** A format of label files. formats.ts lists them. */
 export type LabelFormat = {
-  /** What people call the format, and how `detects` recognises it: for the help and the documentation. */
+  /** Title and means of detection, for the help and the documentation. */
   title: string;
   recognisedBy: string;
   /** Whether an input that begins with `head` and is called `fileName` has this format. */
   detects(head: Buffer, fileName: string): boolean;
-  /** Creates a parser that passes what it finds to `sink`. */
   createParser(sink: RowSink): LabelParser;
-  /** The label set in the header of a file that begins with `head`; absent where files have none. Throws `InputError`. */
+  /** Label set in the header of a file that begins with `head`; absent without headers. Throws an `InputError`. */
   labelSetOf?(head: Buffer): LabelSetPin;
-  /** Whether a carriage return at the end of a line is part of the label, which surprises users of Windows. */
+  /** Whether a carriage return at the end of a line belongs to the label, which surprises Windows users. */
   keepsCarriageReturns?: true;
 };
 
-/** Receives what a parser finds. Positions are for people: "line 7", "record 3 at byte 120". */
+/** Receives what a parser finds. */
 export type RowSink = {
   /**
-   * A label: the bytes of `bytes` from `start` to `end`, which may be overwritten after the call. `given` is the labelhash
-   * that the input claims for it: 32 bytes, or absent.
+   * Takes a label, the bytes from `start` to `end`, which may be overwritten after the call. `given` is the labelhash that the input claims
+   * for it: 32 bytes, or absent.
    */
   label(bytes: Buffer, start: number, end: number, given?: Uint8Array): void;
-  /** A row that should be a label and cannot be read. */
+  /** Takes the reason why a row cannot be read. */
   invalid(reason: string): void;
-  /** A row that is known not to be a label and does no harm. */
+  /** Takes the reason why a row is harmless and no label. */
   ignored(reason: string): void;
 };
 
-/** Reads labels from the bytes of one file, in pieces of any size. */
+/** Reads labels from the bytes of one file, in chunks of any size. */
 export type LabelParser = {
   push(chunk: Buffer): void;
-  /** The input has ended. */
   end(): void;
-  /** Where in the input the row is that the sink received last. */
+  /** Position of the row that the sink received last, for people: "line 7", "record 3 at byte 120". */
   position(): string;
 };
 
-/** Bytes of the longest row that is accepted: a contract can make a label of some megabytes, damage is noticed before it fills the memory. */
+/** Bytes of the longest accepted row. A contract can emit a label of some megabytes; damage is noticed before it fills the memory. */
 export const longestRow = 16 * 1024 * 1024;
 
-// What some programs put before UTF-8 text.
+// Some programs write it before UTF-8 text.
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const lineFeed = 0x0a;
 
-/** What a format makes of its lines. */
+/** A format of lines. */
 type LineFormat = {
-  /** Takes the row in `bytes` from `start` to `end`, without its LF. */
+  /** Takes the row from `start` to `end`, without its LF. */
   onRow(bytes: Buffer, start: number, end: number): void;
-  /** Whether the row goes on after the line in `bytes` from `start` to `end`. */
+  /** Whether the row goes on after the line from `start` to `end`. */
   goesOn?(bytes: Buffer, start: number, end: number): boolean;
   /** Takes what follows the last row, which may be empty. */
   onEnd(rest: Buffer): void;
 };
 
-/** A parser of rows that end with LF alone, since CR, U+2028 and the like may be part of a label. */
+/** Creates a parser of rows that end with LF alone, since labels may contain CR, U+2028 and the like. */
 export function createLineParser({ onRow, goesOn = () => false, onEnd }: LineFormat): LabelParser {
   let rest: Buffer = Buffer.alloc(0);
-  // Where the unfinished line begins in it.
+  // Start of the unfinished line in `rest`.
   let lineStart = 0;
-  // Complete lines before the unfinished row, and of it; the first line of the row that was taken last.
+  // Complete lines before the unfinished row, complete lines of it, and the first line of the row that was taken last.
   let [rows, lines, line] = [0, 0, 0];
   let isAtStart = true;
 
@@ -104,7 +102,7 @@ export function createLineParser({ onRow, goesOn = () => false, onEnd }: LineFor
   };
 }
 
-/** The input is not what it is said to be; none of it is used. */
+/** The input is not what it should be; none of it is used. */
 export class InputError extends Error {
   override name = "InputError";
 }

@@ -13,7 +13,6 @@ export const sqlDump: LabelFormat = {
   createParser: createSqlDumpParser,
 };
 
-/** The statement before the rows of The Graph's table of names. */
 const copyStatement = /^COPY (?:public\.)?ens_names\b *(?:\(([^)]*)\))? FROM stdin;\r?$/;
 
 const [tab, backslash, dot, letterC] = [0x09, 0x5c, 0x2e, 0x43];
@@ -69,7 +68,7 @@ function createSqlDumpParser(sink: RowSink): LabelParser {
   return parser;
 }
 
-/** Writes the bytes of the labelhash that is text in `bytes`, from `at` on, to `hash`. False if there is none. */
+/** Writes the bytes of the hexadecimal labelhash at `at` to `hash`. False if there is none. */
 function readHash(bytes: Buffer, at: number, hash: Buffer): boolean {
   if (bytes[at] !== zero || bytes[at + 1] !== x) return false;
   let values = 0;
@@ -78,7 +77,7 @@ function readHash(bytes: Buffer, at: number, hash: Buffer): boolean {
     hash[i] = value;
     values |= value;
   }
-  // Checked once for all digits.
+  // One check for all digits.
   return values < 256;
 }
 
@@ -89,8 +88,8 @@ for (const digit of "0123456789abcdefABCDEF") digitValues[digit.charCodeAt(0)] =
 const controls: Record<string, string> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
 
 /**
- * The bytes that a text in PostgreSQL's COPY format stands for, one character each; undefined for null (`\N`) and for a lone
- * backslash at the end.
+ * Bytes of a text in PostgreSQL's COPY format, in which a character stands for a byte. Undefined for null (`\N`) and for a lone backslash
+ * at the end.
  */
 export function unescapeCopyText(text: string): Buffer | undefined {
   if (text === "\\N" || /(?<!\\)(?:\\\\)*\\$/.test(text)) return undefined;

@@ -4,28 +4,27 @@ import { pipeline } from "node:stream/promises";
 import { refuse } from "../../src/http/refusal.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
 
-/** An HTTP response before it is written. A body of several parts is computed while it is sent. */
+/** An HTTP response to write. A body of several parts is computed while it is sent. */
 export type Answer = {
   status: number;
   contentType: string;
   body: string | Uint8Array | Iterable<string>;
-  /** For metrics: how the request went, in one word. */
   outcome: Outcome;
   /** Further headers: names and values in turn. */
   headers?: readonly string[];
 };
 
-/** How a request went. */
+/** Outcome of a request. */
 export type Outcome = "ok" | "healed" | "unknown" | "refused" | "not_ready" | "busy" | "not_found" | "failed";
 
-/** 200 with a JSON body that is already serialised. */
+/** 200 with a serialised JSON body. */
 export function jsonAnswer(body: Answer["body"], outcome: Outcome = "ok"): Answer {
   return { status: 200, contentType: "application/json", body, outcome };
 }
 
 const outcomes: Record<number, Outcome> = { 404: "unknown", 500: "failed", 503: "not_ready" };
 
-/** The error body of the label endpoints. */
+/** JSON error body of the label endpoints. */
 export function errorAnswer(status: number, error: string): Answer {
   return {
     status,
@@ -48,32 +47,30 @@ export const notFound: Answer = {
   outcome: "not_found",
 };
 
-/** The answer of everything that needs the label database while there is none. */
+/** Answer of endpoints that need a label database while there is none. */
 export const notReady = errorAnswer(503, "The label database is not ready yet");
 
-/** The answer while other requests need all the memory that large requests and responses may take. */
+/** Answer while other requests hold the memory that large requests and responses share. */
 export const busy: Answer = {
   ...errorAnswer(503, "The service is busy with other large requests, ask again later"),
   outcome: "busy",
 };
 
-/** The answer when the service fails. */
+/** Answer after a failure of the service. */
 export const internalError = errorAnswer(500, "Internal server error");
 
-/** Hands out shares of `bytes` of memory: what one share takes, the others lack until it is released. */
+/** Returns a function that hands out shares of `bytes` of memory. What one share takes, the others lack until it is released. */
 export function createSharedMemory(bytes: number) {
   let free = bytes;
   return () => {
     let taken = 0;
     return {
-      /** Takes some bytes; false if there are not enough. */
       take: (wanted: number): boolean => {
         if (wanted > free) return false;
         free -= wanted;
         taken += wanted;
         return true;
       },
-      /** Gives back all that was taken. */
       release: (): void => {
         free += taken;
         taken = 0;
@@ -82,12 +79,12 @@ export function createSharedMemory(bytes: number) {
   };
 }
 
-/** A share of the memory that large requests and responses have together. */
+/** A share of the memory for large requests and responses. */
 export type Memory = ReturnType<ReturnType<typeof createSharedMemory>>;
 
 const anyOrigin = ["access-control-allow-origin", "*"];
 
-/** Answers a browser's question whether it may send a request. */
+/** Answers a CORS preflight request. */
 export function writePreflight(response: ServerResponse, headers: IncomingHttpHeaders): void {
   const asked = headers["access-control-request-headers"];
   response.writeHead(204, [
@@ -101,18 +98,18 @@ export function writePreflight(response: ServerResponse, headers: IncomingHttpHe
   response.end();
 }
 
-/** Small parts are written together: a write costs as much as healing fifty labels. */
+/** Smaller parts are joined: a write costs as much as healing fifty labels. */
 const writeSize = 65_536;
 
-// What is left of a body that is too long, too slow or one too many is not read.
+// The rest of a body that is too long, too slow or one too many is not read.
 const endsBody = new Set([408, 413, 503]);
 
-/** How long a client may take to read a long response, and may take not a byte of it, in milliseconds. */
+/** Milliseconds that a client may take to read a long response, and may go without reading a byte of it. */
 export type Patience = { responseMs: number; stalledMs: number };
 
 /**
- * Sends the answer to a request, a body of several parts no faster than the client takes it; drops clients that read a long
- * one too slowly. A long body takes memory while it is sent. It has been sent, or the client has gone, when the promise resolves.
+ * Sends an answer, and resolves once it is sent or the client has gone. A long body takes memory while it is sent, and a client that reads
+ * it too slowly is dropped. A body of parts is computed no faster than the client reads.
  */
 export async function writeAnswer(
   response: ServerResponse,
@@ -124,7 +121,7 @@ export async function writeAnswer(
   const needed = isWhole(given.body) && given.body.length > writeSize ? 2 * given.body.length : 0;
   const { status, contentType, body, headers = [] } = memory.take(needed) ? given : busy;
   const head = ["content-type", contentType, "x-content-type-options", "nosniff", ...headers];
-  // Any web page may use the label endpoints and see their 404s; health and metrics are not for web pages.
+  // Any web page may use the label endpoints and read their 404s; health and metrics are not for web pages.
   if (path.startsWith("/v1/")) head.push(...anyOrigin);
   if (status === 503) head.push("retry-after", "1");
   if (endsBody.has(status) && !response.req.complete && typeof body === "string") {
@@ -142,7 +139,7 @@ export async function writeAnswer(
     if (!isWhole(body)) await pipeline(inChunks(body), response);
     else if (!response.writableFinished && !response.destroyed) await once(response, "close");
   } catch (error) {
-    // The client has gone. Where a part cannot be computed it notices that the response is incomplete.
+    // The client has gone. After a part that cannot be computed it notices that the response is incomplete.
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
   } finally {
     clearTimeout(impatience);
@@ -156,7 +153,7 @@ async function* inChunks(parts: Iterable<string>): AsyncGenerator<string> {
     if (chunk.length < writeSize) continue;
     yield chunk;
     chunk = "";
-    // A socket with room in its buffers takes megabytes at once, during which nothing else would run.
+    // A socket with free buffers takes megabytes at once, and nothing else would run meanwhile.
     await yieldToEventLoop();
   }
   yield chunk;

@@ -7,30 +7,29 @@ import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
 import { checkPin, invalidLabelhash, parsePin } from "./heal.ts";
 
-/** The most labelhashes in one request. */
+/** Most labelhashes of a request. */
 export const longestBatch = 10_000;
 
-/** The most bytes of one request's body: room for the longest batch in any spelling. */
+/** Most bytes of a request's body: room for the longest batch in any spelling. */
 export const largestBody = 1024 * 1024;
 
-/** The most bytes of labels in one response: room for any label, and for the longest batch of real ones a hundred times. */
+/** Most bytes of a response's labels: room for any label, and for a hundred of the longest batches of real ones. */
 export const largestAnswer = 32 * 1024 * 1024;
 
 const versionFault = "must be a non-negative integer";
 
-/** The body of `POST /v1/heal`. The items of its list are checked later, in the order of `GET /v1/heal`. */
+/** Body of `POST /v1/heal`. Its labelhashes are checked later, in the order of `GET /v1/heal`. */
 export const batchRequest = z.object({
   labelhashes: z.custom<unknown[]>(Array.isArray, "must be a list of labelhashes"),
   label_set_id: z.optional(z.string("must be a string")),
   label_set_version: z.optional(z.int(versionFault).check(z.nonnegative(versionFault))),
 });
 
-/** Whether lines are wanted, and what a response holds until it is sent comes out of. */
 type Sending = { asLines: boolean; memory: Memory };
 
 /**
- * Answers `POST /v1/heal`: one label or null for each labelhash, in order, as one JSON object, or as one JSON value per
- * line if the client accepts that. Checks in the order of `GET /v1/heal`.
+ * Answers `POST /v1/heal` with a label or null for each labelhash, in order: as one JSON object, or as a JSON value per line. Checks in the
+ * order of `GET /v1/heal`. Takes `memory` for what it holds until it is sent.
  */
 export async function answerBatch(
   file: LabelFile,
@@ -68,9 +67,9 @@ export async function answerBatch(
     : jsonAnswer(object(healed.texts()));
 }
 
-/** Writes the bytes of a labelhash, in any accepted spelling, at `start`; false if `text` is not a labelhash. */
+/** Writes the bytes of a labelhash in any accepted spelling at `start`; false if `text` is not a labelhash. */
 function writeDigest(text: string, digests: Buffer, start: number): boolean {
-  // The usual spelling without a regular expression. Node takes characters beyond ASCII for digits: they have more bytes.
+  // Avoids a regular expression for the usual spelling. Node reads characters beyond ASCII as digits: they have more bytes.
   const isUsual = text.startsWith("0x") && text.length === 66 && Buffer.byteLength(text) === 66;
   const labelhash = isUsual ? text : normalizeLabelhash(text);
   return labelhash !== undefined && digests.write(labelhash.slice(2), start, "hex") === digestLength;
@@ -97,14 +96,14 @@ function* lines(texts: Iterable<string>): Generator<string> {
   for (const text of texts) yield `${text}\n`;
 }
 
-/** Labels are looked up in pieces, so that other requests get their turn in between. */
+/** Look-ups in slices give other requests their turns. */
 const healedAtOnce = 500;
-/** Labels of more bytes are read only when they are sent. */
+/** Longer labels are read only when they are sent. */
 const heldLength = 1000;
 
 /**
- * Heals labelhashes, which are given as their bytes one after another. `bytes`: of all labels together, of which `heldBytes` at
- * most are in memory while their JSON texts are taken one after another.
+ * Heals labelhashes of 32 bytes each. `bytes` is the size of all labels; at most `heldBytes` of it is in memory while the caller takes
+ * `texts`, which are JSON, one by one. Short labels count as UTF-16 units.
  */
 async function healList(file: LabelFile, digests: Buffer, highestVersion: number) {
   const order = inOrderOfKeys(digests);
@@ -132,7 +131,7 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
   return { bytes: shortBytes + longBytes, heldBytes: shortBytes + longest, texts };
 }
 
-/** Places of the digests in the order of the file, which saves a fifth of the time: by 32 bits, before the place in 14. */
+/** Indexes of the digests in the order of the file, which saves a fifth of the time. A sort key is 32 bits of digest and 14 of index. */
 function inOrderOfKeys(digests: Buffer): Uint32Array {
   const keys = new Float64Array(digests.length / digestLength);
   for (let i = 0; i < keys.length; i++) keys[i] = digests.readUInt32BE(i * digestLength) * 2 ** 14 + i;

@@ -10,13 +10,13 @@ import {
 } from "../../src/labels/label-set.ts";
 import { type Answer, errorAnswer, jsonAnswer, notReady, RequestFault } from "./answer.ts";
 
-/** The specification's text for a labelhash that is missing or invalid. */
+/** The specification's message for a missing or invalid labelhash. */
 export const invalidLabelhash = "Invalid labelhash - must be a valid hex string";
 
 const malformed = errorAnswer(400, invalidLabelhash);
 const unknown = errorAnswer(404, "Label not found");
 
-/** Answers `GET /v1/heal/<labelhash>`: pinned query first, then the labelhash, then the label set, then the label. */
+/** Answers `GET /v1/heal/<labelhash>`. Checks the pin's form first, then the labelhash, then the label set. */
 export function answerHeal(file: LabelFile | undefined, labelhashText: string, query: string): Answer {
   if (file === undefined) return notReady;
   // The first of repeated parameters counts, and an empty one counts as absent.
@@ -38,7 +38,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The label set that a request wants; absent parts are not restricted. */
+/** The label set that a request wants. Absent parts are unrestricted. */
 type Pin = { [Part in keyof LabelSetPin]: LabelSetPin[Part] | undefined };
 
 /**

@@ -2,12 +2,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { LiveDatabase } from "../store/live-database.ts";
 import type { Outcome } from "./answer.ts";
 
-/** What the service counts, and the text that shows it. */
+/** Metrics of the label service. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const latencyBuckets = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1];
 
-/** Prometheus metrics of the label service: its requests, its database, and the process. */
+/** Creates Prometheus metrics of the label service: its requests, its database and the process. */
 export function createMetrics(database: LiveDatabase) {
   const register = new Registry();
   const registers = [register];

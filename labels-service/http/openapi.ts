@@ -22,7 +22,7 @@ const notReadyOrBusy = fault(
 );
 const failed = fault(500, "The service failed, for example because its database file is damaged");
 
-/** Every accepted spelling of a labelhash: upper case, no prefix, brackets, one lost leading zero. */
+/** Accepted spellings of a labelhash: upper case, no prefix, brackets, one lost leading zero. */
 export const labelhashSchema = z
   .string()
   .regex(/^(?:(?:0x)?[0-9a-fA-F]{63,64}|\[(?:0x)?[0-9a-fA-F]{63,64}\])$/)
@@ -57,7 +57,7 @@ z.globalRegistry.add(labelhashes, {
 z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });
 z.globalRegistry.add(label_set_version, { description: pinnedVersion });
 
-// Bodies of the service's responses, exactly as it sends them. Clients read with looser schemas.
+// Bodies exactly as the service sends them. Clients read with looser schemas.
 
 const ok = z.strictObject({ status: z.literal("ok") });
 
@@ -74,7 +74,6 @@ const labels = z.strictObject({
   }),
 });
 
-/** One label or null per line, as JSON. */
 const lines = z.string().meta({
   description: "One JSON value per line: a label, or null where it is unknown",
   example: '"eth"\nnull\n',
@@ -197,14 +196,14 @@ const described: (Omit<Operation, "method"> & Partial<Operation>)[] = [
   },
 ];
 
-/** Every endpoint but the document itself, in the document's order. */
+/** All endpoints except the document itself, in its order. */
 export const endpoints: Operation[] = described.map((one) => ({
   method: "get",
   ...one,
   answers: { ...one.answers, ...failed },
 }));
 
-/** The OpenAPI 3.1 document of the label service. The registry adds what schemas cannot express themselves. */
+/** OpenAPI 3.1 document of the label service. zod's registry adds what schemas cannot express. */
 export const labelsDocument = (version: string) =>
   openApiDocument({
     title: "Label service",
@@ -215,5 +214,5 @@ export const labelsDocument = (version: string) =>
     schemas: { unrepresentable: "any" },
   });
 
-/** The document of this version, as text. */
+/** The document of this version as JSON. */
 export const documentText: string = JSON.stringify(labelsDocument(packageJson.version));

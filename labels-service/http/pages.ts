@@ -8,7 +8,7 @@ import type { LabelFile } from "../../src/labels/label-file.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type Answer, notFound } from "./answer.ts";
 
-// Each release has a folder of its own, so that browsers may keep the files.
+// Each release has its own folder, so that browsers may keep the files.
 const prefix = `/assets/${packageJson.version}/`;
 const assetOf = createAssets({
   ...docsFiles(prefix),
@@ -18,7 +18,7 @@ const assetOf = createAssets({
 const homePolicy =
   "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; style-src 'self'";
 
-/** GET / and /docs for browsers, and the files that they load. */
+/** Answers / and /docs for browsers, and the files that these pages load. */
 export async function pageOf(
   { path, query, headers }: { path: string; query: string; headers: IncomingHttpHeaders },
   file: LabelFile | undefined,

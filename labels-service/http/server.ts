@@ -29,19 +29,18 @@ import {
 import { answerHeal } from "./heal.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
-/** How much the server does for its clients. Times are in milliseconds. */
+/** Limits in production; times are in milliseconds. */
 const productionLimits = {
   connections: 1024,
-  /** How long a request's headers, and the whole request, may take to arrive. */
+  /** Time until the headers, and until the whole request, have arrived. */
   headersMs: 10_000,
   requestMs: 20_000,
-  /** How long a client may neither send a byte of a body nor take one of a long response. */
+  /** Longest time without a byte of an arriving body, or of a long response that the client reads. */
   stalledMs: 10_000,
-  /** Between two requests; longer than common proxies keep idle connections, so that the proxy closes them. */
+  /** Time between two requests. It exceeds that of common proxies, so that the proxy closes idle connections. */
   idleMs: 75_000,
-  /** How long a client may take to read a long response. */
   responseMs: 60_000,
-  /** Bytes of all bodies that are arriving; the one that has been arriving for longest ends first. */
+  /** Bytes of all arriving bodies together. Beyond that the oldest ends first. */
   arrivingBytes: 32 * 1024 * 1024,
   /** Bytes of memory that batches and long labels share. */
   memory: 128 * 1024 * 1024,
@@ -52,12 +51,10 @@ export type ServerOptions = {
   database: LiveDatabase;
   log: Log;
   now: () => Date;
-  /** Whether to write one line of log for each request. */
   logsRequests: boolean;
   limits?: Partial<ServerLimits>;
 };
 
-/** A request, and what its response may take of the memory of all. */
 type LabelsRequest = {
   method: string;
   path: string;
@@ -67,13 +64,13 @@ type LabelsRequest = {
   memory: Memory;
 };
 
-/** An endpoint: its name in metrics, and how it answers. */
+/** An endpoint: its name in metrics, and its handler. */
 type Route = readonly [name: string, answer: (request: LabelsRequest) => Answer | Promise<Answer>];
 
-/** A heal of this many milliseconds is slow: its label has a hundred kilobytes or more. */
+/** Milliseconds of a slow heal, whose label has a hundred kilobytes or more. */
 const slowMs = 5;
 
-/** The label service's HTTP server, not yet listening. */
+/** Creates the label service's HTTP server, not yet listening. */
 export function createLabelsServer(options: ServerOptions): Server {
   const limits = { ...productionLimits, ...options.limits };
   const handle = createHandler(options, limits);
@@ -134,13 +131,13 @@ function createHandler(options: ServerOptions, limits: ServerLimits) {
   };
 }
 
-/** Runs at once; what is thrown rejects. */
+/** Turns a synchronous error into a rejection. */
 const attempt = async <T>(run: () => T | Promise<T>): Promise<T> => run();
 
 const healPrefix = "/v1/heal/";
 const unrouted: Route = ["none", () => notFound];
 
-/** Finds the endpoint of a request. Paths are exact: an additional slash makes another path. */
+/** Creates the router. Paths are exact: a trailing slash makes another path. */
 function createRouter({ database, now }: ServerOptions, limits: ServerLimits, metrics: Metrics) {
   const ofFacts =
     (bodyOf: (facts: LabelSetFacts) => object): Route[1] =>
@@ -177,7 +174,7 @@ function createRouter({ database, now }: ServerOptions, limits: ServerLimits, me
     ],
     "/health": ["health", () => jsonAnswer('{"status":"ok"}')],
     "/ready": ["ready", ofFacts(() => ({ status: "ok" }))],
-    // Few ask for the document, and loading its library would be a good part of the server's start.
+    // Few clients ask for the document, and its library would take a good part of the server's start.
     "/openapi.json": ["openapi", async () => jsonAnswer((await import("./openapi.ts")).documentText)],
     "/metrics": [
       "metrics",
@@ -190,7 +187,7 @@ function createRouter({ database, now }: ServerOptions, limits: ServerLimits, me
     if (method === "POST" && path === "/v1/heal") return batch;
     if (method !== "GET" && method !== "HEAD") return unrouted;
     if (path.startsWith(healPrefix) && !path.includes("/", healPrefix.length)) return heal;
-    // Other clients than browsers find nothing at "/".
+    // Only browsers find a page at "/".
     if (path.startsWith("/assets/") || (path === "/" && headers.accept?.includes("text/html"))) return page;
     return (Object.hasOwn(reading, path) ? reading[path] : undefined) ?? unrouted;
   };
@@ -201,7 +198,7 @@ function createBatches(database: LiveDatabase, limits: ServerLimits): Route[1] {
   return async ({ incoming, headers, memory }) => {
     const file = database.current();
     if (file === undefined) return notReady;
-    // Loaded when it is first needed: its validation library would be a tenth of the server's start.
+    // Loaded on first use: its validation library would take a tenth of the server's start.
     const { answerBatch, largestBody } = await import("./batch.ts");
     const body = await readBody(incoming, largestBody);
     if (body === "too long") return errorAnswer(413, `The body has more than ${largestBody} bytes`);

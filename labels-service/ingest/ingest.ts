@@ -22,7 +22,7 @@ import { type ReadOptions, type ReadRows, type RowCounts, readRows } from "./rea
 
 export type IngestOptions = Pick<ReadOptions, "input" | "skipInvalid" | "checkpointBytes" | "stderr"> & {
   databasePath: string;
-  /** Both may be left out for formats whose files name them. */
+  /** Both are optional for formats whose files name them. */
   labelSetId?: string | undefined;
   labelSetVersion?: number | undefined;
   format?: FormatName | undefined;
@@ -33,16 +33,15 @@ export type IngestReport = {
   format: FormatName;
   facts: LabelSetFacts;
   counts: RowCounts;
-  /** Labels that the database did not have. */
   added: number;
-  /** Where the invalid rows are listed, if there were any. */
+  /** List of the invalid rows, if there are any. */
   rejectsPath: string | undefined;
 };
 
 /**
- * Adds one label set version to the label database at `databasePath`. The new database is built beside it and renamed
- * into place at the end, so that all of it appears or nothing. What was read before a crash is reused. Throws
- * `InputError` for input that cannot be used, and for what the rules of label sets forbid.
+ * Adds a label set version to the label database at `databasePath`. Builds the new database beside it and renames it at the end, so that
+ * all of it appears or nothing, and reuses what was read before a crash. Throws an `InputError` for unusable input, and an error for a
+ * version out of sequence.
  */
 export async function ingest(options: IngestOptions): Promise<IngestReport> {
   const chunks = options.input.chunks();
@@ -94,7 +93,7 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
       rejectsPath: hasRejects ? rejectsPath : undefined,
     };
   } catch (error) {
-    // Anything else (a full disk, say) may be temporary: what was read so far is kept for the next try.
+    // Other errors, such as a full disk, may be temporary: the next try reuses what was read.
     if (error instanceof InputError) rmSync(folder, { recursive: true });
     throw error;
   } finally {
@@ -162,14 +161,14 @@ function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progre
   }
 }
 
-/** The folder in which the next label database for `databasePath` is prepared. */
+/** The folder that prepares the next label database for `databasePath`. */
 export function ingestFolder(databasePath: string): string {
   return `${databasePath}.ingest`;
 }
 
 /**
- * Reserves the folder for this process until the returned function is called or the process dies: the lock is SQLite's,
- * which the operating system releases. Throws if another process or user has it.
+ * Locks the folder until the returned function is called or the process dies: the operating system releases SQLite's lock. Throws if
+ * another process or user has it.
  */
 export function lockFolder(folder: string): () => void {
   createPrivateFolder(folder);
@@ -183,7 +182,7 @@ export function lockFolder(folder: string): () => void {
   return () => void lock.close();
 }
 
-/** Creates a folder that only this user can use. What others could have put links into is removed. */
+/** Creates a folder that only this user can access. Removes one into which others could have put links. */
 function createPrivateFolder(folder: string): void {
   mkdirSync(dirname(folder), { recursive: true });
   const there = lstatSync(folder, { throwIfNoEntry: false });

@@ -3,12 +3,12 @@ import { labelKey } from "../../src/labels/digests.ts";
 import type { LabelBatch } from "../store/database.ts";
 
 /**
- * Sorts labels by key on their way into a database, with little memory: they are written to one file, in 1024 parts by
- * the first bits of their labelhash, and read back and sorted part by part.
+ * Sorts labels by key on their way into a database, with little memory. It writes them to one file, in 1024 parts by the first bits of
+ * their labelhash, then reads and sorts part by part.
  */
 export type LabelSorter = ReturnType<typeof openLabelSorter>;
 
-/** Where the parts are in the file: for each part, offset and length of its pieces in turn. */
+/** Locations of the parts in the file: offset and length of each piece of a part in turn. */
 export type SorterState = { length: number; parts: number[][] };
 
 const partCount = 1024;
@@ -16,11 +16,11 @@ const bufferSize = 16 * 1024;
 /** The 52 bits of the key, rounded up to bytes. */
 const keyLength = 7;
 const headLength = keyLength + 4;
-/** Bytes of a part that are read and sorted at once: their row numbers fit into 22 bits. */
+/** Bytes of a part that are sorted at once: their row numbers fit into 22 bits. */
 const sliceSize = 32 * 1024 * 1024;
 const batchLength = 4096;
 
-/** Opens a sorter with its file at `path`: an empty one, or the one that `state` describes. */
+/** Opens a sorter with its file at `path`, empty or as `state` describes it. */
 export function openLabelSorter(
   path: string,
   { length, parts }: SorterState = { length: 0, parts: Array.from({ length: partCount }, () => []) },
@@ -28,7 +28,7 @@ export function openLabelSorter(
   const file = openSync(path, "a+");
   ftruncateSync(file, length);
   let fileLength = length;
-  // Rows that are not in the file yet: a buffer for each part, and how much of it is taken.
+  // Rows that are not in the file yet: a buffer per part, and its used bytes.
   const pending = Buffer.allocUnsafeSlow(partCount * bufferSize);
   const taken = new Uint32Array(partCount);
 
@@ -47,7 +47,6 @@ export function openLabelSorter(
   };
 
   return {
-    /** Adds the label in `bytes` from `start` to `end`, whose labelhash is `digest`. */
     add: (digest: Uint8Array, bytes: Uint8Array, start: number, end: number): void => {
       const part = ((digest[0] ?? 0) << 2) | ((digest[1] ?? 0) >> 6);
       const length = headLength + end - start;
@@ -55,7 +54,7 @@ export function openLabelSorter(
       const isLong = length > bufferSize;
       const rows = isLong ? Buffer.allocUnsafe(length) : pending;
       const rowAt = isLong ? 0 : part * bufferSize + (taken[part] ?? 0);
-      // 7 bytes of the labelhash, the label's length in 4 bytes, little-endian, and the label.
+      // A row is 7 bytes of the labelhash, the label's length in 4 bytes (little-endian), and the label.
       for (let i = 0; i < keyLength; i++) rows[rowAt + i] = digest[i] ?? 0;
       const labelAt = rows.writeUInt32LE(end - start, rowAt + keyLength);
       if (length > 60) rows.set(bytes.subarray(start, end), labelAt);
@@ -63,14 +62,14 @@ export function openLabelSorter(
       if (isLong) write(part, rows);
       else taken[part] = (taken[part] ?? 0) + length;
     },
-    /** All labels in the order of their keys, repeated ones as often as they were added. */
+    /** All labels in the order of their keys, repeated as often as they were added. */
     batches: function* (): Generator<LabelBatch> {
       flushAll();
       for (const pieces of parts) {
         for (const slice of slices(file, pieces)) yield* sortedBatches(slice);
       }
     },
-    /** Makes durable what was added, and returns where it is. */
+    /** Flushes what was added to disk, and returns its location. */
     checkpoint: (): SorterState => {
       flushAll();
       fdatasyncSync(file);
@@ -96,7 +95,7 @@ function* slices(file: number, pieces: number[]): Generator<Buffer> {
   }
 }
 
-/** The rows of one slice, sorted by key; rows of a slice share the first 10 bits of their key. */
+/** Rows of a slice, sorted by key. They share the first 10 bits of their keys. */
 function* sortedBatches(slice: Buffer): Generator<LabelBatch> {
   const offsets: number[] = [];
   for (let at = 0; at < slice.length; at += headLength + slice.readUInt32LE(at + keyLength)) offsets.push(at);

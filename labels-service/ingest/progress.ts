@@ -1,14 +1,14 @@
 import { spanOf } from "../../src/log/json-log.ts";
 
-/** Says how far a long task is: `fraction` is 0 to 1, or undefined when the end is not known. Cheap: most calls print nothing. */
+/** Reports the progress of a long task. `fraction` is 0 to 1, or undefined if the end is unknown. Most calls print nothing. */
 export type Progress = (step: string, rows: number, fraction: number | undefined) => void;
 
-/** Where progress and remarks go: standard error. */
+/** Output of progress and remarks: standard error. */
 export type Output = { write(text: string): unknown };
 
 const intervalMs = 10_000;
 
-/** Writes a line with rows/s and the time left every ten seconds. */
+/** Writes a line with rows/s and the remaining time every ten seconds. */
 export function createProgress(output: Output, now: () => number = () => performance.now()): Progress {
   let step: { name: string; since: number; firstRow: number; firstFraction: number } | undefined;
   let lastShown = 0;

@@ -4,22 +4,21 @@ import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { InputError } from "../formats/parser.ts";
 
-/** A file or standard input, read as a stream and unpacked if it is gzip. */
+/** A file or standard input as a stream, unpacked if it is gzip. */
 export type Input = {
   name: string;
-  /** Path, size and time of change of a file, to recognise it; undefined for what can be read only once. */
+  /** Path, size, modification time and inode of a file; undefined for input that can be read only once. */
   identity: string | undefined;
   /** Bytes of the file on disk; undefined for standard input and pipes. */
   size: number | undefined;
-  /** How many of these were read so far. */
   bytesRead(): number;
-  /** The unpacked bytes. Fails with zlib's error where the packing is damaged. */
+  /** Unpacked bytes. Fails with zlib's error if the packing is damaged. */
   chunks(): AsyncGenerator<Buffer>;
 };
 
 const chunkSize = 1024 * 1024;
 
-/** Opens `path`, or standard input for "-". Throws `InputError` when there is no such file. */
+/** Opens `path`, or standard input for "-". Throws an `InputError` if it is absent, a folder or a device. */
 export function openInput(path: string, standardInput: Readable): Input {
   const stats = path === "-" ? undefined : fileStats(path);
   let read = 0;
@@ -43,13 +42,13 @@ function fileStats(path: string): Stats {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new InputError(`There is no file ${JSON.stringify(path)}.`);
   if (stats.isDirectory()) throw new InputError(`${JSON.stringify(path)} is a folder, not a file.`);
-  // They may have no end, or wait for ever.
+  // A device may have no end, or block for ever.
   if (!stats.isFile() && !stats.isFIFO())
     throw new InputError(`${JSON.stringify(path)} is a device, not a file.`);
   return stats;
 }
 
-/** How much longer than the packed input the unpacked one may be; and up to how many bytes nobody cares. */
+/** Highest ratio of unpacked to packed bytes, and the unpacked size up to which any ratio is fine. */
 const [highestRatio, unsuspiciousSize] = [100, 16 * 1024 * 1024];
 
 async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
@@ -78,8 +77,8 @@ async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /**
- * The first bytes of a stream (`length` of them, or as many as there are) and the whole stream, those bytes included. A
- * stream that fails early fails when `all` comes to that place.
+ * First `length` bytes of a stream, fewer if it is shorter, and the whole stream with them. If the stream fails early, `all` fails at that
+ * place.
  */
 export async function peek(
   chunks: AsyncGenerator<Buffer>,

@@ -20,7 +20,7 @@ import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sor
 import type { Output, Progress } from "./progress.ts";
 import type { Input } from "./read-input.ts";
 
-/** How many rows of an input were accepted or not so far, and how many accepted labels end in a carriage return. */
+/** Rows so far by result, and accepted labels that end in a carriage return. */
 export type RowCounts = {
   accepted: number;
   invalid: number;
@@ -28,9 +28,9 @@ export type RowCounts = {
   endingInCarriageReturn: number;
 };
 
-/** What a later process needs to resume where this one stopped. */
+/** State from which a later process resumes. */
 type Manifest = {
-  /** Names what is done; only work on the same task is resumed. */
+  /** Only work on the same task is resumed. */
   task: string;
   counts: RowCounts;
   rejectsLength: number;
@@ -39,17 +39,15 @@ type Manifest = {
 
 export type ReadOptions = {
   input: Input;
-  /** The input's unpacked bytes from its beginning. */
   chunks: AsyncGenerator<Buffer>;
   format: FormatName;
-  /** Where everything is kept until the rows are in the database. */
+  /** Folder of all files until the rows are in the database. */
   folder: string;
   task: string;
   skipInvalid: boolean;
-  /** Unpacked bytes between two points from which a killed process resumes. */
+  /** Unpacked bytes between two checkpoints, from which a killed process resumes. */
   checkpointBytes: number;
   progress: Progress;
-  /** Gets progress and remarks. */
   stderr: Output;
 };
 
@@ -57,8 +55,8 @@ export type ReadOptions = {
 export type ReadRows = { sorter: LabelSorter; counts: RowCounts };
 
 /**
- * Reads and verifies all rows of an input and collects their labels in a sorter; those before the last checkpoint in
- * `folder` are only parsed if it is of the same `task`. Throws `InputError` after the whole input was read, unless `skipInvalid`.
+ * Reads and verifies all rows of an input, and collects their labels in a sorter. Rows before the last checkpoint of the same `task` in
+ * `folder` are only parsed. Throws an `InputError` for invalid rows after it has read all of them, unless `skipInvalid`.
  */
 export async function readRows(options: ReadOptions): Promise<ReadRows> {
   const { input, folder, task, skipInvalid, stderr } = options;
@@ -116,7 +114,7 @@ async function parseAll(
   parser.end();
 }
 
-/** The sink without the first rows, which were verified before: a parser gives the same rows each time. */
+/** The sink without the first rows, which were verified before: a parser returns the same rows each time. */
 function afterRows(count: number, sink: RowSink): RowSink {
   if (count === 0) return sink;
   let left = count;
@@ -137,8 +135,8 @@ type Verifier = {
 };
 
 /**
- * Checks each row: the label must be valid UTF-8, and the labelhash given with it (if any) its keccak-256. Labels go to the
- * sorter; other rows are listed. All are counted.
+ * Verifies and counts each row: the label must be valid UTF-8, and a given labelhash its keccak-256. Adds labels to the sorter, and lists
+ * invalid rows.
  */
 function createRowVerifier({ sorter, counts, position, rejects, stderr }: Verifier): RowSink {
   const invalid = (reason: string) => {
@@ -179,7 +177,7 @@ function isAscii(bytes: Buffer, start: number, end: number): boolean {
 }
 
 const shownRejects = 5;
-/** Bytes after which the list of invalid rows ends: it may need fifty times as much room as the rows. */
+/** Bytes after which the list of invalid rows ends. It may need fifty times the space of the rows. */
 const longestRejects = 64 * 1024 * 1024;
 
 function openRejects(path: string, length: number) {
@@ -192,7 +190,7 @@ function openRejects(path: string, length: number) {
       written += writeSync(file, line);
       if (written >= longestRejects) written += writeSync(file, "Further rows are not listed.\n");
     },
-    /** The first lines, those from before a resumption included. */
+    /** The first lines, including those from before a resumption. */
     first: () => {
       const head = Buffer.alloc(8192);
       const lines = head.toString("utf8", 0, readSync(file, head, 0, head.length, 0)).split("\n");
@@ -208,7 +206,7 @@ function readManifest(path: string, task: string): Manifest | undefined {
     const manifest: Manifest = JSON.parse(readFileSync(path, "utf8"));
     return manifest.task === task ? manifest : undefined;
   } catch {
-    // No manifest, or an unfinished one: reading from the beginning is always right.
+    // Without a complete manifest, reading from the beginning is always right.
     return undefined;
   }
 }
@@ -218,7 +216,6 @@ function writeManifest(path: string, manifest: Manifest): void {
   renameSync(`${path}.new`, path);
 }
 
-/** Some rows of the input are not labels; nothing was used. */
 function invalidRows({ accepted, invalid, ignored }: RowCounts, first: readonly string[]): InputError {
   const [some, all] = [invalid, accepted + invalid + ignored].map((count) => count.toLocaleString("en-US"));
   return new InputError(

@@ -5,8 +5,8 @@ import { labelKey } from "../../src/labels/digests.ts";
 import { type LabelFile, labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 
-// The layout is documented in docs/labels.md for those who open the file with other programs. Pages are small because a
-// look-up in a large label set mostly waits for memory, and touches less of it this way.
+// docs/labels.md documents the layout for other programs. Pages are small because a look-up in a large label set mostly waits for memory,
+// and touches less of it this way.
 const schema = `
   PRAGMA page_size = 1024;
   CREATE TABLE labels (key INTEGER PRIMARY KEY, version INTEGER NOT NULL, label TEXT NOT NULL) STRICT;
@@ -23,13 +23,13 @@ const schema = `
   PRAGMA user_version = ${labelDatabaseSchemaVersion};
 `;
 
-/** Labels and the keys they are stored under, in the same order. Ascending keys are written fastest. */
+/** Labels and their keys, in the same order. Ascending keys are written fastest. */
 export type LabelBatch = { keys: number[]; labels: string[] };
 
-/** A label database that is being built; readers refuse it until `finish` has been called. */
+/** A label database in the making, which readers refuse before `finish`. */
 export type LabelDatabaseWriter = ReturnType<typeof writer>;
 
-/** Starts a label database with a label set's version 0 at `path`, replacing what is there. */
+/** Creates a label database for version 0 of a label set at `path`, and replaces a file there. */
 export function createLabelDatabase(path: string, labelSetId: string): LabelDatabaseWriter {
   rmSync(path, { force: true });
   const database = new Database(path);
@@ -37,7 +37,7 @@ export function createLabelDatabase(path: string, labelSetId: string): LabelData
   return writer(database, path, { labelSetId, highestLabelSetVersion: 0, recordsCount: 0 });
 }
 
-/** Starts the next version at `path` from a copy of the label database `base`, which stays as it is. */
+/** Creates the next version at `path` from a copy of the label database `base`, which stays unchanged. */
 export function extendLabelDatabase(path: string, base: string, facts: LabelSetFacts): LabelDatabaseWriter {
   rmSync(path, { force: true });
   copyFileSync(base, path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
@@ -46,7 +46,7 @@ export function extendLabelDatabase(path: string, base: string, facts: LabelSetF
 }
 
 function writer(database: Database.Database, path: string, facts: LabelSetFacts) {
-  // Nothing to roll back to: after a crash the file is deleted, never read.
+  // There is nothing to roll back to: after a crash the file is deleted, never read.
   database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
   database.exec("PRAGMA cache_size = -65536; BEGIN; DELETE FROM label_set");
   const version = facts.highestLabelSetVersion;
@@ -54,7 +54,7 @@ function writer(database: Database.Database, path: string, facts: LabelSetFacts)
   let added = 0;
 
   return {
-    /** Adds the labels that the database lacks; those it has keep their lower version. */
+    /** Adds the labels that the database lacks. The others keep their lower version. */
     add: (batch: LabelBatch): void => {
       added += insert(batch);
     },
@@ -70,7 +70,6 @@ function writer(database: Database.Database, path: string, facts: LabelSetFacts)
       flush(path);
       return finished;
     },
-    /** Closes and deletes the file. */
     abandon: (): void => {
       database.close();
       rmSync(path, { force: true });
@@ -80,7 +79,6 @@ function writer(database: Database.Database, path: string, facts: LabelSetFacts)
 
 const rowsWrittenAtOnce = 32;
 
-/** Inserts the labels of a batch that the database lacks, and returns how many they were. */
 function createInserter(database: Database.Database, version: number): (batch: LabelBatch) => number {
   const insertOf = (count: number) => {
     const rows = new Array(count).fill(`(?, ${version}, ?)`).join(", ");
@@ -104,7 +102,7 @@ function createInserter(database: Database.Database, version: number): (batch: L
       const changes = isWhole ? insertMany.run(parameters).changes : 0;
       added += changes;
       if (changes === rowsWrittenAtOnce) continue;
-      // The batch ends, or some are there already, or share their key with another label.
+      // The batch ends, or some labels are there already, or share their key with another label.
       for (let i = start; i < end; i++) {
         const [key, label] = [keys[i] ?? 0, labels[i] ?? ""];
         const there = labelAt.get(key);
@@ -117,23 +115,22 @@ function createInserter(database: Database.Database, version: number): (batch: L
   };
 }
 
-/** The batch of `labels`, with their keys computed here. */
+/** Batch of `labels`, with their keys. */
 export function batchOf(labels: string[]): LabelBatch {
   const keys = labels.map((label) => labelKey(digestOfText(label)));
   return { keys, labels };
 }
 
-/** A row of table `labels`; its key is the first 52 bits of the label's keccak-256. */
+/** Row of the table `labels`. Its key is the first 52 bits of the label's keccak-256. */
 type LabelRow = [key: number, label: string, version: number];
-/** A row of table `collisions`. */
 type CollisionRow = [labelhash: Buffer, label: string, version: number];
 
-/** A label database, open to be read from end to end; single labels are healed by a `LabelFile`. */
+/** Reads a label database from end to end. A `LabelFile` heals single labels. */
 export type DatabaseReader = ReturnType<typeof readerOf> & Pick<LabelFile, "facts" | "versions">;
 
 const rowsReadAtOnce = 4096;
 
-/** What `read` returns for the label database at `path`. Throws `LabelSourceError` as `openLabelFile` does. */
+/** Returns what `read` returns for the label database at `path`. Throws a `LabelSourceError` as `openLabelFile` does. */
 export function readDatabase<T>(path: string, read: (reader: DatabaseReader) => T): T {
   const { facts, versions, database, close } = openLabelFile(path);
   try {
@@ -155,7 +152,7 @@ function readerOf(database: Database.Database) {
     )
     .raw();
   return {
-    /** Rows in the order of their keys, in lists of some thousand; only those of `version` if it is given. */
+    /** Rows in the order of their keys, in lists of up to 4,096; those of `version` if given. */
     labels: function* (version?: number): Generator<LabelRow[]> {
       for (let last: number | undefined = -1; last !== undefined; ) {
         const rows: LabelRow[] = page.all(last, version ?? null);

@@ -2,24 +2,23 @@ import { statSync } from "node:fs";
 import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import type { Log } from "../../src/log/json-log.ts";
 
-/** The label database at a path where the file may be replaced at any time. */
+/** A label database whose file may be replaced at any time. */
 export type LiveDatabase = ReturnType<typeof createLiveDatabase>;
 
 /** Longer than a request and its response may take. */
 const closedAfterMs = 120_000;
 
-/** Opens nothing before the first `reload`. A file that cannot be used never replaces one that can. */
+/** Creates a live database, which opens nothing before the first `reload`. An unusable file never replaces a usable one. */
 export function createLiveDatabase(path: string, log: Log) {
   const counts = { attached: 0, failed: 0 };
   let attached: LabelFile | undefined;
   let lastSeen: string | undefined = "not looked yet";
 
   return {
-    /** How often a database was attached, and how often that failed. */
     counts,
-    /** The attached database; undefined while there is none. It stays open for two minutes after another has replaced it. */
+    /** The attached database, if there is one. It stays open for two minutes after its replacement. */
     current: (): LabelFile | undefined => attached,
-    /** Attaches the file at the path if it has changed; always, if `isForced`. */
+    /** Attaches the file at the path if it has changed, or if `isForced`. */
     reload: ({ isForced }: { isForced: boolean }): void => {
       const seen = identityOf(path);
       if (seen === lastSeen && !isForced) return;
@@ -48,7 +47,7 @@ export function createLiveDatabase(path: string, log: Log) {
   };
 }
 
-// Changes when another file is at the path; undefined if there is none.
+// Changes with the file at the path; undefined if there is none.
 function identityOf(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs}`;
