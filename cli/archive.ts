@@ -80,10 +80,10 @@ const progressOf =
   ({ at, logs, bytes }: { at: number; logs: number; bytes: number }) =>
     say(`${chain}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes`);
 
-/** The folder of the archive, where it is read from (a URL too), and the configuration. */
+/** Folder of the archive, its source (the folder or a URL), and the configuration. */
 type Where = { folder: string; source: string; config: Config };
 
-/** What `work` says of each chain that is asked for. */
+/** Lines of text with the result of `work` for each requested chain. */
 async function byChain(
   asked: { folder?: string; chain?: number },
   work: (where: Where, chain: IndexedChain) => Promise<string>,
@@ -157,7 +157,7 @@ async function checkOne(source: string, chain: IndexedChain, asked: Compared): P
   return reportOf(found, rpc === undefined ? undefined : seed);
 }
 
-/** The findings of a check as text; `seed` if a node was asked. */
+/** Report of a check; `seed` if it compared with a node. */
 export function reportOf(found: ArchiveCheck, seed: number | undefined): string {
   const { problems, lacking, segments, compared } = found;
   const lines = [
@@ -174,7 +174,7 @@ export function reportOf(found: ArchiveCheck, seed: number | undefined): string 
   return lines.filter((line) => line !== false).join("\n");
 }
 
-/** What a check shows, in words: no more than was looked at. */
+/** Conclusion of a check, which claims no more than it looked at. */
 function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   const { problems, lacking, blocks, compared, comparedLacking } = found;
   const open = lacking.length - comparedLacking;

@@ -81,7 +81,7 @@ function reportPurge({ chainId, from, to }: CachedRange, { removed, orphaned }: 
   ].join("\n");
 }
 
-/** What a check found as text, with what to do; unsound if the cache differs from the chain. */
+/** Report of a check, with what to do. Sound: nothing is cached, or ranges were compared and none differs. */
 export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Asked) {
   const { ranges, differingRanges, differences } = found;
   if (found.cachedBlocks === 0)

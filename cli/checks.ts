@@ -14,7 +14,7 @@ import { PreflightError } from "./database.ts";
 export const starts = ["dev", "start", "serve"] as const;
 export type Start = (typeof starts)[number];
 
-/** One subject that is tried: before which starts, or by `npm run doctor` alone. */
+/** A check, and what runs it: these starts, or `npm run doctor`. */
 type Check = {
   subject: string;
   by: readonly (Start | "doctor")[];
@@ -23,7 +23,7 @@ type Check = {
 
 const indexer = ["dev", "start"] as const;
 
-/** All that is tried, in this order. Only a start changes anything: by the repairs of the findings. */
+/** All checks, in order. They change nothing; only a start carries out the repairs of their findings. */
 const checks: readonly Check[] = [
   { subject: "machine", by: ["doctor"], run: examineMachine },
   { subject: "port", by: [...starts, "doctor"], run: examinePort },
@@ -47,13 +47,13 @@ function findingsOf({ subject, run }: Omit<Check, "by">, config: Config): Promis
   });
 }
 
-/** What `npm run doctor` finds. */
+/** Findings of `npm run doctor`. */
 export async function examine(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const check of checks.filter(({ by }) => by.includes("doctor"))) {
     const found = await findingsOf(check, config);
     findings.push(...found);
-    // What is in a database that cannot be used is not tried.
+    // An unusable database makes checks of its content pointless.
     if (check.subject === "database" && found.some(({ state }) => state === "fail" || state === "away"))
       break;
   }
@@ -65,14 +65,14 @@ type Tools = { log(message: string): void; wait(milliseconds: number): Promise<v
 const pause = 2_000;
 
 /**
- * Tries what a start needs: says warnings, waits for what is away, repairs what a start repairs by itself, and throws a
- * PreflightError that says what to correct.
+ * Runs the checks of a start: logs warnings, waits while something is away, and carries out repairs. Throws a PreflightError that says what
+ * to correct.
  */
 export async function requireSound(start: Start, config: Config, tools: Tools): Promise<void> {
   for (const check of checks.filter(({ by }) => by.includes(start))) await passed(check, config, tools);
 }
 
-/** Tries one check until it neither fails nor lacks anything. */
+/** Repeats a check while something is away, then logs warnings and carries out repairs. Throws a PreflightError for a failure. */
 export async function passed(check: Omit<Check, "by">, config: Config, { log, wait }: Tools): Promise<void> {
   for (let said = ""; ; await wait(pause)) {
     const findings = await findingsOf(check, config);
@@ -100,7 +100,7 @@ const sections = {
   failure: seeOperations("When the start is refused"),
 };
 
-/** The message, with the section that operators read on in. */
+/** The message, with a reference to the section for operators. */
 export function withSection(message: string, state?: Finding["state"]): string {
   if (message.includes("docs/operations.md")) return message;
   const section = sections[state === "away" || state === "warning" ? state : "failure"];

@@ -1,4 +1,4 @@
-// What the commands of `npm run` share: their arguments, the configuration, and how a command ends.
+// Shared by the commands of `npm run`: arguments, configuration, and exit.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
 import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { PreflightError } from "./database.ts";
 
-/** A script of package.json, and what its help says. */
+/** Creates the program of a script of package.json. */
 export const program = (script: string, about: string) =>
   new Command(`npm run ${script} --`)
     .description(about)
@@ -18,7 +18,7 @@ export const program = (script: string, about: string) =>
     .showHelpAfterError()
     .configureOutput({ writeErr: (text) => process.stderr.write(escapeControlsOfLines(text)) });
 
-/** Reads a whole number from 0. */
+/** Parses a whole number from 0. */
 export function whole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Expected a whole number from 0.");
@@ -27,15 +27,15 @@ export function whole(text: string): number {
 /** Whether a text is an http(s) URL. */
 export const isUrl = (text: string) => /^https?:\/\//.test(text) && URL.canParse(text);
 
-/** Throws a PreflightError unless an argument is an http(s) URL. It is not repeated, as it may hold a key. */
+/** Throws a PreflightError unless an argument is an http(s) URL. The message omits the URL, which may contain a key. */
 export function requireUrl(name: string, text: string): void {
   if (!isUrl(text)) throw new PreflightError(`${name} must be an http(s):// URL.`);
 }
 
-/** Prints what a command returns. */
+/** Prints a command's result. */
 export const print = async (text: Promise<string>) => console.log(await text);
 
-/** Says how much of so many pieces of work is done, ten times. */
+/** Returns a function that logs progress to standard error about ten times. */
 export function tenthsOf(all: number): (done: number) => void {
   const step = Math.max(1, Math.ceil(all / 10));
   return (done) => done % step === 0 && console.error(`${done} of ${all}`);
@@ -43,13 +43,13 @@ export function tenthsOf(all: number): (done: number) => void {
 
 const shown = 20;
 
-/** The first lines of a list, indented, and how many more there are. */
+/** The first 20 lines of a list, indented, and the number of further lines. */
 export const firstOf = (lines: readonly string[]): string[] => [
   ...lines.slice(0, shown).map((line) => `  ${line}`),
   ...(lines.length > shown ? [`  and ${lines.length - shown} more`] : []),
 ];
 
-/** Runs a program if it is the one that Node was started with, and says why it ends with exit code 1. */
+/** Runs a program if Node was started with its module. After an error prints the reason, and sets exit code 1. */
 export async function runProgram(
   program: { parseAsync(): Promise<unknown> },
   moduleUrl: string,
@@ -63,14 +63,14 @@ export async function runProgram(
   }
 }
 
-/** The chains of a configuration, or the one of an id. Throws a PreflightError if that is not among them. */
+/** All chains of a configuration, or the one with this id. Throws a PreflightError if there is none. */
 export function chainsOf({ chains }: Config, id: number | undefined): [IndexedChain, ...IndexedChain[]] {
   const [first, ...others] = chains.filter((chain) => id === undefined || chain.id === id);
   if (first === undefined) throw new PreflightError(`Chain ${id} is not indexed by this configuration.`);
   return [first, ...others];
 }
 
-/** The configuration of the environment and of .env.local. */
+/** Reads the configuration from the environment and .env.local. */
 export function loadConfig(): Config {
   const file = join(process.cwd(), ".env.local");
   if (existsSync(file)) process.loadEnvFile(file);
@@ -81,11 +81,11 @@ export function loadConfig(): Config {
 const expected = /^(Configuration|Preflight|Archive|Operation|LabelSource|PonderDiffers)Error$/;
 const ofFiles = /^(ENOENT|EACCES|EISDIR|ENOSPC|EROFS|ENOTDIR)$/;
 
-/** Whether an error says what operators have to correct. */
+/** Whether the error's message says what operators have to correct. */
 export const isRefusal = (error: unknown): error is Error =>
   error instanceof Error && expected.test(error.name);
 
-/** What operators are told of an error; the error itself, with its stack, if it is a fault of the program. */
+/** Message of an error for operators. A bug of the program is the error itself, with its stack. */
 export function messageOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message, code, severity } = error as Error & { code?: unknown; severity?: unknown };

@@ -7,19 +7,19 @@ import type { Config } from "../src/config/environment.ts";
 import { type BlockRef, headSql, parseHead } from "../src/ponder/checkpoints.ts";
 import { hasTable, quoted, type Statement } from "../src/ponder/sql-client.ts";
 
-/** A start or command is refused as it was asked for; the message says what to change. */
+/** A start or command is refused as requested; the message says what to change. */
 export class PreflightError extends Error {
   override name = "PreflightError";
 }
 
-/** In place of a directory: the database is kept in memory, and lost when the process ends. */
+/** Directory of an in-memory database, which is lost when the process ends. */
 const inMemory = "memory://";
 
 const held = new Set<string>();
 
 /**
- * Holds the folder of an embedded database for this process; the system releases it when the process exits for any
- * reason. PGlite itself would let two processes open one folder and corrupt it. Throws a PreflightError if another holds it.
+ * Locks the folder of an embedded database for this process, until the process exits. PGlite itself lets two processes open one folder and
+ * corrupt it. Throws a PreflightError if another process has the lock.
  */
 export function holdEmbeddedDatabase(directory: string): { release(): void } {
   if (directory === inMemory || held.has(directory)) return { release: () => {} };
@@ -45,12 +45,12 @@ export function holdEmbeddedDatabase(directory: string): { release(): void } {
 
 type Place = Pick<Config, "databaseUrl" | "pgliteDirectory">;
 
-/** One connection to the index's database. */
+/** A connection to the index's database. */
 export type OpenDatabase = { run: Statement; close(): Promise<void> };
 
 /**
- * Connects to the configured database; undefined if the embedded one, which one process has for itself, does not exist yet. Throws a
- * PreflightError if it is refused, and the driver's error while Postgres is away.
+ * Connects to the configured database; undefined if the embedded one, which only one process can use, does not exist yet. Throws a
+ * PreflightError if the connection is refused, and the driver's error while Postgres is away.
  */
 export async function openDatabase({
   databaseUrl,
@@ -72,7 +72,7 @@ export async function openDatabase({
     };
   }
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
-  // A connection that is lost rejects the statement that runs.
+  // A lost connection rejects the current statement.
   client.on("error", () => undefined);
   await client.connect().catch((error: Error & { code?: unknown }) => {
     // Postgres: class 28 is a refused login, 3D000 an unknown database.
@@ -82,7 +82,7 @@ export async function openDatabase({
   return { run: (text, values) => client.query(text, values), close: () => client.end() };
 }
 
-/** What `work` returns over a connection to the configured database. */
+/** Returns the result of `work` on a connection to the configured database. Throws a PreflightError if it does not exist. */
 export async function withDatabase<T>(place: Place, work: (run: Statement) => Promise<T>): Promise<T> {
   const database = await openDatabase(place);
   if (database === undefined) throw new PreflightError(`There is no database in ${place.pgliteDirectory}.`);
@@ -95,7 +95,7 @@ export async function withDatabase<T>(place: Place, work: (run: Statement) => Pr
 
 type Index = Pick<Config, "databaseSchema" | "chains">;
 
-/** Begins to read one moment of an index. Throws a PreflightError without an index of names. */
+/** Begins a snapshot of an index. Throws a PreflightError if the schema has no index of names. */
 export async function beginSnapshot(run: Statement, { databaseSchema }: Index): Promise<void> {
   const schema = quoted(databaseSchema);
   if (!(await hasTable(run, `${schema}.domain`)))
@@ -104,7 +104,7 @@ export async function beginSnapshot(run: Statement, { databaseSchema }: Index): 
   await run(`SET LOCAL search_path TO ${schema}`);
 }
 
-/** The last indexed block of each chain, of the index in the search path. */
+/** The last indexed block of each chain, from the index in the search path. */
 export async function readHeads(run: Statement, { chains }: Index): Promise<Map<number, BlockRef>> {
   const heads = new Map<number, BlockRef>();
   for (const { id } of chains) {

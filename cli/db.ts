@@ -49,7 +49,7 @@ db.command("prune <schema...>")
     ),
   );
 
-/** What `work` says of the indexes of the database. Throws a PreflightError if it lacks one of these schemas. */
+/** Returns the result of `work` on the database's indexes. Throws a PreflightError for an unknown schema. */
 function onIndexes(
   schemas: readonly string[],
   work: (run: Statement, indexes: readonly IndexState[]) => Promise<string>,

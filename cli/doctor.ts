@@ -17,13 +17,13 @@ const doctor = program(
     console.log(json ? JSON.stringify(all, null, 2) : tableOf(all));
   });
 
-// What a start would wait for has to be corrected; what it would repair is looked at.
+// What a start would wait for has to be corrected. What it would repair is a warning.
 const shown = { ok: "ok", warning: "warning", repair: "warning", away: "fail", fail: "fail" } as const;
 const signs = { ok: "ok  ", warning: "WARN", fail: "FAIL" } as const;
 
 type Shown = Pick<Finding, "subject" | "found" | "remedy"> & { state: keyof typeof signs };
 
-/** The findings as a table: state, subject and what was found, with what to do below. */
+/** The findings as a table: state, subject and finding, with the remedy below. */
 export function tableOf(findings: readonly Shown[]): string {
   const width = Math.max(...findings.map(({ subject }) => subject.length));
   const rows = findings.map(({ subject, state, found, remedy }) => {
@@ -34,7 +34,7 @@ export function tableOf(findings: readonly Shown[]): string {
   return `${rows.join("\n")}\n\n${count("fail")} to correct, ${count("warning")} to look at. ${seeOperations("Before a start")}`;
 }
 
-/** All findings, without secrets; those of the configuration alone if it is at fault. */
+/** All findings, without secrets. An invalid configuration leaves its faults and the machine. */
 async function findings(): Promise<Shown[]> {
   const { warning, fail } = about("configuration");
   try {

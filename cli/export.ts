@@ -15,7 +15,7 @@ import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./databa
 import { type Columns, type FileRow, type Subject, sourceOf, subjects } from "./export/rows.ts";
 
 const formats = ["parquet", "csv", "ndjson"] as const;
-/** Forms of files. */
+/** A format of exported files. */
 export type Format = (typeof formats)[number];
 
 /** `npm run export`. */
@@ -49,7 +49,7 @@ async function writeIndex({ what, format, force, output = `${what}.${format}` }:
 
 type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;
 
-/** What an export gives, and the last indexed block of each chain: `rows` have to be read to their end before the database is closed. */
+/** An export, with the last indexed block of each chain. `rows` must be read to the end before the database closes. */
 export type Export = {
   what: Subject;
   blocks: Readonly<Record<string, { block_number: number; timestamp: string }>>;
@@ -57,7 +57,7 @@ export type Export = {
   rows: AsyncIterable<FileRow>;
 };
 
-/** Opens a snapshot of the index and reads it row by row. Throws a PreflightError if the index is not complete. */
+/** Opens a snapshot of the index, to be read row by row. Throws a PreflightError if the index is not complete. */
 export async function openExport(run: Statement, config: Settings, what: Subject): Promise<Export> {
   await beginSnapshot(run, config);
   const { rows } = await run("SELECT value ->> 'is_ready' AS ready FROM _ponder_meta WHERE key = 'app'");
@@ -83,7 +83,7 @@ export async function openExport(run: Statement, config: Settings, what: Subject
 const rowsAtOnce = 2_000;
 
 async function* rowsOf(run: Statement, statement: string, times: string) {
-  // Some kinds of events do not depend on the time.
+  // Statements of some kinds of events do not depend on the time.
   const values = statement.includes("$1") ? [times] : [];
   await run(`DECLARE exported NO SCROLL CURSOR FOR ${statement}`, values);
   for (;;) {
@@ -94,7 +94,7 @@ async function* rowsOf(run: Statement, statement: string, times: string) {
   await run("CLOSE exported");
 }
 
-/** Writes an export to its file, which appears when it is complete. Returns the number of rows. */
+/** Writes an export to a file, which appears when it is complete, and returns the number of rows. */
 export async function writeExport(
   { what, blocks, columns, rows }: Export,
   format: Format,
@@ -131,7 +131,7 @@ export async function writeFile(
       writer: fileWriter(path),
       rows,
       columns: Object.entries(columns).map(([name, type]) => ({ name, type })),
-      // They are held in memory.
+      // A row group is held in memory.
       rowGroupSize: 20_000,
       kvMetadata: [
         { key: "what", value: what },
@@ -143,7 +143,7 @@ export async function writeFile(
     header: true,
     columns: Object.keys(columns),
     cast: { boolean: String, bigint: String },
-    // Names are anyone's: a spreadsheet would calculate one that begins with "=".
+    // Anyone can choose a name: a spreadsheet would evaluate one that begins with "=".
     escape_formulas: true,
   });
   const output = createWriteStream(path);
@@ -151,7 +151,7 @@ export async function writeFile(
   return pipeline(lines(rows), output);
 }
 
-// Seconds are texts, as in responses: 64 bits are more than a number of JSON carries everywhere.
+// Seconds are strings, as in responses: not every JSON parser reads 64-bit numbers exactly.
 async function* lines(rows: AsyncIterable<FileRow>) {
   for await (const row of rows)
     yield `${JSON.stringify(row, (_, value) => (typeof value === "bigint" ? String(value) : value))}\n`;

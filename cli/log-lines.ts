@@ -2,13 +2,13 @@ import { Transform } from "node:stream";
 import type { Config } from "../src/config/environment.ts";
 import { escapeControls } from "../src/log/json-log.ts";
 
-// Ponder puts what contracts, nodes and clients say into its log: nothing of it may pass for an entry or control a terminal.
+// Ponder logs what contracts, nodes and clients say. None of it may look like another entry, or control a terminal.
 
 const mostCharacters = 4_000;
 
 /**
- * Passes Ponder's output on without secrets and control characters; long texts are cut, later lines of an entry indented. In a log each
- * line is an entry, as a JSON string (cli/preload.mjs) or an object (`--log-format json`).
+ * Stream that removes secrets and control characters from Ponder's output, cuts long texts, and indents later lines of an entry. In a log
+ * each line is an entry: a JSON string (cli/preload.mjs) or an object (`--log-format json`).
  */
 export function logLines(secrets: Secrets, isLog: boolean): Transform {
   const decoder = new TextDecoder();
@@ -25,12 +25,12 @@ export function logLines(secrets: Secrets, isLog: boolean): Transform {
   });
 }
 
-// Postgres (53100) and the embedded database put it so.
+// Messages of Postgres (53100) and of the embedded database.
 const fullDisk = /no space left on device|disk full/i;
-// Ponder ends at once after its last try.
+// Ponder exits right after its last attempt.
 const justNowMs = 60_000;
 
-/** Sees Ponder's output. `isFull`: whether it has reported a full disk within the last minute; older lines explain no end. */
+/** Watches Ponder's output. `isFull`: whether it reported a full disk within the last minute; an older report does not explain an exit. */
 export function watchForFullDisk(now: () => number) {
   let last = Number.NEGATIVE_INFINITY;
   return {
@@ -61,12 +61,12 @@ function parse(line: string): unknown {
 const cut = (text: string) =>
   text.length > mostCharacters ? `${text.slice(0, mostCharacters)}… (${text.length} characters)` : text;
 
-// Ponder and its libraries put whole URLs into their messages; those of RPC providers and databases contain keys.
+// Ponder and its libraries log whole URLs; those of RPC providers and databases contain keys.
 
-/** What must not appear in any log: each secret with its replacement. */
+/** Texts that no log may contain, each with its replacement. */
 type Secrets = readonly (readonly [secret: string, standIn: string])[];
 
-/** The secrets of a configuration: RPC URLs with more than a host, the database's URL and password, the label service's. */
+/** Secrets of a configuration: URLs with more than a host (RPC, database, labels, archive), and the passwords and keys in them. */
 export function secretsOf({
   chains,
   databaseUrl,
@@ -76,18 +76,17 @@ export function secretsOf({
   const urls = chains.flatMap(({ rpc }) => [...rpc.http, ...(rpc.ws === undefined ? [] : [rpc.ws])]);
   const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), labelsUrl, archive];
   const secrets = all.filter((url) => url.includes("://") && !url.startsWith("file:")).flatMap(secretsOfUrl);
-  // Longer ones first, so that no part of them remains.
+  // Longer ones come first, so that no part of them remains.
   return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);
 }
 
-// A path may be "rpc" or contain a key: the whole URL is always hidden, a part of it only if it is long enough to be a
-// key.
+// A path may be "rpc" or contain a key: the whole URL is always hidden, a part of it only if it is as long as a key.
 const shortestKey = 16;
 
 function secretsOfUrl(text: string): [string, string][] {
   const url = new URL(text);
   const { username, password, pathname, searchParams, protocol, host } = url;
-  // viem sends user and password as a header, and names the URL without them.
+  // viem sends user and password as a header, and reports the URL without them.
   const bare = Object.assign(new URL(text), { username: "", password: "" });
   const urls = [text, url.href, bare.href].filter((one) => one.replace(/\/$/, "") !== `${protocol}//${host}`);
   const parts = [username, ...pathname.split("/"), ...searchParams.values()];

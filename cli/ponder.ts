@@ -1,7 +1,7 @@
 // Starts the indexing service: `ponder.ts <dev|start|serve> [options of Ponder]`.
 //
-// Checks the environment, waits for unavailable dependencies (RPC, label service), runs Ponder as a child, and
-// restarts it after a dependency failed for longer than Ponder retries (exit code 75).
+// Checks the environment, waits for unavailable dependencies (RPC, label service), runs Ponder as a child, and restarts it after the disk
+// was full, or a dependency failed for longer than Ponder retries (exit code 75).
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -18,17 +18,16 @@ import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-// Ponder's exit code when it lost a database or an RPC for longer than it retries.
+// Ponder's exit code after it lost a database or RPC endpoint for longer than it retries.
 const retryableExitCode = 75;
-// sysexits.h: EX_CONFIG. The start was refused; a restart changes nothing (deploy/systemd).
+// EX_CONFIG of sysexits.h. The start was refused, and a restart changes nothing (deploy/systemd).
 const refused = 78;
 const restartPause = 5_000;
 const fullDiskPause = 30_000;
 const shutdownGrace = 20_000;
 
-// A backfill creates many short-lived rows: with Node's small default half of them are copied before they are dropped. A larger
-// young generation would hold requests up while it is cleared. The rest of the heap is cleared when it has grown by half: by
-// default it may first grow by hundreds of megabytes.
+// A backfill creates many short-lived rows. Node's small default young generation copies half of them before they are dropped, and a larger
+// one delays requests while it is cleared. By default the old generation may grow by hundreds of megabytes before it is cleared.
 const heapFlags = ["--max-semi-space-size=32", "--heap-growing-percent=50"];
 
 const log = (message: string) => console.error(escapeControls(message));
@@ -39,7 +38,7 @@ let isStopping = false;
 function stop(): void {
   isStopping = true;
   if (child === undefined) process.exit(0);
-  // On SIGINT Ponder releases its database lock; on SIGTERM the next start would have to wait for it.
+  // On SIGINT Ponder releases its database lock; after SIGTERM the next start would have to wait for it.
   child.kill("SIGINT");
   setTimeout(() => child?.kill("SIGKILL"), shutdownGrace).unref();
 }
@@ -96,17 +95,17 @@ function run(command: Start, config: Config, options: string[]): Promise<End> {
     config.logLevel,
     ...options,
   ];
-  // Operators can do nothing about what Ponder's libraries deprecate.
+  // Operators cannot fix deprecations of Ponder's libraries.
   const quiet = "--disable-warning=DeprecationWarning";
-  // Its own process group: Ctrl-C in a terminal reaches the launcher only, which passes it on once.
+  // Own process group: Ctrl-C in a terminal reaches the launcher only, which passes it on once.
   const ponder = spawn(process.execPath, [...heapFlags, quiet, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
-    // Buffers from 128 KiB on go back to the system when they are released: glibc would raise that limit and keep them. Control
-    // characters of Ponder's output are escaped, so it has no colours.
+    // Buffers from 128 KiB on return to the system when they are released: by default glibc raises that limit and keeps them.
+    // Ponder's output has no colours, since its control characters are escaped.
     env: {
       MALLOC_MMAP_THRESHOLD_: "131072",
-      // ponder: how much its store keeps; ours takes it from there (src/ponder/rows).
+      // ponder: the size of its row store, which ours uses too (src/ponder/rows).
       PONDER_CACHE_BYTES: String(config.rowCacheMegabytes * 2 ** 20),
       ...process.env,
       NO_COLOR: "1",
@@ -131,7 +130,7 @@ function run(command: Start, config: Config, options: string[]): Promise<End> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // What operators can correct is one message; anything else is a bug, shown with its stack.
+  // Errors that operators can correct are one message. Anything else is a bug, shown with its stack.
   console.error(isRefusal(error) ? withSection(error.message) : error);
   process.exitCode = isRefusal(error) ? refused : 1;
 }

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that depend on the seed alone (the generator "mulberry32"). */
+/** Generator of numbers from 0 to 1 that depend only on the seed ("mulberry32"). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** A seed for a choice that nobody asked to repeat. */
+/** A seed for an unseeded run. */
 export const newSeed = () => Date.now() % 1_000_000;
 
 /** Percent of a whole that may be wrong at 95 % confidence if none of `samples` is. Exact for independent samples. */

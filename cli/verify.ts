@@ -19,7 +19,7 @@ const verify = program(
   .option("--seed <n>", "repeats a choice of rows", whole)
   .action(({ samples, seed = newSeed(), name: names = [] }) => print(verifyIndex({ samples, seed, names })));
 
-/** Compares one moment of the index with the chains, and says what was found. */
+/** Compares a snapshot of the index with the chains, and returns the report. */
 async function verifyIndex(asked: Asked): Promise<string> {
   const config = loadConfig();
   const [fault] = (await examineUrls(config)).filter(({ state }) => state === "away" || state === "fail");
@@ -39,21 +39,18 @@ async function verifyIndex(asked: Asked): Promise<string> {
   return text;
 }
 
-// --- From questions to answers ---
-
-/** A question whose answer differs, with the chain's value. */
 type Difference = Question & { theirs: string };
 
 type Heads = ReadonlyMap<number, BlockRef>;
 
-/** A client of a chain, which asks the next URL after three tries of one. */
+/** Client of a chain, which goes on to the next URL after three attempts. */
 const clientOf = ({ chains }: Config, chainId: number) => {
   const urls = chains.find(({ id }) => id === chainId)?.rpc.http ?? [];
   const transports = urls.map((url) => http(url, { retryCount: 2, retryDelay: 500 }));
   return createPublicClient({ transport: fallback(transports, { retryCount: 0 }) });
 };
 
-/** A value as text: addresses and bytes in lower case, several separated by commas. */
+/** A value as text: addresses and bytes in lower case, lists separated by commas. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return value.map(shown).join(", ");
   return typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : String(value);
@@ -61,7 +58,7 @@ function shown(value: unknown): string {
 
 type Client = ReturnType<typeof clientOf>;
 
-/** The chain's value as text; "reverted" if the contract has none, undefined if no node answers. */
+/** The chain's value as text; "reverted" if the call reverts or returns no data, undefined if no node answers. */
 function answerOf({ to, field, args }: Question, client: Client, block: number): Promise<string | undefined> {
   const call = { abi: reads, address: to, functionName: field, args, blockNumber: BigInt(block) };
   return client
@@ -73,7 +70,7 @@ function answerOf({ to, field, args }: Question, client: Client, block: number):
 
 const atOnce = 5;
 
-/** Asks the chains, five requests at a time; `differences` has what differs. */
+/** Asks the chains, five requests at a time, and counts and collects what differs. */
 export async function compare(
   questions: readonly Question[],
   { config, heads, progress }: { config: Config; heads: Heads; progress: (done: number) => void },
@@ -105,9 +102,9 @@ type Found = {
   events: Awaited<ReturnType<typeof missingRows>>;
 };
 
-/** What was found as text, and whether nothing speaks against the index. */
+/** Report of what was found. It is sound if something was compared, and nothing differs or is missing. */
 export function report(questions: readonly Question[], { heads, found, events: { missing, looked } }: Found) {
-  // Where hardly any contract answers: no such chain has names.
+  // Hardly any contract answers: no chain with names is like that.
   const isBlind = found.reverted > 0.9 * (questions.length - found.unanswered);
   const compared = isBlind ? 0 : found.compared;
   const differences = isBlind ? [] : found.differences;

@@ -11,7 +11,7 @@ import { about, type Finding } from "./finding.ts";
 
 const remedy = "Correct or remove ARCHIVE, or fetch the archive again.";
 
-/** What ARCHIVE has of each chain: how far it is proven, and whether it contradicts itself or a node. */
+/** Checks ARCHIVE for each chain: how far it is proven, and whether it contradicts itself or a node. */
 export async function examineArchive({
   archive,
   chains,
@@ -35,10 +35,10 @@ export async function examineArchive({
     : found;
 }
 
-// Of an archive on a host that others may control a few segments are read and compared, of a folder the newest.
+// Others may control a remote archive: some of its segments are read, and compared with a node. A folder's newest segment is read.
 const spotChecked = { segments: 3, blocks: 5 };
 
-/** What an archive has of a chain, in words; undefined if it has nothing. Throws what is wrong with it. */
+/** Content of an archive for a chain, in words; undefined if there is none. Throws an error if something is wrong with it. */
 async function partOf(archive: string, { id, rpc }: IndexedChain): Promise<string | undefined> {
   const manifest = await readManifest(archive, id);
   const [last, ...others] = manifest?.segments.toSorted((a, b) => b.to - a.to) ?? [];

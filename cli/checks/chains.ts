@@ -27,8 +27,8 @@ type Settings = Pick<Config, "namespace" | "chains" | "databaseUrl" | "pgliteDir
 const section = seeOperations("When the chain contradicts the index");
 
 /**
- * Compares the blocks that index and cache rest on with the nodes. A difference refuses the start of an index in Postgres, and says what
- * to run; an embedded database is purged and starts over.
+ * Compares the blocks of index and cache with the nodes. After a difference an index in Postgres does not start, and the finding says what
+ * to run. An embedded database is purged and starts over.
  */
 export function examineBlocks(config: Settings): Promise<Finding[]> {
   const { warning, away, fail } = about("blocks");
@@ -47,7 +47,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
         return undefined;
       });
       if (contradiction === undefined) continue;
-      // A test chain that is shorter was recreated; another node has not caught up yet.
+      // A shorter test chain was recreated; another chain's node has not caught up yet.
       if (contradiction.theirs === undefined && config.namespace !== "ens-test-env") {
         const lag = `The node of chain ${chain.id} has no block ${contradiction.block} yet, which the index rests on`;
         return [away(lag, section)];
@@ -63,7 +63,9 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
   });
 }
 
-/** Reads hashes from all URLs of a chain. Rejects with a PreflightError if they differ, with an AggregateError if none responds. */
+/**
+ * Reads block hashes from all URLs of a chain. Rejects with a PreflightError if they differ, and with an AggregateError if none responds.
+ */
 function hashReader({ id, rpc }: IndexedChain) {
   return async (number: number): Promise<string | undefined> => {
     const answers = rpc.http.map((url) => requestHash(url, number));
@@ -82,7 +84,7 @@ function hashReader({ id, rpc }: IndexedChain) {
 
 type Fault = { found: string; remedy: string; ranges: readonly CachedRange[] };
 
-/** What refuses an index of this schema, and which blocks its cache should lose; undefined for a sound one. */
+/** Fault of this schema's index, and the blocks that its cache should lose; undefined for a sound index. */
 function faultOf(
   schema: string,
   found: readonly Contradiction[],
@@ -115,7 +117,7 @@ function faultOf(
   };
 }
 
-/** Purges the cache of an embedded database and drops its index: its test chains are often recreated. */
+/** Purges the cache of an embedded database and drops its index. Its test chains are often recreated. */
 function startingOver(config: Settings, { found, ranges }: Fault): Finding {
   const blocks = ranges.map(({ chainId, from, to = "the last" }) => `${from} to ${to} of chain ${chainId}`);
   const purged = blocks.length === 0 ? "" : `Purged from the cache: blocks ${blocks.join(", ")}. `;

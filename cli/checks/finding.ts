@@ -1,6 +1,6 @@
 /**
- * What a check found: `remedy` says what to do. A start waits for what is `away`, carries out repairs, and is refused by what fails;
- * a repair of what is `ok` is done without a word.
+ * Result of a check; `remedy` says what to do. A start waits while something is `away`, logs and carries out a `repair`, and does not start
+ * after `fail`. It carries out the repair of an `ok` silently.
  */
 export type Finding = {
   subject: string;
@@ -10,7 +10,7 @@ export type Finding = {
   repair?(): Promise<unknown>;
 };
 
-/** Findings about a subject. */
+/** Constructors of findings about a subject. */
 export const about = (subject: string) => ({
   ok: (found: string): Finding => ({ subject, state: "ok", found }),
   warning: (found: string, remedy: string): Finding => ({ subject, state: "warning", found, remedy }),

@@ -6,7 +6,7 @@ import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts
 import { openDatabase, withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
 
-/** What is found on a connection to the configured database; nothing if the embedded one does not exist yet. A repair opens its own. */
+/** Findings of `work` on a connection to the configured database; none if the embedded one does not exist yet. A repair opens its own. */
 export async function onDatabase(
   config: Pick<Config, "databaseUrl" | "pgliteDirectory">,
   work: (run: Statement) => Promise<Finding[]>,
@@ -18,14 +18,14 @@ export async function onDatabase(
 
 type Place = Pick<Config, "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
 
-/** Whether another indexer holds the configured schema, and whether its index can go on with these settings. */
+/** Checks whether another indexer holds the configured schema, and whether its index can resume with these settings. */
 export function examineIndex(config: Config): Promise<Finding[]> {
   const { databaseSchema: schema } = config;
   return onDatabase(config, async (run) => {
     const { fail, away } = about("index");
     const app = await appOf(run, schema);
     if (app === undefined) return [];
-    // The lock of its folder tells that no other process uses an embedded database.
+    // An embedded database is locked by its folder, so no other process uses it.
     if (app.isHeld && config.databaseUrl !== undefined)
       return [
         away(
@@ -49,7 +49,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
   });
 }
 
-/** What Ponder recorded of its last run on a schema; undefined if it has no index. */
+/** Ponder's record of its last run on a schema; undefined without an index. */
 async function appOf(run: Statement, schema: string) {
   const table = `${quoted(schema)}._ponder_meta`;
   if (!(await hasTable(run, table))) return undefined;
@@ -65,14 +65,13 @@ async function appOf(run: Statement, schema: string) {
   return row && { isHeld: row["held"] === true, isReady: row["ready"] === true, hosts: row["hosts"] };
 }
 
-/** Empties the schema of an index. */
 export async function emptySchema(run: Statement, schema: string): Promise<void> {
   await run(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`);
   await run(`CREATE SCHEMA ${quoted(schema)}`);
 }
 
-// ponder: on PGlite the writes of a batch are not a transaction. A process that exits in the middle of a batch leaves some of its
-// rows. During the backfill nothing records which; later the reorg tables do, and Ponder reverts those rows.
+// ponder: writes a batch on PGlite without a transaction. If the process exits during a batch, some of its rows stay. The reorg tables
+// record them after the backfill, and Ponder reverts them, but nothing records them before.
 const dropped = (place: Place): Finding => ({
   ...{ subject: "index", state: "repair" },
   found: "PGlite cannot resume a backfill that was interrupted: restarting it",
@@ -80,7 +79,7 @@ const dropped = (place: Place): Finding => ({
   repair: () => withDatabase(place, (run) => emptySchema(run, place.databaseSchema)),
 });
 
-/** Drops the undo rows of finalized blocks, which Ponder would have dropped next, and would otherwise revert; and its lock after a kill. */
+/** Drops the undo rows of finalized blocks, which Ponder drops next but would revert after a restart. Releases its lock after a kill. */
 const finalized = (place: Place): Finding => ({
   ...about("index").ok("its backfill was complete"),
   repair: () =>
@@ -99,7 +98,7 @@ const finalized = (place: Place): Finding => ({
     }),
 });
 
-/** Whether a reader finds an index in its schema. */
+/** Checks whether a reader's schema has an index. */
 export function examineServedIndex(config: Config): Promise<Finding[]> {
   const { stableSchema, databaseSchema: schema } = config;
   return onDatabase(config, async (run) => {

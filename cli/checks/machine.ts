@@ -9,20 +9,19 @@ import { holdEmbeddedDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
 import { onDatabase } from "./index-state.ts";
 
-/** A number of bytes for people. */
 const inGigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
 
-/** Node's version, and the memory of the machine or container. */
+/** Reports Node's version, and checks the memory of the machine or container. */
 export async function examineMachine(): Promise<Finding[]> {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const remedy = "Provide 4 GB: a backfill with all plugins took 2.4 GB (docs/performance.md).";
   const { ok, warning } = about("memory");
   const found = inGigabytes(memory);
-  // cli/with-node.mjs has refused older versions.
+  // cli/with-node.mjs rejects older versions.
   return [about("Node").ok(process.version), memory < 3.5e9 ? warning(found, remedy) : ok(found)];
 }
 
-/** Whether nothing listens on the port, and this machine has the address (default: all of its). */
+/** Checks that the port is free, and that this machine has the host's address (default: all of its addresses). */
 export function examinePort({ port, host }: Pick<Config, "port" | "host">): Promise<Finding[]> {
   const { ok, fail } = about("port");
   const server = createServer();
@@ -37,11 +36,11 @@ export function examinePort({ port, host }: Pick<Config, "port" | "host">): Prom
   });
 }
 
-/** Tries the folder of the embedded database, or the configured Postgres. */
+/** Checks the folder of the embedded database, or the configured Postgres. */
 export const examineDatabase = (config: Config) =>
   config.databaseUrl === undefined ? examineEmbedded(config) : examinePostgres(config);
 
-/** Rights and space of the embedded database's folder, and whether another process uses it. */
+/** Checks rights and space of the embedded database's folder, and whether another process uses it. */
 async function examineEmbedded({ pgliteDirectory, namespace }: Config): Promise<Finding[]> {
   const { ok, warning, fail } = about("database");
   let place = resolve(pgliteDirectory);
@@ -59,7 +58,7 @@ async function examineEmbedded({ pgliteDirectory, namespace }: Config): Promise<
   return [isSmall ? ok(found) : warning(found, remedy)];
 }
 
-// Values below these slow a backfill down; compose.yaml has those of a machine of 16 GB.
+// Lower values slow a backfill down. compose.yaml has values for a machine of 16 GB.
 const advised = "('shared_buffers', '512MB'), ('max_wal_size', '4GB'), ('maintenance_work_mem', '256MB')";
 
 const facts = `SELECT current_setting('server_version_num')::int AS version, current_setting('server_version') AS text,
@@ -72,7 +71,7 @@ const facts = `SELECT current_setting('server_version_num')::int AS version, cur
   (SELECT string_agg(name || ' is ' || current_setting(name) || ', advised ' || least, '; ') FROM (VALUES ${advised})
     AS advised (name, least) WHERE pg_size_bytes(current_setting(name)) < pg_size_bytes(least)) AS low`;
 
-/** Version, size, rights, settings and connections of Postgres. */
+/** Checks version, rights, settings and connections of Postgres. */
 const examinePostgres = (config: Config) =>
   onDatabase(config, async (run) => {
     const { ok, warning, fail } = about("database");
@@ -93,7 +92,7 @@ const examinePostgres = (config: Config) =>
     return findings.filter((one) => one !== false);
   });
 
-/** Tries the label source: set, versions, and how many labels it has. */
+/** Checks the label source: its set, versions and number of labels. */
 export async function examineLabels({ labelsUrl, labelSet, namespace }: Config): Promise<Finding[]> {
   const { ok, warning, away, fail } = about("labels");
   let outage: unknown = "nothing in 8 s";

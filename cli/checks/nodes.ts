@@ -7,14 +7,14 @@ import { requestChainId, requestRpc } from "../../src/ponder/rpc-request.ts";
 import { believedOfUrls } from "../../src/rpc/believed.ts";
 import { about, type Finding } from "./finding.ts";
 
-/** An RPC URL by variable, position and host: URLs can contain keys. */
+/** Names an RPC URL by variable, position and host, because URLs can contain keys. */
 export function nameOfUrl(chainId: number, urls: readonly string[], index: number): string {
   const host = URL.canParse(urls[index] ?? "") ? new URL(urls[index] ?? "").host : "?";
   const entry = urls.length === 1 ? "" : ` entry ${index + 1}`;
   return `RPC_URL_${chainId}${entry} (${host})`;
 }
 
-/** Whether each chain has an RPC URL that responds, and none of another chain. */
+/** Checks that each chain has an RPC URL that responds, and none of another chain. */
 export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<Finding[]> {
   const { ok, warning, away, fail } = about("RPC");
   const found = chains.map(async ({ id, rpc }) => {
@@ -41,7 +41,7 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
   return (await Promise.all(found)).flat();
 }
 
-/** Whether each RPC URL serves what an index asks for, and what of it nothing proves. */
+/** Checks that each RPC URL serves an index's requests, and reports what nothing proves. */
 export async function examineNodes(config: Config): Promise<Finding[]> {
   const chains = config.chains.map(async (chain) => {
     const urls = chain.rpc.http.map((_, index) => examineNode(chain, index, config));
@@ -57,7 +57,7 @@ async function examineNode(chain: IndexedChain, index: number, config: Config): 
   const url = rpc.http[index] ?? "";
   const { ok, warning, fail } = about(nameOfUrl(id, rpc.http, index));
   try {
-    // The start's own check says so.
+    // `examineUrls` reports it.
     if (Number(await askUrl(url, "eth_chainId", [])) !== id) return [];
     const latest = (await askUrl(url, "eth_getBlockByNumber", ["latest", false])) as Block;
     const age = Math.round(Date.now() / 1000 - Number(latest.timestamp));
@@ -76,7 +76,7 @@ async function examineNode(chain: IndexedChain, index: number, config: Config): 
 
 type Request = readonly [method: string, params: unknown[]];
 
-/** The result of a request to a URL; rejects with what is wrong in a few words. */
+/** Result of a request to a URL. Rejects with the reason in a few words. */
 async function askUrl(url: string, ...[method, params]: Request): Promise<unknown> {
   const { status, result, error } = await requestRpc(url, { method, params }).catch(
     ({ name, cause, message }: Error & { cause?: { code?: string } }) => {
@@ -88,7 +88,6 @@ async function askUrl(url: string, ...[method, params]: Request): Promise<unknow
   return result;
 }
 
-/** Why one of the requests has no result; undefined if all have one. */
 async function refusalOf(url: string, requests: readonly Request[]): Promise<string | undefined> {
   try {
     for (const request of requests) if ((await askUrl(url, ...request)) === null) return "not found";
@@ -98,7 +97,7 @@ async function refusalOf(url: string, requests: readonly Request[]): Promise<str
   }
 }
 
-/** Requests of an index; what a node lacks that refuses them, and whether an index needs it. */
+/** Requests of an index, what a node that refuses them lacks, and whether an index needs it. */
 type Need = { requests: Request[]; lacks: string; remedy: string; isRequired?: boolean };
 
 function needsOf(chain: IndexedChain, config: Config, { number, transactions }: Block): Need[] {

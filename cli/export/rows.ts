@@ -10,7 +10,7 @@ import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../s
 import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
 import { profileRow } from "../../src/api/names/rows.ts";
 
-// The columns of each file, in their order: members of the rows under /v1.
+// Columns of each file, in order: members of the rows under /v1.
 const headers = {
   names:
     "namehash name display_name label labelhash namespace chain_id network status in_grace owner manager resolver registered_at created_at expires_at grace_ends_at expires_at_reason authority wrapper_state registration_id token_id",
@@ -20,19 +20,19 @@ const headers = {
     "id type kind name namehash namespace chain_id registration_id block_number timestamp transaction_hash log_index contract_address data",
 };
 
-/** What can be exported. */
+/** A subject of an export. */
 export type Subject = keyof typeof headers;
 export const subjects = Object.keys(headers) as Subject[];
 
-/** A row of a file; numbers of seconds are bigint, and absent values null. */
+/** A row of a file. Seconds are bigint, and absent values null. */
 export type FileRow = Readonly<Record<string, string | number | bigint | boolean | null>>;
 
 type ColumnType = "STRING" | "INT32" | "INT64" | "BOOLEAN";
 
-/** The columns of a file with their types in Parquet. */
+/** Parquet types of a file's columns. */
 export type Columns = Readonly<Record<string, ColumnType>>;
 
-// All others are texts.
+// Other columns are strings.
 const types: Columns = {
   in_grace: "BOOLEAN",
   ...{ chain_id: "INT32", block_number: "INT32", log_index: "INT32" },
@@ -56,14 +56,14 @@ function eventRow(entry: StoredEntry, namespaces: readonly IndexedNamespace[]) {
   return { ...members, data: JSON.stringify(data) };
 }
 
-/** How a subject is read: its columns, its statements, one after the other, and the file's row of each of theirs. `$1`: times of the namespaces. */
+/** How to read a subject: its columns, its statements (`$1`: the namespaces' times), and the file row of each of their rows. */
 type Source = {
   columns: Columns;
   statements: readonly string[];
   rowOf(found: unknown): FileRow;
 };
 
-/** How a subject is read at these namespaces. */
+/** Source of a subject's rows in these namespaces. */
 export function sourceOf(what: Subject, namespaces: readonly IndexedNamespace[]): Source {
   const columns: Columns = Object.fromEntries(
     headers[what].split(" ").map((name) => [name, types[name] ?? "STRING"]),

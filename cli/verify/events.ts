@@ -8,11 +8,13 @@ import { hasTable, type Statement } from "../../src/ponder/sql-client.ts";
 import { randomOf } from "../samples.ts";
 import type { Asked } from "./questions.ts";
 
-// Rows that are missing cannot be sampled: the events of the RPC cache say which there have to be.
+// Missing rows cannot be sampled: the events of the RPC cache say which rows have to exist.
 
 const registrarTransfer = "Transfer(address,address,uint256)";
 
-/** Events by the role of their contract. Each leaves a row of a history, such as `domain_event`, and what that is about has a row. */
+/**
+ * Events by role of their contract. Each has a row in a history, such as `domain_event`, and its subject has a row, such as in `domain`.
+ */
 const events = {
   registry: { "NewOwner(bytes32,bytes32,address)": "domain", "Transfer(bytes32,address)": "domain" },
   baseRegistrar: {
@@ -24,10 +26,9 @@ const events = {
 } as const satisfies { [R in Role]?: Record<string, string> };
 const roles = Object.keys(events) as (keyof typeof events)[];
 
-/** Events of one kind of a contract. */
 type Kind = { chainId: number; emitter: string; startBlock: number; event: string; row: string };
 
-/** The kinds of the contracts that the index follows; not of the old registry, whose later events it ignores. */
+/** Events of the contracts that the index follows, except the old registry, whose later events it ignores. */
 function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] {
   return deployedContracts(datasources, roles).flatMap((deployed): Kind[] => {
     const { group, datasourceId, name, contract, chainId, address: emitter } = deployed;
@@ -43,7 +44,8 @@ function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] 
   });
 }
 
-// The next logs behind each point, of all contracts: those of one may be far away. A first mint comes before the registration.
+// The next 50 logs from each point, of all contracts: the next one of a single contract may be far away. A mint has no row yet, as it comes
+// before its registration.
 const cachedEvents = `WITH picked AS (
   SELECT DISTINCT log.* FROM unnest($1::bigint[]) point CROSS JOIN LATERAL (
     SELECT block_number, log_index, address, topic0, topic1 FROM ponder_sync.logs
@@ -65,8 +67,8 @@ const statement = `${cachedEvents} ${["domain", "registration", "resolver"].map(
 type Tools = { config: Config; heads: ReadonlyMap<number, BlockRef>; asked: Asked };
 
 /**
- * How many events of the RPC cache behind random blocks were looked up, and for each that lacks a row what is missing, for people. None of an index of
- * a part of the chain.
+ * Looks up events of the RPC cache behind random blocks. Returns their number, and a text for each that lacks a row. Looks up none for an
+ * index of a part of the chain.
  */
 export async function missingRows(run: Statement, { config, heads, asked }: Tools) {
   const found = { looked: 0, missing: [] as string[] };

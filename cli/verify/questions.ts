@@ -6,9 +6,9 @@ import { isParentCannotControlBurned } from "../../src/ens/registrations.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { randomOf } from "../samples.ts";
 
-// Which values of the index a contract can confirm, and by which call. Rules of contracts that hide values are here.
+// Values of the index that a contract can confirm, the calls for it, and the rules of contracts that hide values.
 
-/** What is asked of the contracts. */
+/** Functions of the contracts. */
 export const reads = parseAbi([
   "function owner(bytes32 node) view returns (address)",
   "function resolver(bytes32 node) view returns (address)",
@@ -31,19 +31,16 @@ export type Question = {
   to: Hex;
   field: Field;
   args: readonly unknown[];
-  /** The row, for people. */
   row: string;
   ours: string;
-  /** The chain's value as the index has it; undefined if the two cannot be compared. */
+  /** The chain's value in the form of the index; undefined if the two cannot be compared. */
   asOurs?: (theirs: string, blockTime: number) => string | undefined;
 };
 
 /** What to compare: random rows of each kind, and names. */
 export type Asked = { samples: number; seed: number; names: readonly string[] };
 
-// --- From rows to questions ---
-
-/** A kind of row: its table, the column with its node, what is read besides the table's columns, and what is asked about it. */
+/** A kind of row: its table, the column with its node, further expressions to select, and its questions. */
 type Kind = {
   table: string;
   column: string;
@@ -57,7 +54,6 @@ const hexOf = (value: unknown) => (value === null || value === undefined ? zero 
 
 const ofDomain = (columns: string) => `(SELECT ${columns} FROM domain d WHERE d.id = t.domain_id)`;
 
-/** The kinds of rows of an index. */
 function kindsOf(config: Config): Kind[] {
   const chainOf = config.isSubgraphCompatible ? `${config.rootChainId}` : `split_part(e.id, '-', 1)::int`;
   const named = {
@@ -68,7 +64,7 @@ function kindsOf(config: Config): Kind[] {
   return [
     {
       ...{ table: "domain", column: "id", about: ofRegistry },
-      // The event that set the owner last says which chain's registry has the node.
+      // Chains of the registries that set the node's owner.
       more: `(SELECT array_agg(DISTINCT ${chainOf}) FROM domain_event e WHERE e.domain_id = t.id AND e.type IN ('NewOwner', 'Transfer')) AS chains`,
     },
     { ...named, table: "registration", about: ofRegistrar },
@@ -86,7 +82,7 @@ function kindsOf(config: Config): Kind[] {
   ];
 }
 
-// Ids and nodes are hashes: the next one behind a random point is as good as random. All rows where there are few.
+// Ids and nodes are hashes: the next one from a random point is as good as random. Small tables are read whole.
 async function rowsOf(
   run: Statement,
   { table, column, more, where = "true" }: Kind,
@@ -105,7 +101,7 @@ async function rowsOf(
   return [...given.rows, ...sampled.rows];
 }
 
-/** The questions about sampled and given rows, each once. `run` reads one moment of the index. */
+/** Questions about sampled and given rows, each once. `run` reads a snapshot of the index. */
 export async function questionsOf(run: Statement, config: Config, asked: Asked): Promise<Question[]> {
   const random = randomOf(asked.seed);
   const questions: Question[] = [];
@@ -122,7 +118,6 @@ export async function questionsOf(run: Statement, config: Config, asked: Asked):
 
 type About = Omit<Question, "field" | "ours">;
 
-/** A question for each value that the index has. */
 const asked = (about: About, values: { [F in Field]?: string | undefined }): Question[] =>
   Object.entries(values).flatMap(([field, ours]) =>
     ours === undefined ? [] : [{ ...about, field: field as Field, ours }],
@@ -135,12 +130,12 @@ function ofRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, 
   );
   const wanted = isMigrated === false ? "old" : "new";
   const registry = registries.find(({ contract }) => contract.generation === wanted) ?? registries.at(-1);
-  // Several chains name such a node, and the index keeps the last that spoke.
+  // The index keeps the last event's values if registries of several chains have the node.
   if (registry?.address === undefined || others.length > 0) return [];
   const { address: to } = registry;
-  // The registry shows itself as nobody: so it stores that a name has no owner.
+  // The registry stores its own address for "no owner", and returns the zero address for it.
   const owner = hexOf(row["owner_id"]);
-  // The registry's constructor names the root's first owner without an event.
+  // The registry's constructor sets the root's first owner without an event.
   const isFirstOwner = BigInt(text(id)) === 0n && chains === null;
   const about = { chainId, to, args: [id], row: `domain ${text(name) || text(id)}` };
   return asked(about, {
@@ -161,7 +156,7 @@ function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row,
   if (!label || registrar?.address === undefined) return [];
   const { chainId, address: to } = registrar;
   const about = { chainId, to, args: [BigInt(label)], row: `registration ${name ?? label}` };
-  // The registrar names no owner of a lapsed name.
+  // `ownerOf` reverts for an expired name.
   const asOurs = (theirs: string, now: number) =>
     theirs === "reverted" && Number(expiry) <= now ? undefined : theirs;
   return [
@@ -173,14 +168,14 @@ function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row,
 function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, config: Config): Question[] {
   const [, , name, home = null] = (names as (string | null)[] | null) ?? [];
   const fuses = Number(signed) >>> 0;
-  // The rows of all wrappers are in one table.
+  // One table has the rows of all wrappers.
   const chainId = home === null ? config.rootChainId : Number(home);
   const wrapper = deployedContracts(config.datasources, ["nameWrapper"]).find(
     (one) => one.chainId === chainId,
   );
   if (wrapper?.address === undefined) return [];
   const ours = `${text(owner)}, ${fuses}, ${text(expiry)}`;
-  // NameWrapper: after the expiry no fuses, and no owner if the parent had given up control.
+  // After the expiry the name wrapper returns no fuses, and no owner if the parent had given up control.
   const lapsed = `${isParentCannotControlBurned(fuses) ? zero : owner}, 0, ${text(expiry)}`;
   const asOurs = (theirs: string, now: number) => (Number(expiry) < now && theirs === lapsed ? ours : theirs);
   const about = {
@@ -193,7 +188,7 @@ function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, c
   return asked(about, { getData: ours });
 }
 
-/** Public resolvers, which store what they answer, by chain and address; those that know the default address by `true`. */
+/** Public resolvers, which store what they answer, by chain and address. The value is true for those with the default address. */
 function resolversOf({ datasources }: Config): Map<string, boolean> {
   const all = deployedContracts(datasources, ["staticResolver"]).filter(
     ({ contract, address }) => address && !contract.isExtended,
@@ -216,7 +211,7 @@ function ofResolver(row: Row, config: Config): Question[] {
   return [
     ...asked(about, { addr: hasDefault && row["addr_id"] === null ? undefined : hexOf(row["addr_id"]) }),
     ...asked({ ...about, asOurs }, { contenthash: text(row["content_hash"] ?? "0x") }),
-    // Without a value in its event the text is on the chain only.
+    // If the event has no value, only the chain has the text.
     ...values.flatMap(([key, ours]) => asked({ ...about, args: [node, key] }, { text: ours ?? undefined })),
   ];
 }
