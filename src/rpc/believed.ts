@@ -1,9 +1,9 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
 
-/** Takes what of a chain nothing proves with this configuration, in words. */
+/** Receives, in words, what this configuration cannot prove of a chain. */
 export type Believe = (what: readonly string[], level?: "info" | "warn") => void;
 
-/** Keeps what of a chain is believed without proof, and writes a line about what was not said yet. */
+/** Adds what is taken on trust to `believed`, and logs what is new. */
 export const createBelieve =
   ({ chain, log, believed }: { chain: string; log: Log; believed: Set<string> }): Believe =>
   (what, level = "warn") => {
@@ -14,7 +14,7 @@ export const createBelieve =
     log(level, `Cannot be proven, and is believed: ${fresh.join("; ")}`, { chain, section });
   };
 
-/** What so many RPC URLs cannot prove; `share`, from 0 to 1, of the ranges of logs are compared. */
+/** What this number of RPC URLs cannot prove if a `share` (0 to 1) of the log ranges is compared. */
 export function believedOfUrls(urls: number, share: number): string[] {
   const logs = "logs of the backfill";
   const beyond = share === 0 ? logs : `${logs} beyond a sample of ${Number((share * 100).toFixed(2))} %`;

@@ -2,10 +2,10 @@ import { type Hex, toRlp } from "viem";
 import { keccak256 } from "../ens/keccak.ts";
 import { bloomOf, type Header, type RpcLog } from "./log-answers.ts";
 
-// What a block proves of itself: its hash covers its header, which names the root of its receipts.
+// A block proves itself: its hash covers its header, which contains the root of its receipts.
 
 const words = (text: string) => text.split(" ");
-// Ethereum yellow paper, 4.4.1, then what later forks added, in their order.
+// Ethereum yellow paper, 4.4, then the fields of later forks, in their order.
 const firstFields = words(
   "parentHash sha3Uncles miner stateRoot transactionsRoot receiptsRoot logsBloom difficulty number gasLimit gasUsed timestamp extraData mixHash nonce",
 );
@@ -13,17 +13,17 @@ const laterFields = words(
   "baseFeePerGas withdrawalsRoot blobGasUsed excessBlobGas parentBeaconBlockRoot requestsHash",
 );
 
-/** The fields of a header that the hash of its block covers. */
+/** The header fields that a block's hash covers, in order. */
 export const headerFields: readonly string[] = [...firstFields, ...laterFields];
 
-/** Those that are numbers. */
+/** The header fields that are numbers. */
 export const headerQuantities: ReadonlySet<string> = new Set(
   words("difficulty number gasLimit gasUsed timestamp baseFeePerGas blobGasUsed excessBlobGas"),
 );
 
 /**
- * The hash of a block, from its header as a node gives it; undefined if the header lacks a field. Where a header names another hash,
- * one or two fields that are not known here are tried at its end: that is where forks put theirs.
+ * Recomputes a block's hash from the header that a node returned; undefined if the header lacks a field. Forks append fields: if the header
+ * names another hash, one or two unknown fields are tried at the end.
  */
 export function headerHash(header: Record<string, unknown>): string | undefined {
   if (firstFields.some((field) => typeof header[field] !== "string")) return undefined;
@@ -42,7 +42,7 @@ export function headerHash(header: Record<string, unknown>): string | undefined 
 
 const hashOf = (items: readonly Hex[]) => keccak256(bytesOf(toRlp(items)));
 
-// Not covered by the hash, or covered above.
+// Fields that are hashed above or never hashed.
 const knownFields = new Set([
   ...headerFields,
   ...["hash", "size", "totalDifficulty", "l1BlockNumber", "sendCount", "sendRoot"],
@@ -59,7 +59,7 @@ function unknownFields(header: Record<string, unknown>): Hex[] {
     .slice(0, mostUnknown);
 }
 
-/** A number as RLP holds it: without leading zeros, zero as nothing. */
+/** The RLP form of a number: no leading zeros; zero is empty. */
 function quantityOf(text: string): Hex {
   const digits = text.slice(2).replace(/^0+/, "");
   return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`;
@@ -69,10 +69,7 @@ const bytesOf = (hex: string) => Buffer.from(hex.slice(2), "hex");
 
 // --- Receipts root (yellow paper, 4.4.1 and appendix D; typed receipts: EIP-2718) ---
 
-/**
- * What the root of a block's receipts covers of a receipt, as a node returns it: `root` is of a receipt before Byzantium. Deposits of
- * the OP stack have two numbers more since Canyon.
- */
+/** The receipt fields that the root covers. `root` exists before Byzantium; OP Stack deposits have two more numbers since Canyon. */
 type Receipt = {
   type?: string;
   status?: string;
@@ -92,7 +89,7 @@ export function receiptsRoot(receipts: readonly Receipt[]): Hex {
   return keccak256(bytesOf(toRlp(nodeOf(leaves))));
 }
 
-// Arbitrum's transactions of before Nitro, whose receipts are encoded as Ethereum's legacy ones.
+// Arbitrum's pre-Nitro transactions; their receipts are encoded like Ethereum's legacy receipts.
 const arbitrumLegacy = 0x78;
 
 function encodeReceipt(receipt: Receipt): Hex {
@@ -108,12 +105,12 @@ function encodeReceipt(receipt: Receipt): Hex {
   return `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
 }
 
-/** Root of the receipts of a block without transactions. */
+/** The receipts root of a block without transactions. */
 export const emptyRoot = receiptsRoot([]);
 
 /**
- * The logs of a block by its receipts, as a node returned both; undefined unless the header names the root of exactly these receipts. What the
- * root does not cover must agree: the places of the logs, and the hashes of the transactions.
+ * The logs of a block from its receipts; undefined unless the header's receipts root is the root of exactly these receipts. The root covers
+ * neither the positions of logs nor transaction hashes, so these must agree with the header.
  */
 export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefined {
   if (!Array.isArray(answer)) return undefined;
@@ -133,16 +130,15 @@ export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefine
       );
     return isInPlace ? placed.map(({ log }) => log) : undefined;
   } catch {
-    // An answer of another form proves nothing.
+    // A malformed response proves nothing.
     return undefined;
   }
 }
 
-/** A value by its path: the digits of its key in hexadecimal. */
 type Leaf = { path: string; value: Hex };
 type TrieNode = Hex | readonly TrieNode[];
 
-/** The node of a Merkle Patricia trie over leaves of which no two have one path. */
+/** The root node of a Merkle Patricia trie over leaves with distinct paths. */
 function nodeOf(leaves: readonly Leaf[]): TrieNode {
   const [first] = leaves;
   if (first === undefined) return "0x";
@@ -163,7 +159,7 @@ function nodeOf(leaves: readonly Leaf[]): TrieNode {
   return [...[..."0123456789abcdef"].map(below), leaves.find(({ path }) => path === "")?.value ?? "0x"];
 }
 
-// A node of less than 32 bytes stands for itself, a larger one by its hash.
+// A node below 32 bytes is embedded; a larger one is referenced by its hash.
 function linkTo(node: TrieNode): TrieNode {
   const encoded = toRlp(node);
   return encoded.length < 2 + 64 ? node : keccak256(bytesOf(encoded));

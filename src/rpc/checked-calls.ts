@@ -2,16 +2,16 @@ import { isContractRefusal } from "../ens/contract-refusals.ts";
 import { type Node, type Nodes, othersThan, type RpcRequest, report, type Served } from "./nodes.ts";
 import { addUnverified, keepServed } from "./unverified.ts";
 
-// What contracts of the configuration return to handlers. No header proves it, so that all URLs are asked.
+// No header proves what a contract returns to a handler, so all URLs are asked.
 
-/** What a URL returned to a call: hex, or a word for the contract's refusal and the error that says so. */
+/** A URL's result of a call: hex, or "refused" with the error that says so. */
 type Outcome = { node: Node; text: string; error?: unknown };
 
 const silenceMs = 60_000;
 
 /**
- * The result of a request; a call that names a block's number is asked of the other URLs too. If those that were not found wrong
- * differ, the block is unverified: nothing proves one of them.
+ * Returns the result of a request. A call that names a block number also goes to the other URLs. If URLs that have not lied disagree, the
+ * block is unverified: nothing proves either result.
  */
 export async function requestCall(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   const block = blockOf(body);
@@ -28,7 +28,7 @@ export async function requestCall(nodes: Nodes, node: Node, body: RpcRequest): P
       const trusted = nodes.all.filter(({ hasLied }) => !hasLied);
       const found = await outcomesOf(nodes, trusted, body);
       const isSame = found.length === trusted.length && found.every(({ text }) => text === used.text);
-      // Nothing proves which of them is wrong.
+      // Nothing proves which URL is wrong.
       return isSame && found.length > 0 ? true : undefined;
     },
   };
@@ -39,7 +39,6 @@ export async function requestCall(nodes: Nodes, node: Node, body: RpcRequest): P
   return used.text;
 }
 
-/** The block of a call that names its number; undefined of other requests. */
 function blockOf({ method, params }: RpcRequest): number | undefined {
   const [, block] = method === "eth_call" && Array.isArray(params) ? (params as unknown[]) : [];
   return typeof block === "string" && block.startsWith("0x") ? Number(block) : undefined;
@@ -54,7 +53,7 @@ async function ask(node: Node, body: RpcRequest): Promise<Outcome> {
   }
 }
 
-/** What URLs return to a call. One that fails, as without state of the block, says nothing, and is not asked for a while: that costs time. */
+/** Results of a call. A URL that fails, for example without the state, is not asked for a minute: failures cost time. */
 async function outcomesOf(nodes: Nodes, asked: readonly Node[], body: RpcRequest): Promise<Outcome[]> {
   const outcomes = await Promise.all(
     asked.map((node) => {

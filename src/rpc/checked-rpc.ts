@@ -19,10 +19,10 @@ import { watchOutages } from "./outage.ts";
 import { requireNearBlock, requireSameChain } from "./same-chain.ts";
 import { recheckUnverified } from "./unverified.ts";
 
-/** What Ponder creates from an entry of its list of RPC URLs. */
+/** The client that Ponder creates from an RPC URL. */
 export type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
 
-/** A list of RPC URLs from which Ponder gets other clients. ponder: `map` is the call by which it turns the entries into them. */
+/** Makes Ponder use other clients for a list of RPC URLs. ponder: it turns the entries into clients by calling `map`. */
 export function urlsAs(
   list: string[],
   clientsOf: (toBackend: (url: string) => Backend) => Backend[],
@@ -31,9 +31,9 @@ export function urlsAs(
 }
 
 /**
- * The URLs as Ponder's `rpc` option, with every answer checked before Ponder sees it. Ponder keeps its rate limit, retries
- * and choice of URL for each entry.
- * ponder: a transport of our own would get 20 requests a second for all URLs together.
+ * The URLs for Ponder's `rpc` option, with every response checked before Ponder sees it. Ponder keeps its rate limit, retries and choice of
+ * URL.
+ * ponder: a custom transport would get 20 requests a second for all URLs together.
  */
 export const checkedUrls = (urls: readonly string[], options: NodesOptions): string[] =>
   urlsAs([...urls], (toBackend) =>
@@ -75,7 +75,7 @@ async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promi
     return await checkedAnswer(nodes, node, body);
   } finally {
     recheckUnverified(nodes);
-    // Whoever stops or kills the index from now on leaves the next start what it needs to refuse.
+    // The unverified ranges are stored before Ponder gets the response: after a crash, the next start refuses to use them.
     await nodes.stored;
   }
 }
@@ -92,10 +92,9 @@ function checkedAnswer(nodes: Nodes, node: Node, body: RpcRequest): Promise<unkn
   return requestLogs(nodes, node, { filter: first as LogsFilter, query });
 }
 
-/**
- * A block that Ponder asks for, checked. Throws if it is not the one that was asked for, does not hash to its hash, or does not fit the
- * logs that were returned. ponder: links live blocks by their parents' hashes, which are proven thereby.
- */
+// Returns a checked block. Throws if it is not the requested one, if its header does not match its hash, or if it does not fit the returned
+// logs.
+// ponder: it links live blocks by their parent hashes, which the block hash proves.
 async function requestBlock(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   const { headers } = nodes;
   const [wanted, isFull] = body.params as [unknown, unknown];
@@ -103,7 +102,7 @@ async function requestBlock(nodes: Nodes, node: Node, body: RpcRequest): Promise
   const isByHash = isHex && body.method === "eth_getBlockByHash";
   const answer = node.request(body);
   if (isByHash) {
-    // Its logs are requested at the same time: they are checked when the header is there.
+    // Ponder requests the logs at the same time; their check waits for this header.
     const known = headers.get(wanted);
     const found = answer.then((response) => provenHeader(nodes, node, response)).catch(() => undefined);
     headers.set(
@@ -112,7 +111,7 @@ async function requestBlock(nodes: Nodes, node: Node, body: RpcRequest): Promise
     );
   }
   const response = await answer;
-  // ponder: would give up a whole range for a block that a node does not know yet, or for once.
+  // ponder: it gives up a whole range if a node returns null for a block once, even if the node is only behind.
   if (response === null && isHex)
     throw (await otherBlock(nodes, node, wanted)) ?? refusal(nodes, node, `it has no block ${wanted}`);
   const block = headerIn(response);

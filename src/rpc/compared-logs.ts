@@ -32,10 +32,9 @@ import {
 import { provesChain, requireOwnAnswer, scheduleChainCheck } from "./same-chain.ts";
 import { dropUnverified, keepServed } from "./unverified.ts";
 
-/** An answer to `eth_getLogs`, and the node that gave it. */
 type NodeAnswer = { node: Node; logs: RpcLog[] };
 
-/** The logs of a range that Ponder asks for in the backfill, checked, and kept until their blocks are. Throws if nothing holds. */
+/** Returns the checked logs of a backfill range, and keeps them until their blocks are checked. Throws if no response holds. */
 export async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
   const own = { node, logs: await fetchValidatedLogs(nodes, node, request) };
   const isDue = isCheckDue(nodes, own);
@@ -50,14 +49,14 @@ export async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest
 
 const alwaysCompared = 10;
 
-/** Whether an answer is to be compared: a share is, and in any case the first of a URL and those of one that was wrong. */
+/** Whether a response is compared: a share of all, the first ten with logs of each URL, and all of a URL that has lied. */
 function isCheckDue(nodes: Nodes, { node, logs }: NodeAnswer): boolean {
   if (nodes.crossCheckShare === 0) return false;
   const isNew = logs.length > 0 && node.compared < alwaysCompared;
   return node.hasLied || isNew || nodes.random() < nodes.crossCheckShare;
 }
 
-/** The answer, or the one that holds when a second URL is asked; without one the same is asked again: providers have several nodes. */
+/** Compares a response with another URL's, or else with the same URL's: providers run several nodes. Returns the right one. */
 async function crossChecked(nodes: Nodes, answer: NodeAnswer, request: LogsRequest): Promise<NodeAnswer> {
   answer.node.compared += 1;
   const node = othersThan(nodes, answer.node)[0] ?? answer.node;
@@ -67,14 +66,12 @@ async function crossChecked(nodes: Nodes, answer: NodeAnswer, request: LogsReque
   return logs === undefined ? answer : decide(nodes, request, [answer, { node, logs }]);
 }
 
-/** Blocks of a difference that are decided by receipts; the first few show who is wrong. */
+/** Differing blocks that receipts decide; the first few show which node is wrong. */
 const mostDecided = 5;
 
-/**
- * Decides between two answers to one query by proof: logs are right that equal receipts with the root that the block's header names.
- * Returns the right answer with its node, and puts the other node aside. Throws if both are wrong, or if nothing proves either: also if
- * the nodes have different blocks there, both sound.
- */
+// Decides between two responses to one query: the right logs equal receipts that have the header's receipts root. Returns the right
+// response and puts the other node aside. Throws if both are wrong or nothing proves either, for example if the nodes have different
+// blocks.
 async function decide(
   nodes: Nodes,
   request: LogsRequest,
@@ -103,10 +100,8 @@ async function decide(
   throw wrong.get(one);
 }
 
-/**
- * Looks at the header of a block of which an answer has no logs, in half of the cases the one after its last log: there an
- * answer that was cut off lacks some. Throws if the block has logs that were asked for.
- */
+// Checks a block for which a response has no logs: in half of the cases the one after its last log, where a cut-off response lacks some.
+// Throws if the block has logs that match the query.
 async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer, { query }: LogsRequest) {
   const next = Number(logs.at(-1)?.blockNumber ?? query.from - 1) + 1;
   const drawn = query.from + Math.floor(nodes.random() * (query.to - query.from + 1));
@@ -125,8 +120,8 @@ async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer, { quer
 const everything = { addresses: undefined, topics: [] };
 
 /**
- * The logs of a live block, from receipts that have the root that its header names: of the node or of another. Where receipts were never
- * proven, because no URL serves them, the node's own logs must have the header's bloom and indexes without a gap. Throws if neither holds.
+ * The logs of a live block, from receipts of any node that have the header's receipts root. If no URL has ever served such receipts, the
+ * node's own logs must have the header's bloom and consecutive indexes. Throws if neither holds.
  */
 export async function requestLiveLogs(
   nodes: Nodes,
@@ -161,10 +156,7 @@ export async function requestLiveLogs(
   return logs.filter((log) => matches(log, query));
 }
 
-/**
- * The error for a block that a node named, but does not have: the node has another one at its height, so that asking again, for
- * a minute as Ponder does, can't help. Undefined if the node may only be behind.
- */
+/** The error for a block that a node has replaced, so that Ponder's retries cannot help. Undefined if the node may only be behind. */
 export async function otherBlock(
   nodes: Nodes,
   node: Node,
@@ -177,12 +169,12 @@ export async function otherBlock(
   return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });
 }
 
-// --- Logs that wait for their blocks ---
+// --- Logs whose blocks are not checked yet ---
 
 const [mostRanges, mostBlocks] = [1_000, 100_000];
 const alwaysSampled = 20;
 
-/** Keeps an answer for the check of its blocks. Whoever asks for a range again has not stored what it got before. */
+/** Keeps a response until its blocks are checked. It replaces earlier ones: whoever requests a range again has not stored them. */
 export function keepRange(nodes: Nodes, { node, logs }: NodeAnswer, request: LogsRequest): void {
   const { from, to } = request.query;
   const text = JSON.stringify([request.filter.address, request.filter.topics]);
@@ -207,7 +199,7 @@ function limitRanges({ ranges }: Nodes): void {
     if (ranges.size <= mostRanges && blocks <= mostBlocks) return;
     ranges.delete(range);
     blocks -= range.byBlock.size;
-    // The range itself is kept for longer.
+    // `served` keeps the range itself for longer.
     range.byBlock.clear();
   }
 }
@@ -220,7 +212,7 @@ function dropRanges({ ranges, served }: Nodes, isDropped: (range: Served) => boo
   }
 }
 
-/** Whether a range has the logs that were returned, by another URL or by the same one while it serves the chain; undefined if nobody can tell. */
+/** Whether another URL, or else the same one while it serves the chain, returns the same logs again; undefined if no URL can tell. */
 async function isSameAgain(nodes: Nodes, range: ServedRange): Promise<boolean | undefined> {
   const another = nodes.all.find((one) => one !== range.node && !one.hasLied && !one.isForeign);
   const node = another ?? range.node;
@@ -238,14 +230,14 @@ async function isSameAgain(nodes: Nodes, range: ServedRange): Promise<boolean | 
 }
 
 /**
- * Checks a block of the backfill against the logs that were returned for it. Throws if they are of another block or not in its
- * bloom. Where the bloom may contain more than they have, the receipts of a share of such blocks are compared with them.
- * ponder: a failed block makes Ponder fetch the range again, logs included, ten times at most; then the process ends.
+ * Checks a backfill block against its returned logs. Throws if they are of another block or not in its bloom. A sample of blocks, and those
+ * whose logs may be incomplete, are compared with their receipts as far as the budget allows.
+ * ponder: after a failed block it fetches the range again, logs included, up to ten times; then the process ends.
  */
 export async function checkBlock(nodes: Nodes, node: Node, block: Header): Promise<void> {
   nodes.checks.add();
   const number = Number(block.number);
-  // ponder: a block may be checked while its ranges are answered again. Those of which it was checked do not count.
+  // ponder: a block may be checked while its ranges are fetched again. Ranges whose logs of this block were checked do not count.
   const isOpen = ({ from, to, byBlock }: ServedRange) =>
     from <= number && number <= to && !(byBlock.has(number) && byBlock.get(number) === undefined);
   const ranges = [...nodes.ranges].filter(isOpen);
@@ -255,7 +247,7 @@ export async function checkBlock(nodes: Nodes, node: Node, block: Header): Promi
     await compareWithBlock(nodes, { node, block, logs, ranges });
   } catch (error) {
     nodes.checks.lift();
-    // Ponder asks for them again.
+    // Ponder requests these ranges again.
     dropRanges(nodes, ({ from, to }) => ranges.some((range) => from <= range.to && range.from <= to));
     throw error;
   }
@@ -292,6 +284,6 @@ async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Com
     const truth = proven.logs.filter((log) => matches(log, selection.query));
     return differingLogs(truth, byBlock.get(number) ?? []).length > 0;
   });
-  // Ponder has the logs already: only a failure of the block keeps it from storing them.
+  // Ponder already has the logs; only a failed block keeps it from storing them.
   if (wrong) throw missingLogs(nodes, wrong.node, { block: number, truth: proven.truth, isFinal: true });
 }

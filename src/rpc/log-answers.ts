@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { digestOf } from "../ens/keccak.ts";
 
-/** A log as a node returns it (Ethereum JSON-RPC); quantities are hex. */
+/** A log of Ethereum JSON-RPC; quantities are hex. */
 export type RpcLog = {
   address: string;
   topics: string[];
@@ -23,7 +23,7 @@ export type LogsFilter = {
   blockHash?: string;
 };
 
-/** A filter in the form that logs are tested against; undefined parts match everything. */
+/** A parsed filter to test logs against; undefined parts match everything. */
 export type LogsQuery = {
   from: number;
   to: number;
@@ -32,7 +32,7 @@ export type LogsQuery = {
   topics: readonly (ReadonlySet<string> | undefined)[];
 };
 
-/** The query of a filter; undefined if its bounds are tags, so that its range is not known. */
+/** Parses a filter; undefined if a bound is a tag, whose block is unknown. */
 export function queryOf(filter: LogsFilter): LogsQuery | undefined {
   const { address, topics, fromBlock, toBlock, blockHash } = filter;
   const [from, to] = blockHash === undefined ? [Number(fromBlock), Number(toBlock)] : [0, Infinity];
@@ -45,10 +45,7 @@ function setOf(value: string | string[] | null | undefined): ReadonlySet<string>
   return new Set((typeof value === "string" ? [value] : value).map((text) => text.toLowerCase()));
 }
 
-/**
- * What is wrong with the logs that a node returned for a query: their form, range, filter or order; undefined if nothing is.
- * This runs for every log of a backfill: no decoding, no allocation.
- */
+/** The first fault in form, range, filter or order of a node's logs. This runs for every log of a backfill: no decoding, no allocation. */
 export function logsProblem(answer: unknown, query: LogsQuery): string | undefined {
   if (!Array.isArray(answer)) return "the answer is not a list";
   let lastBlock = -1;
@@ -102,7 +99,7 @@ function isHex(text: unknown, length?: number): boolean {
   );
 }
 
-/** Whether a log has an address and topics of the query; its block is not looked at. */
+/** Whether a log's address and topics match the query; ignores its block. */
 export function matches({ address, topics }: Pick<RpcLog, "address" | "topics">, query: LogsQuery): boolean {
   if (query.addresses !== undefined && !hasText(query.addresses, address)) return false;
   for (let position = 0; position < query.topics.length; position++) {
@@ -116,12 +113,12 @@ export function matches({ address, topics }: Pick<RpcLog, "address" | "topics">,
 const hasText = (texts: ReadonlySet<string>, text: string) =>
   texts.has(text) || texts.has(text.toLowerCase());
 
-/** Whether a number of logs may be the limit at which a provider cuts answers off: 1,000, 2,000, 5,000, 10,000 and the like. */
+/** Whether a number of logs may be a limit at which a provider cuts responses off: a multiple of 1,000. */
 export function mayBeCutOff(count: number): boolean {
   return count > 0 && count % 1_000 === 0;
 }
 
-/** Logs that only one of two answers has. */
+/** The logs that only one of two responses has. */
 export function differingLogs(one: readonly RpcLog[], other: readonly RpcLog[]): RpcLog[] {
   const textsOf = (logs: readonly RpcLog[]) => new Map(logs.map((log) => [logText(log), log]));
   const [ones, others] = [textsOf(one), textsOf(other)];
@@ -130,23 +127,23 @@ export function differingLogs(one: readonly RpcLog[], other: readonly RpcLog[]):
   return [...only(ones, others), ...only(others, ones)];
 }
 
-/** Numbers of the blocks in which two answers to one query differ, ascending. */
+/** The numbers of the blocks in which two responses to one query differ, ascending. */
 export function differingBlocks(one: readonly RpcLog[], other: readonly RpcLog[]): number[] {
   const blocks = differingLogs(one, other).map(({ blockNumber }) => Number(blockNumber));
   return [...new Set(blocks)].sort((a, b) => a - b);
 }
 
-/** All that a log says and where it is, as one text: equal for equal logs of different nodes. Every comparison of logs uses it. */
+/** A log's content and position as one text, equal across nodes. Every comparison of logs uses it. */
 function logText(log: RpcLog): string {
   const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, transactionIndex } = log;
   return `${Number(blockNumber)} ${blockHash} ${Number(logIndex)} ${transactionHash} ${Number(transactionIndex)} ${address} ${topics.join()} ${data}`.toLowerCase();
 }
 
-/** Tells lists of logs apart by all that their logs say. */
+/** A digest of the content and positions of logs. */
 export const digestOfLogs = (logs: readonly RpcLog[]): string =>
   hash("sha256", logs.map(logText).join("\n"), "base64");
 
-/** Drops the oldest entries of a map or set that has more than `most`. */
+/** Drops the oldest entries of a map or set beyond `most`. */
 export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, most: number): void {
   for (const oldest of all.keys()) {
     if (all.size <= most) return;
@@ -154,20 +151,20 @@ export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, most: number):
   }
 }
 
-// --- Blooms (Ethereum yellow paper, 4.3.1: three bits of 2,048 for each address and topic) ---
+// --- Blooms (Ethereum yellow paper, 4.4.1: three bits of 2,048 for each address and topic) ---
 
 type Bits = readonly [number, number, number];
 const bitsByItem = new Map<string, Bits>();
 const mostItems = 20_000;
 
-/** The three bits of an address or topic, from bit 0 at the end of the bloom. */
+/** The three bloom bits of an address or topic; bit 0 is the last of the bloom. */
 function bitsOf(hex: string): Bits {
   const digest = digestOf(Buffer.from(hex.slice(2), "hex"));
   const bit = (offset: number) => digest.readUInt16BE(offset) & 2047;
   return [bit(0), bit(2), bit(4)];
 }
 
-/** The same of an item that is asked for again and again: an address, or the topic of an event. */
+/** Caches the bits of recurring items: addresses and event topics. */
 function knownBitsOf(hex: string): Bits {
   const known = bitsByItem.get(hex);
   if (known !== undefined) return known;
@@ -187,10 +184,10 @@ function hasBits(bloom: string, bits: Bits): boolean {
   return true;
 }
 
-/** Whether an address or the topic of an event may be in the bloom, which is hex as in a block header. */
+/** Whether the bloom, hex as in a header, may contain an address or event topic. */
 export const mayContain = (bloom: string, hex: string): boolean => hasBits(bloom, knownBitsOf(hex));
 
-/** Whether the bloom may contain a contract of the query, or for a query of all contracts an event, of which there is no log. */
+/** Whether the bloom may contain a contract of the query without a log or, if the query is for all contracts, an event without a log. */
 export function mayHaveMore(
   bloom: string,
   logs: readonly RpcLog[],
@@ -205,7 +202,7 @@ export function mayHaveMore(
   return events.some((topic) => mayContain(bloom, topic) && !logs.some((log) => log.topics[0] === topic));
 }
 
-/** The bloom of logs, as hex: the `logsBloom` of the block whose logs they all are. */
+/** The bloom of logs as hex: the `logsBloom` of a block with exactly these logs. */
 export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): string {
   const bloom = Buffer.alloc(256);
   const add = (item: string) => {
@@ -223,10 +220,10 @@ export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): st
 
 const headerTexts = ["number", "hash", "parentHash", "timestamp", "logsBloom", "receiptsRoot"] as const;
 
-/** What the checks read of a block; its transactions are their hashes. */
+/** The block fields that the checks read; transactions are hashes. */
 export type Header = Record<(typeof headerTexts)[number], string> & { transactions: string[] };
 
-/** What the checks read of a block; undefined for an answer that is not one, which Ponder refuses. */
+/** Reads the fields of a block; undefined if the response is not a block, which Ponder refuses. */
 export function headerIn(answer: unknown): Header | undefined {
   const { transactions, ...fields } = Object(answer) as Record<string, unknown>;
   const isHeader = headerTexts.every((field) => typeof fields[field] === "string");
@@ -239,7 +236,7 @@ export function headerIn(answer: unknown): Header | undefined {
   };
 }
 
-/** Whether the header's bloom has the contract and all topics of a log: else the block has no such log. */
+/** Whether the header's bloom contains a log's address and topics; if not, the block has no such log. */
 export const isInBloom = (
   { logsBloom }: Pick<Header, "logsBloom">,
   { address, topics }: Pick<RpcLog, "address" | "topics">,
@@ -249,18 +246,15 @@ export const isInBloom = (
     index === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, bitsOf(topic)),
   );
 
-/**
- * An answer that is not passed on. Ponder sends the request again, to another URL if there is one. If `isFinal`, it starts
- * again with the block range, or with the newest block, instead.
- */
+/** A refused response. Ponder retries, if possible with another URL; if `isFinal`, it starts over with the range or the newest block. */
 export class WrongAnswerError extends Error {
   override name = "WrongAnswerError";
-  /** ponder: requests that fail with this code (JSON-RPC: invalid answer) are not sent again. */
+  /** ponder: it does not retry requests that fail with this code (JSON-RPC: parse error). */
   readonly code?: number;
   constructor(message: string, { isFinal = false } = {}) {
     super(message);
     if (isFinal) this.code = -32_700;
-    // The place in this program says nothing about the node.
+    // The stack says nothing about the node.
     delete this.stack;
   }
 }

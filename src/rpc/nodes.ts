@@ -15,17 +15,17 @@ import {
   WrongAnswerError,
 } from "./log-answers.ts";
 
-/** A JSON-RPC request as Ponder passes it on. */
+/** A JSON-RPC request from Ponder. */
 export type RpcRequest = { method: string; params?: unknown };
 
-/** Requests that may be sent for checks alone: `most` at first, and `share` more for each other request that is added. */
+/** A budget of requests that only serve checks: `most` at first and at most, refilled by `share` for each added request. */
 function createBudget(share: number, most: number) {
   let left = most;
   return {
     add: () => {
       left = Math.max(left, Math.min(most, left + share));
     },
-    /** Whether there are so many requests left, which are then spent. */
+    /** Spends requests; false if fewer are left. */
     spend: (requests = 1) => {
       if (left < requests) return false;
       left -= requests;
@@ -37,12 +37,12 @@ function createBudget(share: number, most: number) {
   };
 }
 
-/** What the checks of one chain need. */
+/** Options of the checks of one chain. */
 export type NodesOptions = {
   chain: string;
-  /** Share of the ranges of logs, from 0 to 1, that are asked for twice: of a second URL, if there is one. */
+  /** Share (0 to 1) of the log ranges that are requested twice, from a second URL if there is one. */
   crossCheckShare: number;
-  /** Id of the chain; 0 does not compare it. */
+  /** 0 skips the check of the chain id. */
   chainId: number;
   /** False for a local chain: see `IndexedChain`. */
   isPublic: boolean;
@@ -56,10 +56,9 @@ export type NodesOptions = {
   now: () => number;
 };
 
-/** Blocks from `from` to `to`, both included. */
+/** A range of blocks, both ends included. */
 export type BlockRange = { from: number; to: number };
 
-// Kinds of answers and checks that are counted.
 type AnswerKind =
   | "refused"
   | "missing-logs"
@@ -70,15 +69,15 @@ type AnswerKind =
   | "differing"
   | "wrong-chain";
 
-/** Counts an answer or a check by chain and host. */
+/** Counts a response or a check by chain and host. */
 export type CountAnswer = (fact: { chain: string; host: string; kind: AnswerKind }) => void;
 
 const metricName = "nsindex_rpc_checks_total";
 
-/** A count that Ponder shows at /metrics; outside of Ponder nothing is counted. */
+/** A counter on Ponder's /metrics; unregistered outside of Ponder. */
 export function openAnswerCount(): CountAnswer {
   const registry = metricsRegistry();
-  // A hot reload opens the metric again over the same registry.
+  // A hot reload opens the metric again in the same registry.
   registry?.removeSingleMetric(metricName);
   const counter = new Counter({
     name: metricName,
@@ -89,84 +88,84 @@ export function openAnswerCount(): CountAnswer {
   return (fact) => counter.inc(fact);
 }
 
-/** One URL of a chain, known by its host only: the rest of a URL may hold a key. Times in milliseconds since 1970. */
+/** An RPC URL and its state. Only its host is known: the rest may hold a key. Times are in milliseconds since 1970. */
 export type Node = ReturnType<typeof newNode>;
 
-/** A URL that nothing is known of yet. */
+/** A URL of which nothing is known yet. */
 export const newNode = (host: string, request: (body: RpcRequest) => Promise<unknown>) => ({
   host,
   request,
-  /** Answers in a row that were refused. */
+  /** Consecutive refused responses. */
   refused: 0,
-  /** Ranges of its logs that were compared; the first few always are. */
+  /** Compared log ranges; the first few always are. */
   compared: 0,
-  /** Whether it left out or invented logs: from then on every range of it is compared. */
+  /** Whether it left out or invented logs; from then on all its ranges are compared. */
   hasLied: false,
-  /** Whether it was last seen to serve another chain. */
+  /** Whether it last reported another chain. */
   isForeign: false,
-  /** Since when its answers have to be asked for again, if that has not begun. */
+  /** Start of the responses to recheck, until the recheck begins. */
   unverifiedSince: undefined as number | undefined,
-  /** Until when the other URLs answer in its place, and until when it is not asked about calls. */
+  /** Until when other URLs answer in its place, and until when no call is compared with it. */
   asideUntil: 0,
   silentUntil: 0,
-  /** When it was last seen to serve the chain; after how many requests or at what time it is asked; what that may cost. */
+  /** When it last proved the chain, after how many requests or when it is asked again, and the budget of scheduled checks. */
   chainCheck: { provenAt: 0, requests: 0, until: 0, isPlanned: false, budget: createBudget(0.005, 10) },
 });
 
-/** An answer about some blocks that Ponder received and may have stored, and when (milliseconds since 1970). */
+/** A response about blocks that Ponder received at a time (milliseconds since 1970) and may have stored. */
 export type Served = BlockRange & {
   node: Node;
   at: number;
-  /** Of logs: what was asked for besides the blocks, the same object for the same question. */
+  /** For logs: the request apart from the blocks, one object for equal requests. */
   selection?: LogsRequest;
-  /** Whether the answer is the same when it is asked for again; undefined if nobody can tell now. */
+  /** Whether a new request returns the same; undefined if no URL can tell now. */
   isSameAgain: () => Promise<boolean | undefined>;
 };
 
-/** The logs of a range: what tells them from others, and those of each block; undefined once the block was checked. */
+/** The logs of a range: their digest, and the logs by block, undefined once the block is checked. */
 export type ServedRange = Served & {
   selection: LogsRequest;
   digest: string;
   byBlock: Map<number, RpcLog[] | undefined>;
 };
 
-/** The URLs of one chain, and what they returned. */
+/** The URLs of a chain, and what they returned. */
 export type Nodes = ReturnType<typeof newNodes>;
 
 /** The URLs of a chain of which nothing is known yet. */
 export const newNodes = (options: NodesOptions, all: Node[]) => ({
   ...options,
   all,
-  /** The number of the newest block that one of them named. */
+  /** The number of the last `latest` block that a URL returned. */
   newest: undefined as number | undefined,
-  /** Whether receipts were seen to have the root that their header names: from then on others that do not are wrong. */
+  /** Whether any receipts had the root that their header names; from then on live logs need such receipts. */
   areReceiptsProvable: false,
-  /** Nodes whose receipts of a block did not have its root, until any prove the block's logs. */
+  /** By block hash: nodes whose receipts do not have the block's root, until others prove its logs. */
   contradicting: new LRUCache<string, Set<Node>>({ max: 100 }),
-  /** Proven headers by hash, also those that are on their way. */
+  /** Proven headers by hash, pending ones included. */
   headers: new LRUCache<string, Promise<Header | undefined>>({ max: 512 }),
-  /** The last ranges of logs, with what waits for their blocks. */
+  /** The latest log ranges, for the check of their blocks. */
   ranges: new Set<ServedRange>(),
-  /** Filters of logs by their text, each kept once. */
+  /** Log requests by address and topics, each kept once. */
   selections: new Map<string, LogsRequest>(),
-  /** What Ponder received and may have stored, and the part of it that was wrong or may be. */
+  /** Responses that Ponder may have stored, and those that may be wrong. */
   served: new Set<Served>(),
   unverified: new Set<Served>(),
-  /** Resolves once what is unverified was stored, or could not be. */
+  /** Resolves once the unverified ranges are stored or storing failed. */
   stored: Promise.resolve() as Promise<void> | undefined,
-  /** Headers and receipts that may be asked for; all of them once a block did not fit its logs. */
+  /** The budget for headers and receipts, unlimited once a block did not fit its logs. */
   checks: createBudget(0.005 + options.crossCheckShare, 20),
-  /** Calls that may be asked twice: on most chains all of them, and once two URLs differ. */
+  /** The budget for comparing calls: enough for all on most chains, unlimited once two URLs differ. */
   calls: createBudget(0.02, 100),
   hasDisputes: false,
-  /** How many blocks may have been compared with their receipts because they are a sample. */
+  /** Blocks considered for the sample; the first few are always in it. */
   sampled: 0,
 });
 
 const refusalsUntilAside = 3;
 const asideMinutes = 10;
 
-/** The URL that answers for `node`: itself unless it is put aside; of those that all are, one that was not proven wrong. */
+/** The URL that answers for `node`: itself unless it is put aside. If all are, one that has not lied and serves the chain comes first. */
 export function inPlaceOf(nodes: Nodes, node: Node): Node {
   const rank = (one: Node) => (isAside(nodes, one) ? (one.hasLied || one.isForeign ? 2 : 1) : 0);
   return [node, ...nodes.all].reduce((best, one) => (rank(one) < rank(best) ? one : best));
@@ -176,10 +175,10 @@ export function inPlaceOf(nodes: Nodes, node: Node): Node {
 export const othersThan = (nodes: Nodes, node: Node): Node[] =>
   nodes.all.filter((other) => other !== node && !isAside(nodes, other));
 
-/** Whether the other URLs answer in the place of a node. */
+/** Whether other URLs answer in a node's place. */
 export const isAside = (nodes: Nodes, { asideUntil }: Node) => asideUntil > nodes.now();
 
-/** The error for an answer that breaks the rules of its method; a URL with several in a row is put aside. */
+/** Counts an invalid response and returns its error. Three in a row put the URL aside. */
 export function refusal(
   nodes: Nodes,
   node: Node,
@@ -188,13 +187,13 @@ export function refusal(
 ): WrongAnswerError {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "refused" });
   node.refused += 1;
-  // It may have come to serve another chain.
+  // The URL may serve another chain now: the next request checks.
   node.chainCheck.requests = 0;
   if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem);
   return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
 }
 
-/** Writes a line about a URL. */
+/** Logs a message about a URL. */
 export function report(
   nodes: Nodes,
   node: Node,
@@ -205,7 +204,7 @@ export function report(
   nodes.log(level, message, { chain: nodes.chain, hostname: node.host, ...fields, section });
 }
 
-/** The error for an answer that lacks, invents or changes logs; `truth` names what proves it, in words. Reports the URL, and puts it aside if there is another. */
+/** The error for a response that lacks, invents or changes logs; `truth` is the proof in words. Reports the URL and puts it aside. */
 export function missingLogs(
   nodes: Nodes,
   node: Node,
@@ -213,7 +212,7 @@ export function missingLogs(
 ): WrongAnswerError {
   const problem = `the logs of block ${block} differ from ${truth}`;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "missing-logs" });
-  // One line: what follows is counted.
+  // Reported once; repetitions are counted.
   if (!node.hasLied) {
     const message =
       "RPC endpoint returned incomplete or fabricated logs. What it returned before is compared";
@@ -225,7 +224,7 @@ export function missingLogs(
   return new WrongAnswerError(`Refused logs of ${node.host}: ${problem}.`, { isFinal });
 }
 
-/** Has the other URLs answer in the place of one for a while, if there is one that can. */
+/** Lets other URLs answer in a node's place for ten minutes, if one can. */
 export function putAside(nodes: Nodes, node: Node, reason: string) {
   if (isAside(nodes, node)) return;
   node.asideUntil = nodes.now() + asideMinutes * 60_000;
@@ -240,24 +239,24 @@ export function putAside(nodes: Nodes, node: Node, reason: string) {
   report(nodes, node, { level: "warn", message: "Put an RPC URL aside" }, fields);
 }
 
-/** Asks a node for something that Ponder did not ask for; undefined if it fails or knows nothing. */
+/** Sends a request that only serves a check; undefined if it fails or returns null. */
 export async function probe(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "extra-request" });
   try {
     return (await node.request(body)) ?? undefined;
   } catch {
-    // The request only serves a check: what the check says without it is the caller's to decide.
+    // The caller decides what a check means without a response.
     return undefined;
   }
 }
 
-/** Says and counts that something of a URL is believed without proof. */
+/** Counts and reports something of a URL that is taken on trust. */
 export function sayUnverified(nodes: Nodes, node: Node, what: string): void {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "unverified" });
   nodes.believe([what]);
 }
 
-/** What contradicts the hash that a header names; undefined if nothing does. Headers of local chains that lack fields are believed. */
+/** How a header contradicts its hash; undefined if it does not. Headers of local chains may lack fields. */
 export function hashProblem(nodes: Nodes, node: Node, response: unknown): string | undefined {
   const { number, hash } = response as Header;
   const computed = headerHash(response as Record<string, unknown>);
@@ -268,13 +267,13 @@ export function hashProblem(nodes: Nodes, node: Node, response: unknown): string
   return undefined;
 }
 
-/** The header that a node returned; undefined if it is none, or not proven. */
+/** The header in a response; undefined if there is none or it is not proven. */
 export function provenHeader(nodes: Nodes, node: Node, response: unknown): Header | undefined {
   const header = headerIn(response);
   return header !== undefined && hashProblem(nodes, node, response) === undefined ? header : undefined;
 }
 
-/** The header of a block by its hash or number, which a check needs; undefined if the node has none that is proven. */
+/** Requests a header by hash or number for a check; undefined if the node has no proven one. */
 export async function askHeader(nodes: Nodes, node: Node, block: string): Promise<Header | undefined> {
   const isHash = block.length === 66;
   const method = isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber";
@@ -319,13 +318,13 @@ const areOfBlock = (receipts: unknown, { hash }: Header) =>
 /** A request for logs: the filter as it is sent, and as answers are tested against it. */
 export type LogsRequest = { filter: LogsFilter; query: LogsQuery };
 
-/** The request for the logs of other blocks. */
+/** The same request for other blocks. */
 export const inRange = ({ filter, query }: LogsRequest, { from, to }: BlockRange): LogsRequest => ({
   filter: { ...filter, fromBlock: toHex(from), toBlock: toHex(to) },
   query: { ...query, from, to },
 });
 
-/** The logs of one node, in order and as asked for; an answer that may be cut off is asked for again in halves. */
+/** Returns a node's logs, or throws if they are invalid. A response that may be cut off is requested again in halves. */
 export async function fetchValidatedLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
   const { filter, query } = request;
   const logs = await node.request({ method: "eth_getLogs", params: [filter] });
@@ -341,5 +340,5 @@ export async function fetchValidatedLogs(nodes: Nodes, node: Node, request: Logs
   return [...(await half({ from, to: middle })), ...(await half({ from: middle + 1, to }))];
 }
 
-/** A number as JSON-RPC writes it. */
+/** A number as a JSON-RPC quantity. */
 export const toHex = (number: number) => `0x${number.toString(16)}`;

@@ -5,16 +5,13 @@ type Request = (body: RpcRequest) => Promise<unknown>;
 
 const failures = new WeakSet<object>();
 
-/** Whether an error, or what caused it, is a failure of a request during an outage that has been reported. */
+/** Whether an error or its cause is a failed request during a reported outage. */
 export function isDuringOutage(error: unknown): boolean {
   if (typeof error !== "object" || error === null) return false;
   return failures.has(error) || isDuringOutage((error as { cause?: unknown }).cause);
 }
 
-/**
- * Watches the requests to all URLs of a chain: says once that none of them answers, and once that one does again. Errors of the
- * requests meanwhile are `isDuringOutage`.
- */
+/** Reports once that no URL of a chain responds, and once that one does again. Errors in between are `isDuringOutage`. */
 export function watchOutages({ chain, log, now }: { chain: string; log: Log; now: () => number }) {
   const silent = new Set<string>();
   const hosts = new Map<string, string>();
@@ -55,7 +52,7 @@ export function watchOutages({ chain, log, now }: { chain: string; log: Log; now
 
 type Failure = { code?: unknown; status?: unknown; details?: unknown; message?: unknown };
 
-/** Whether the node said so itself: an error of JSON-RPC, or a refusal such as "too many requests". */
+/** Whether the node itself responded: with a JSON-RPC error, or a status below 500 such as "too many requests". */
 function isAnswer(error: unknown): boolean {
   const { code, status } = error as Failure;
   return typeof code === "number" || (typeof status === "number" && status < 500);

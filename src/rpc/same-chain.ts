@@ -2,24 +2,24 @@ import { WrongAnswerError } from "./log-answers.ts";
 import { type Node, type Nodes, probe, putAside, report } from "./nodes.ts";
 import { recheckUnverified } from "./unverified.ts";
 
-// Whether a URL still serves the chain: its provider may come to serve another one, for good or for a moment.
+// A provider may switch a URL to another chain, for good or for a moment.
 
-// While a chain is followed, a minute has some sixty requests.
+// Following a chain takes some sixty requests a minute.
 const [requestsOfCheck, msOfCheck] = [400, 60_000];
 const msUnproven = 1_000;
 const usualStep = 30;
 
-/** Asks a URL for its chain id where it has not been asked for a while. Throws if it is another one. */
+/** Asks a URL for its chain id every 400 requests and every minute. Throws if it is another one. */
 export async function requireSameChain(nodes: Nodes, node: Node): Promise<void> {
   const { chainCheck } = node;
   chainCheck.budget.add();
   if (nodes.chainId === 0 || (chainCheck.requests-- > 0 && nodes.now() < chainCheck.until)) return;
-  // Requests that come meanwhile need not ask too.
+  // Concurrent requests need not ask too.
   postponeCheck(nodes, node);
   await askChain(nodes, node);
 }
 
-/** Plans to ask for the chain id within a second of an answer that shows no chain, such as a range without logs. */
+/** Asks for the chain id a second after a response that proves no chain, such as a range without logs, if it is not proven by then. */
 export function scheduleChainCheck(nodes: Nodes, node: Node): void {
   const { chainCheck } = node;
   if (nodes.chainId === 0 || chainCheck.isPlanned) return;
@@ -32,7 +32,7 @@ export function scheduleChainCheck(nodes: Nodes, node: Node): void {
   }, msUnproven).unref();
 }
 
-/** Asks for the chain id where the newest block is far from the one before. Throws if it is another one. */
+/** Asks for the chain id if the newest block is far from the previous one. Throws if it is another one. */
 export async function requireNearBlock(nodes: Nodes, node: Node, newest: number): Promise<void> {
   const step = Math.abs(newest - (nodes.newest ?? newest));
   if (nodes.chainId !== 0 && step > usualStep) await askChain(nodes, node);
@@ -53,7 +53,7 @@ function postponeCheck(nodes: Nodes, { chainCheck }: Node): void {
   chainCheck.until = nodes.now() + msOfCheck;
 }
 
-/** Refuses an answer that was under way while the URL was found to serve another chain. */
+/** Throws if the URL was found to serve another chain while its response was pending. */
 export function requireOwnAnswer(nodes: Nodes, node: Node): void {
   if (node.isForeign)
     throw new WrongAnswerError(
@@ -61,7 +61,7 @@ export function requireOwnAnswer(nodes: Nodes, node: Node): void {
     );
 }
 
-/** Whether a URL says that it serves the chain; false if it does not respond. */
+/** Whether a URL reports the chain's id now; false if it does not respond. */
 export async function provesChain(nodes: Nodes, node: Node): Promise<boolean> {
   if (nodes.chainId === 0) return true;
   const before = nodes.now();
@@ -69,11 +69,11 @@ export async function provesChain(nodes: Nodes, node: Node): Promise<boolean> {
   return node.chainCheck.provenAt >= before && !node.isForeign;
 }
 
-/** The error for a URL that answers for another chain; puts it aside if there is another. */
+/** The error for a URL that serves another chain. Puts it aside if another can answer. */
 function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError {
   const problem = `it answers for chain ${chainId}, not for chain ${nodes.chainId}`;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "wrong-chain" });
-  // One line: what follows is counted.
+  // Reported once; repetitions are counted.
   if (!node.isForeign) {
     const message = "An RPC URL serves another chain now. What it returned before is compared";
     report(nodes, node, { level: "error", message }, { expected: nodes.chainId, found: chainId });

@@ -1,25 +1,25 @@
 import { limitSize } from "./log-answers.ts";
 import type { Nodes, Served } from "./nodes.ts";
 
-// What Ponder received and may have stored. What a URL returned before it was found wrong is unverified until it was asked for again.
+// Once a URL is found wrong, its earlier responses, which Ponder may have stored, are unverified until they are requested again.
 
 const mostServed = 50_000;
 
-/** Keeps an answer. Where every URL was wrong before, it is unverified at once: no other can confirm it. */
+/** Keeps a response. If every URL has lied, it is unverified at once: no other can confirm it. */
 export function keepServed(nodes: Nodes, served: Served): void {
   nodes.served.add(served);
   limitSize(nodes.served, mostServed);
   if (nodes.all.every(({ hasLied }) => hasLied)) addUnverified(nodes, [served]);
 }
 
-/** Whoever asks for blocks again has not stored what it got before. */
+/** Drops unverified responses whose blocks are requested again: whoever requests them has not stored the earlier ones. */
 export function dropUnverified(nodes: Nodes, isDropped: (one: Served) => boolean): void {
   const dropped = [...nodes.unverified].filter(isDropped);
   for (const one of dropped) nodes.unverified.delete(one);
   if (dropped.length > 0) publish(nodes);
 }
 
-/** Asks again for what URLs returned before they were found wrong, beside other requests. */
+/** Requests what URLs returned before they were found wrong again, beside other requests. */
 export function recheckUnverified(nodes: Nodes): void {
   for (const node of nodes.all) {
     const since = node.unverifiedSince;
@@ -32,7 +32,7 @@ export function recheckUnverified(nodes: Nodes): void {
   }
 }
 
-/** Answers are unverified until they were asked for again, and were the same. */
+/** Marks responses as unverified until a new request returns the same. */
 export function addUnverified(nodes: Nodes, answers: readonly Served[]): void {
   if (answers.length === 0) return;
   for (const one of answers) {
@@ -43,7 +43,7 @@ export function addUnverified(nodes: Nodes, answers: readonly Served[]): void {
   void verify(nodes, answers);
 }
 
-// What cannot be stored now is stored by the rounds of its watch (src/operations/cache.ts).
+// If storing fails, the watch of src/operations/cache.ts stores them later.
 const publish = (nodes: Nodes) => {
   nodes.stored = nodes.reportUnverified([...nodes.unverified])?.catch(() => undefined);
 };
