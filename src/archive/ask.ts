@@ -8,7 +8,6 @@ import { ArchiveError } from "./manifest.ts";
 type NodeOptions = {
   perSecond: number | undefined;
   log: (line: string) => void;
-  /** Share of the ranges of logs that are compared. */
   crossCheckShare?: number;
   random?: () => number;
 };
@@ -29,7 +28,7 @@ export function openNodes(
   const ask = (body: RpcRequest): Promise<unknown> => paced((backend) => backend.request(body));
   return {
     ask,
-    /** Requests at once: as many as are sent in half a second. */
+    /** Concurrent requests: as many as are sent in half a second. */
     width: Math.min(64, Math.max(4, Math.ceil((ofUrl * urls.length) / 2))),
     finalizedBlock: () => finalizedBlock(ask, chain.id),
   };
@@ -43,7 +42,7 @@ function backendOf(url: string) {
       try {
         return await request(body);
       } catch (error) {
-        // The rest of the message has the whole URL.
+        // The rest of the message contains the whole URL, which may hold a key.
         const { code, status, details, shortMessage } = error as Record<string, unknown>;
         const reason = String(details ?? shortMessage).slice(0, 10_000);
         const message = `${body.method} of ${hostname} failed: ${reason}`;
@@ -62,22 +61,17 @@ async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chain
   throw new ArchiveError(`No RPC URL of chain ${chainId} returned its newest block.`);
 }
 
-// --- The rate at which nodes are asked ---
-
-// Ponder's own figures for an entry of its list of URLs, which it applies to the archive in front of it.
+// ponder: its rates for an RPC URL. With an archive in front, Ponder applies them to the archive instead of the nodes.
 const [mostRate, leastRate] = [500, 3];
 const [faster, slower, successes] = [1.05, 0.95, 5];
 
-/**
- * Sends requests by the first of several senders that is free, by each in turn while several are: `perSecond` requests each at first, more
- * while they succeed, fewer when a node refuses some (429).
- */
+/** Sends each request through a free sender, in turn. Rates start at `perSecond`, rise with successes, and fall when a node sends 429. */
 export function createPaces<Sender>(senders: readonly Sender[], perSecond = 20) {
   const paces = senders.map((sender) => ({ sender, rate: perSecond, succeeded: 0, next: 0 }));
   return async <Result>(request: (sender: Sender) => Promise<Result>): Promise<Result> => {
     const freeAt = ({ next }: { next: number }) => Math.max(next, Date.now());
     const pace = paces.reduce((best, one) => (freeAt(one) < freeAt(best) ? one : best));
-    // The next request begins with another one.
+    // The next request prefers another sender.
     paces.splice(paces.indexOf(pace), 1);
     paces.push(pace);
     const pause = freeAt(pace) - Date.now();

@@ -6,19 +6,19 @@ import { askLogs, distinctLogs } from "./record.ts";
 import { readResults } from "./results.ts";
 import { type ArchivedBlock, keptHeader, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
-/** What a check of an archive found. */
+/** The findings of an archive check. */
 export type ArchiveCheck = ReturnType<typeof newCheck>;
 
 const newCheck = (segments: number) => ({
   ...{ segments, blocks: 0, logs: 0 },
   proof: { bloom: 0, header: 0, receipts: 0 },
-  /** Blocks whose parent is there too, and was compared. */
+  /** Blocks whose parent is in the archive and was compared. */
   links: 0,
-  /** Blocks whose bloom has a contract and event of which the archive has no log: chance, or a log is missing. */
+  /** Blocks whose bloom has a contract and event without a log in the archive: by chance, or a log is missing. */
   lacking: [] as number[],
   /** Results of calls, which nothing proves. */
   results: 0,
-  /** Blocks at random that were compared with a node, and blocks that may lack a log. */
+  /** Random blocks that were compared with a node, and compared blocks that may lack a log. */
   ...{ compared: 0, comparedLacking: 0 },
   problems: [] as string[],
 });
@@ -29,11 +29,11 @@ type CheckOptions = {
   progress: (done: number) => void;
 };
 
-/** Recomputes what an archive says of itself: hashes of segments and headers, links to parents, blooms, orders, receipts. */
+/** Recomputes what an archive claims: hashes of segments and headers, links to parents, blooms, order, receipts. */
 export async function checkArchive({ place, manifest, progress }: CheckOptions): Promise<ArchiveCheck> {
   const { chainId, segments } = manifest;
   const found = newCheck(segments.length);
-  // A problem ends the check of its file alone.
+  // A problem ends the check of its file only.
   const checked = async (check: () => Promise<void>) => {
     await check().catch((error: Error) => void found.problems.push(error.message));
   };
@@ -59,7 +59,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   return found;
 }
 
-/** `hashes`: of blocks by number, and of the parents that they name by their own number below zero: segments come in any order. */
+/** `hashes` maps a block's number to its hash, and `-number - 1` to its parent's hash: segments come in any order. */
 function checkLinks({ header }: ArchivedBlock, hashes: Map<number, string>, found: ArchiveCheck): void {
   const [number, { hash, parentHash }] = [Number(header.number), header];
   const [parent, child, other] = [hashes.get(number - 1), hashes.get(-number - 2), hashes.get(number)];
@@ -90,7 +90,7 @@ const filtersOf = ({ filters }: Manifest, segment: Segment) =>
 
 const longestRange = 500;
 
-/** An archive and what its check found; how many blocks are drawn (all of an archive that has no more); whom to ask. */
+/** An archive, its check so far, the number of blocks to draw, and the node to ask. */
 type Compared = Pick<CheckOptions, "place" | "manifest"> & {
   found: ArchiveCheck;
   samples: number;
@@ -98,10 +98,7 @@ type Compared = Pick<CheckOptions, "place" | "manifest"> & {
   ask: Ask;
 };
 
-/**
- * Compares an archive with a node: the header of each segment's last block; random blocks and those that may lack a log, each with its
- * transactions, its logs, and that there are none between it and the block before it.
- */
+/** Compares an archive with a node: each segment's last block, and random and `lacking` ones with the logs since the block before. */
 export async function compareWithNode(options: Compared): Promise<void> {
   const { place, manifest, found, samples, random, ask } = options;
   const { lacking, problems } = found;
@@ -109,13 +106,13 @@ export async function compareWithNode(options: Compared): Promise<void> {
   found.comparedLacking = chosen.size;
   let [left, open] = [manifest.segments.reduce((sum, { blocks }) => sum + blocks, 0), samples];
   for (const segment of manifest.segments) {
-    // What cannot be read is a problem already.
+    // An unreadable segment is already a problem.
     const blocks = await readSegment(place, manifest.chainId, segment).catch(() => []);
     const last = blocks.at(-1);
     if (last !== undefined) problems.push(...(await blockDifferences(ask, "archive", last)));
     for (const [i, block] of blocks.entries()) {
       const number = Number(block.header.number);
-      // Each set of so many blocks is drawn as often as any other.
+      // Every set of `samples` blocks is equally likely.
       const isDrawn = random() * left-- < open;
       if (isDrawn) open -= 1;
       else if (!chosen.has(number)) continue;
@@ -138,18 +135,18 @@ export function shuffled<Item>(items: readonly Item[]): Item[] {
   return drawn.sort((a, b) => a.order - b.order).map(({ item }) => item);
 }
 
-// --- How stored blocks differ from those of a node, in sentences; `store` is where they are ---
+// --- Differences between stored blocks and a node's, in sentences; `store` holds the stored ones ---
 
-/** Asks a node. Rejects if it does not answer. */
+/** Sends a request to a node. Rejects if it does not respond. */
 export type Ask = (body: RpcRequest) => Promise<unknown>;
 
 type Store = "archive" | "cache";
 type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unknown>[] };
 
-// Not every node returns them.
+// Not every node returns these.
 const otherFields = ["size", "totalDifficulty"];
 
-/** What differs between a block and the node's, of its header and its transactions. */
+/** How a stored block's header and transactions differ from the node's. */
 export async function blockDifferences(
   ask: Ask,
   store: Store,
@@ -178,7 +175,7 @@ export async function blockDifferences(
 
 const isSame = (one: unknown, other: unknown) => String(one).toLowerCase() === String(other).toLowerCase();
 
-/** The node's logs that any of the queries asks for: one request for all contracts that are named, and one for events of any. */
+/** The node's logs that match any query: one request for all named contracts, and one for events of any contract. */
 export async function nodeLogs(
   ask: Ask,
   range: BlockRange,
@@ -196,7 +193,7 @@ export async function nodeLogs(
   return distinctLogs(found.filter((log) => queries.some((query) => matches(log, query))));
 }
 
-/** Logs that only the store has, or the node. */
+/** Describes the logs that only the store or only the node has. */
 export function logDifferences(store: Store, own: readonly RpcLog[], theirs: readonly RpcLog[]): string[] {
   return differingLogs(own, theirs).map((log) => {
     const { logIndex, blockNumber, address, topics } = log;

@@ -7,24 +7,23 @@ import { rpcTarget } from "../ponder/rpc-request.ts";
 import { isPublicAddress } from "../rpc/public-address.ts";
 import { ArchiveError, limits, type Manifest, newManifest, parseManifest, type Segment } from "./manifest.ts";
 
-/** Where an archive is: a folder, or the URL of one on a file host. In it, each chain has a folder named by its id. */
+/** The folder of an archive, or its URL on a file host. Each chain has a subfolder named by its id. */
 export type ArchivePlace = string;
 
 const isUrl = (place: ArchivePlace) => /^https?:\/\//.test(place);
 
-/** A place as messages name it: a folder, or the host of a URL, the rest of which may hold a key. */
+/** A place as messages name it: a folder, or only the host of a URL, whose path may hold a key. */
 export const nameOfPlace = (place: ArchivePlace) => (isUrl(place) ? new URL(place).host : place);
 
 const pathOf = (place: ArchivePlace, chainId: number, file: string) =>
   isUrl(place) ? `${place.replace(/\/+$/, "")}/${chainId}/${file}` : join(place, String(chainId), file);
 
-/** A file as a manifest lists it. */
 type Listed = Pick<Segment, "hash" | "bytes" | "from" | "to">;
 
-// The name is the hash, which a manifest can't choose freely: no manifest names files elsewhere.
+// The name is a hash, so that no manifest can name a file elsewhere.
 const fileName = ({ hash }: Pick<Listed, "hash">) => `${hash}.seg`;
 
-/** The manifest of a chain; undefined if the archive has none of it. Throws an ArchiveError if it cannot be used. */
+/** The manifest of a chain; undefined if there is none. Throws an ArchiveError if it is invalid. */
 export async function readManifest(place: ArchivePlace, chainId: number): Promise<Manifest | undefined> {
   const bytes = await readBytes(pathOf(place, chainId, "manifest.json"), limits.manifest);
   return bytes && parseManifest(bytes.toString("utf8"), chainId);
@@ -34,7 +33,7 @@ export async function readManifest(place: ArchivePlace, chainId: number): Promis
 export const openManifest = async (folder: string, chainId: number): Promise<Manifest> =>
   (await readManifest(folder, chainId)) ?? newManifest(chainId);
 
-/** The bytes of a file, whose hash is checked. Throws an ArchiveError if it is missing or another. */
+/** Reads a file. Throws an ArchiveError if it is missing or does not match its hash. */
 async function readFile(place: ArchivePlace, chainId: number, file: Listed): Promise<Buffer> {
   const name = describe(chainId, file);
   const bytes = await readBytes(pathOf(place, chainId, fileName(file)), file.bytes);
@@ -50,7 +49,7 @@ const describe = (chainId: number, { hash, from, to }: Listed) =>
 
 const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** The lines of a file, as `read` makes them of text. Throws an ArchiveError that names the file where it cannot. */
+/** Reads the lines of a file with `read`. Throws an ArchiveError that names the file if it cannot. */
 export async function readLines<Line>(
   place: ArchivePlace,
   { chainId, file }: { chainId: number; file: Listed & { unpacked: number } },
@@ -64,21 +63,18 @@ export async function readLines<Line>(
   }
 }
 
-/** Lines of JSON as a file: compressed with zstd. */
+/** Packs values into a file of JSON lines, compressed with zstd. */
 export function packLines(lines: readonly unknown[]) {
   const text = Buffer.from(lines.map((line) => JSON.stringify(line)).join("\n"));
   const content = zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: level } });
   return { content, listed: { hash: hashOf(content), bytes: content.length, unpacked: text.length } };
 }
 
-// Beyond it the time doubles, and files get five percent smaller.
+// Higher levels double the time and save five percent of the size.
 const level = 16;
 const mostOfLine = 32 * 1024 * 1024;
 
-/**
- * The lines of a file of `unpacked` bytes when decompressed. Throws an ArchiveError where `read` returns undefined, and for what is no such
- * file, before it fills memory.
- */
+/** Reads lines of at most `unpacked` bytes in all, so that no file fills memory. Throws an ArchiveError, also if `read` gives undefined. */
 export function unpackLines<Line>(
   content: Uint8Array,
   unpacked: number,
@@ -91,7 +87,7 @@ export function unpackLines<Line>(
     throw new ArchiveError(`cannot be decompressed to ${unpacked} bytes`, { cause: error });
   }
   const lines: Line[] = [];
-  // One after the other: a text may be nothing but ends of lines.
+  // No split(): a text of nothing but line ends would become a huge list.
   for (let start = 0; start < text.length; ) {
     const end = text.indexOf("\n", start);
     const line = text.slice(start, end < 0 ? text.length : end);
@@ -116,15 +112,15 @@ async function readBytes(path: string, most: number): Promise<Buffer | undefined
 }
 
 /**
- * A file of a host; undefined if it is not there. Throws an ArchiveError beyond `most` bytes, of a host that sends nothing for `idleMs` or not
- * all in `wholeMs`, and of one that redirects to hosts that are not public.
+ * Downloads a file; undefined on 404. Throws an ArchiveError beyond `most` bytes, if nothing arrives for `idleMs` or not all in `wholeMs`,
+ * and for a redirect to a host that is not public.
  */
 export async function download(
   url: string,
   { most, idleMs = 30_000, wholeMs = 600_000 }: { most: number; idleMs?: number; wholeMs?: number },
 ): Promise<Buffer | undefined> {
   const { host, pathname } = new URL(url);
-  // What comes before it may be a key.
+  // The path before it may hold a key.
   const file = pathname.split("/").at(-1);
   const stopped = new AbortController();
   const stopAfter = (ms: number, what: string) =>
@@ -148,14 +144,14 @@ export async function download(
   } finally {
     clearTimeout(idle);
     clearTimeout(whole);
-    // Leaves nothing of a response behind that was not read.
+    // Discards an unread response.
     stopped.abort();
   }
 }
 
 const mostRedirects = 5;
 
-/** A response of a host, or of where it redirects to: itself, or over TLS a host whose addresses all are public. */
+/** Follows redirects within the origin, or over TLS to hosts whose addresses are all public. */
 async function open(url: string, signal: AbortSignal): Promise<Response> {
   const { host, origin } = new URL(url);
   const { url: first, headers: given } = rpcTarget(url);
@@ -179,7 +175,7 @@ async function isPublic({ protocol, hostname }: URL): Promise<boolean> {
   return addresses.every(({ address }) => isPublicAddress(address));
 }
 
-/** Downloads what a folder lacks of a chain's archive, a file at a time; `progress` is told after each. Resumes with the next file. */
+/** Downloads the files of a chain's archive that a folder lacks; calls `progress` after each. The next run resumes there. */
 export async function fetchArchive(
   from: ArchivePlace,
   folder: string,
@@ -222,7 +218,7 @@ export const writeManifest = (folder: string, manifest: Manifest): Promise<void>
     JSON.stringify(manifest).replaceAll('{"hash"', '\n{"hash"'),
   );
 
-// In one step: a reader sees the old file or the new one.
+// Atomic: readers see the old file or the new one.
 async function writeBytes(folder: string, chainId: number, file: string, content: string | Buffer) {
   const path = pathOf(folder, chainId, file);
   await fs.mkdir(dirname(path), { recursive: true });

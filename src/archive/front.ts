@@ -17,25 +17,21 @@ import {
 } from "./manifest.ts";
 import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
-/** Which archive stands in front of a chain's RPC URLs, and who is told what the chain's archive covers. */
+/** The archive in front of a chain's RPC URLs, and who is told about it. */
 export type FrontOptions = {
   place: ArchivePlace;
   chain: string;
   chainId: number;
   log: Log;
-  /** Is told what is believed of the archive without proof. */
   believe?: Believe;
-  /** Is told where the archive is, and how far it says that its blocks are proven. */
+  /** Called with the archive's location and the level of proof that it claims. */
   opened?: (archive: string) => void;
 };
 
-// ponder: starts at 20 requests a second for each entry of the list; an archive answers some thousand.
+// ponder: it starts at 20 requests a second for each list entry; an archive answers some thousands.
 const entriesOfArchive = 150;
 
-/**
- * The list of RPC URLs that Ponder gets, with an archive in front: what it covers is not asked of the URLs. They are asked at
- * the rate at which `urls` would have been.
- */
+/** Ponder's list of RPC URLs with an archive in front. The URLs are asked what it does not cover, at the rate of `urls`. */
 export function archivedUrls(urls: string[], options: FrontOptions): string[] {
   const [first = ""] = urls;
   return urlsAs(Array(entriesOfArchive).fill(first), (toBackend) => {
@@ -46,7 +42,7 @@ export function archivedUrls(urls: string[], options: FrontOptions): string[] {
 
 type Ask = (body: RpcRequest) => Promise<unknown>;
 
-/** Answers requests from the archive of a chain, and from the nodes what it does not cover. */
+/** Answers what a chain's archive covers, and asks the nodes for the rest. */
 export function createFront(options: FrontOptions, backends: readonly Backend[]) {
   let opened: Promise<OpenArchive | undefined> | undefined;
   const paced = createPaces(backends);
@@ -65,8 +61,8 @@ type OpenArchive = FrontOptions & {
   manifest: Manifest;
   ask: Ask;
   /**
-   * Blocks whose logs were answered and that were not asked for since: by the archive, or by a node. The archive may lack the
-   * transactions of the others, for which Ponder asks while it follows the chain.
+   * Blocks whose logs were returned, by source, until they are requested. The archive may lack transactions of other blocks, which Ponder
+   * requests while it follows the chain.
    */
   answered: Map<number, "archive" | "node">;
 };
@@ -99,13 +95,13 @@ async function answer(archive: OpenArchive, body: RpcRequest): Promise<unknown> 
   const query = isLogs ? queryOf(first as LogsFilter) : undefined;
   if (query === undefined || query.blockHash !== undefined) return ask(body);
   const logs: RpcLog[] = [];
-  // One after the other: a range may span many segments.
+  // One at a time: a range may span many segments.
   for (const piece of piecesOf(manifest, query))
     for (const log of await logsOf(archive, piece, { filter: first as LogsFilter, query })) logs.push(log);
   return logs;
 }
 
-// Ponder asks for the blocks of a range when it has all logs of it; a range that was given up leaves its blocks behind.
+// ponder: it requests the blocks of a range once it has all its logs; an abandoned range leaves its blocks behind.
 const mostAnswered = 500_000;
 
 async function logsOf(archive: OpenArchive, piece: Piece, request: LogsRequest): Promise<RpcLog[]> {
@@ -115,7 +111,7 @@ async function logsOf(archive: OpenArchive, piece: Piece, request: LogsRequest):
   if (segments.length === 0) {
     const { filter } = inRange(request, piece);
     const logs = (await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[];
-    // Their blocks are the nodes' too.
+    // The nodes return their blocks too.
     for (const { blockNumber } of logs) answered.set(Number(blockNumber), "node");
     return logs;
   }
@@ -135,7 +131,7 @@ async function logsOf(archive: OpenArchive, piece: Piece, request: LogsRequest):
   );
 }
 
-/** A block with the transactions of its logs, which the archive has answered before; else undefined. */
+/** A block with its logs' transactions if the archive returned the logs; else undefined. */
 async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   const isOwn = archive.answered.get(number) === "archive";
   archive.answered.delete(number);
@@ -151,7 +147,7 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   const { number: blockNumber, hash: blockHash } = header;
   const transactions = [...new Map(sent.map((one) => [Number(one.transactionIndex), one]))]
     .sort(([a], [b]) => a - b)
-    // ponder: sets the other fields that are missing.
+    // ponder: it fills in the other missing fields.
     .map(([, one]) => ({ ...one, blockNumber, blockHash, gasPrice: "0x0" }));
   return { ...header, transactions };
 }
@@ -159,7 +155,7 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
 type Blocks = Map<number, ArchivedBlock>;
 type SegmentOfChain = { archive: Pick<FrontOptions, "place" | "chainId">; segment: Segment };
 
-// Of all chains of the process, by their bytes.
+// For all chains of the process; sizes are in bytes.
 const recent = new LRUCache<string, Blocks, SegmentOfChain>({
   maxSize: 200_000_000,
   fetchMethod: async (_key, _stale, { context: { archive, segment } }) => {
@@ -169,7 +165,7 @@ const recent = new LRUCache<string, Blocks, SegmentOfChain>({
   },
 });
 
-/** The blocks of a segment by number, which stay in memory for a while. Throws an ArchiveError if they are not proven as far as the manifest says. */
+/** The blocks of a segment by number, cached. Throws an ArchiveError if their proof differs from the manifest's. */
 const readBlocks = (archive: SegmentOfChain["archive"], segment: Segment): Promise<Blocks> =>
   recent.forceFetch(`${archive.place} ${archive.chainId} ${segment.hash}`, {
     context: { archive, segment },

@@ -4,19 +4,19 @@ import { counted, escapeControls } from "../log/json-log.ts";
 import type { LogsQuery } from "../rpc/log-answers.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
 
-/** Something is wrong with an archive; the message says what. */
+/** An archive is invalid; the message says why. */
 export class ArchiveError extends Error {
   override name = "ArchiveError";
 }
 
 const megabyte = 1024 * 1024;
 
-/** Limits of what a manifest may name, so that no archive can fill memory. Bytes. */
+/** Limits of a manifest and its files in bytes, so that no archive can fill memory. */
 export const limits = {
   manifest: 64 * megabyte,
   segment: 64 * megabyte,
   unpacked: 128 * megabyte,
-  /** What a file may decompress to however small it is; a larger one to this many times its bytes. */
+  /** What any file may decompress to; a larger one may to `ratio` times its bytes. */
   small: 32 * megabyte,
   ratio: 50,
 };
@@ -26,14 +26,14 @@ const address = z.string().regex(/^0x[0-9a-f]{40}$/);
 const topic = z.string().regex(/^0x[0-9a-f]{64}$/);
 
 const filterSchema = z.strictObject({
-  /** Contracts; `null` for all, a factory for those that it deployed. */
+  /** Contracts, `null` for all, or a factory for those that it deployed. */
   addresses: z.union([z.array(address).min(1), z.null(), z.strictObject({ factory: address, event: topic })]),
   /** Events; `null` for all. */
   topics: z.array(topic).min(1).nullable(),
 });
 
 const fileFields = {
-  /** SHA-256 of the file, and its name. */
+  /** SHA-256 of the file; also its name. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   from: count,
   to: count,
@@ -44,11 +44,11 @@ const fileFields = {
 
 const segmentSchema = z.strictObject({
   ...fileFields,
-  /** Indexes in `filters`: all logs that match one of them are there. */
+  /** Indexes in `filters`; the segment has all logs that match one of them. */
   filters: z.array(count).min(1),
   blocks: count,
   logs: count,
-  /** How many blocks are proven how far; see `levels`. */
+  /** Number of blocks by level of proof; see `levels`. */
   proof: z.strictObject({ bloom: count, header: count, receipts: count }),
 });
 
@@ -64,7 +64,7 @@ const manifestSchema = z
     /** Contracts that factories deployed, by "<factory> <event>". */
     children: z.record(z.string(), z.array(address)),
     segments: z.array(segmentSchema).max(1_000_000),
-    /** Results of what handlers asked of nodes beyond logs. */
+    /** Results of handlers' requests. */
     results: z.array(resultsSchema).max(1_000_000).optional(),
   })
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
@@ -81,19 +81,19 @@ const manifestSchema = z
     "a segment names a filter that is not there",
   );
 
-/** What an archive of a chain holds; the file `manifest.json`. */
+/** What the archive of a chain holds; the file `manifest.json`. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** A segment as the manifest lists it. */
+/** A segment in a manifest. */
 export type Segment = Manifest["segments"][number];
 
-/** A file of results of calls as the manifest lists it. */
+/** A file of call results in a manifest. */
 export type ResultsFile = NonNullable<Manifest["results"]>[number];
 
-/** Which logs are there: those of some contracts, of all, or of those that a factory deployed; some events, or all. */
+/** Selects logs by contracts (some, all, or those that a factory deployed) and events (some or all). */
 export type ArchiveFilter = Manifest["filters"][number];
 
-/** What is known of a block, by the name under which a manifest counts blocks. */
+/** The levels of proof of a block, and what each proves. */
 export const levels = {
   bloom: "Each log is in the bloom of its block's header; nothing shows that none is missing.",
   header: "And the block's hash was recomputed from its whole header.",
@@ -101,27 +101,26 @@ export const levels = {
     "And all receipts are there: the header's receipts root was recomputed from them, so that no log is missing.",
 };
 
-/** How far a block is proven: what is recomputed from the archive alone, each level on top of the one before. */
+/** A level of proof, recomputed from the archive alone. Each level includes the one before. */
 export type Proof = keyof typeof levels;
 
-/** How many blocks of an archive are proven how far, as it says. */
 const countsOf = ({ segments }: Pick<Manifest, "segments">) =>
   (["bloom", "header", "receipts"] as const).map((level) => ({
     level,
     blocks: segments.reduce((sum, { proof }) => sum + proof[level], 0),
   }));
 
-/** How far an archive says that its blocks are proven: the lowest level, and how many blocks have another. */
+/** The proof that an archive claims, in words: the lowest level, and how many blocks have another. */
 export function levelOf(manifest: Pick<Manifest, "segments">): string {
   const [lowest, ...others] = countsOf(manifest).filter(({ blocks }) => blocks > 0);
   const more = others.map(({ level, blocks }) => `; of ${blocks} blocks ${level}`).join("");
   return lowest === undefined ? "no blocks" : `level ${lowest.level}${more}`;
 }
 
-/** The share of blocks whose receipts are proven when they are read: that takes some times as long as to decompress them. */
+/** Share of blocks whose receipts root is checked on reading: the check takes several times as long as decompression. */
 export const rootShare = 0.05;
 
-/** What is believed of an archive, by the levels that its manifest names. */
+/** What is taken on trust of an archive, by the levels in its manifest. */
 export function believedOfArchive(manifest: Manifest): string[] {
   const [unproven = 0, header = 0, receipts = 0] = countsOf(manifest).map(({ blocks }) => blocks);
   const ofBlocks = (blocks: number) => counted(blocks, "archived block");
@@ -138,7 +137,7 @@ export function believedOfArchive(manifest: Manifest): string[] {
   return found.flatMap(([count, what]) => (count ? what : []));
 }
 
-/** The manifest of an archive without segments. */
+/** An empty manifest. */
 export const newManifest = (chainId: number): Manifest => ({
   format: "names-archive",
   version: 2,
@@ -149,7 +148,7 @@ export const newManifest = (chainId: number): Manifest => ({
   segments: [],
 });
 
-/** What a text of JSON says; undefined if it is none. */
+/** Parses JSON; undefined if the text is invalid. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -160,14 +159,14 @@ export function parsedJson(text: string): unknown {
 
 const longestProblem = 500;
 
-/** Reads a manifest; throws an ArchiveError that names what is wrong, also if it is of another chain. */
+/** Parses a manifest. Throws an ArchiveError that names the problem, also for another chain's manifest. */
 export function parseManifest(text: string, chainId: number): Manifest {
   const json = parsedJson(text);
   if (json === undefined) throw new ArchiveError("manifest.json is not JSON");
   const parsed = manifestSchema.safeParse(json);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    // Keys are the archive's own.
+    // The archive chooses the keys.
     const problem = escapeControls(`${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`);
     throw new ArchiveError(`manifest.json: ${problem.slice(0, longestProblem)}`);
   }
@@ -176,12 +175,12 @@ export function parseManifest(text: string, chainId: number): Manifest {
   return parsed.data;
 }
 
-// --- What is covered ---
+// --- Coverage ---
 
 /** The key of a factory among `children`. */
 export const factoryKey = ({ factory, event }: { factory: string; event: string }) => `${factory} ${event}`;
 
-/** The query for the logs of a range that a filter names. */
+/** The query for a filter's logs in a range. */
 export function queryOfFilter(
   { children }: Manifest,
   { addresses, topics }: ArchiveFilter,
@@ -200,7 +199,7 @@ export function queryOfFilter(
 
 type Covered = Pick<Manifest, "filters" | "children">;
 
-// Whether all logs that a query asks for match one of the filters with these indexes.
+// Whether the filters with these indexes cover all logs of a query.
 function covers(
   { filters, children }: Covered,
   indexes: readonly number[],
@@ -212,7 +211,7 @@ function covers(
       ({ topics }) => topics === null || (event !== undefined && topics.includes(event)),
     );
     if (fitting.some((filter) => filter.addresses === null)) return true;
-    // A contract has no logs before its deployment: what a factory deployed later is covered where nothing of it is.
+    // A contract has no logs before its deployment, so earlier segments of its factory cover it too.
     const known = fitting.map(({ addresses: of }) =>
       of === null || Array.isArray(of) ? of : children[factoryKey(of)],
     );
@@ -220,10 +219,10 @@ function covers(
   });
 }
 
-/** A part of a range, and the segments that have all logs of it; none if it is not covered. */
+/** Part of a range, and the segments that have all its logs; none if it is not covered. */
 export type Piece = BlockRange & { segments: Segment[] };
 
-/** Parts of a query's range, ascending, by whether segments cover the query there. */
+/** Splits a query's range, ascending, by whether segments cover the query. */
 export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
   const pieces: Piece[] = [];
   for (const { from, to, within: segments } of stretchesOf(manifest.segments, query)) {
@@ -237,7 +236,7 @@ export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
 
 const filtersOf = (segments: readonly Segment[]) => [...new Set(segments.flatMap(({ filters }) => filters))];
 
-/** Parts of a range in which none of others begins or ends, ascending, each with those that it is within. */
+/** Splits a range, ascending, where others begin or end; each part comes with those that contain it. */
 export function stretchesOf<Other extends BlockRange>(others: readonly Other[], { from, to }: BlockRange) {
   const near = others.filter((one) => one.from <= to && one.to >= from);
   const bounds = near.flatMap((one) => [one.from, one.to + 1]);
@@ -250,10 +249,10 @@ export function stretchesOf<Other extends BlockRange>(others: readonly Other[], 
   }));
 }
 
-/** A part of a range, and of which contracts and events an archive lacks logs there. */
+/** Part of a range, and the filters whose logs an archive lacks there. */
 export type Gap = BlockRange & { filters: readonly ArchiveFilter[] };
 
-/** What an archive lacks of filters in a range, ascending. What a factory deploys is lacked as a whole. */
+/** What an archive lacks of filters in a range, ascending. A factory's filter is missing as a whole. */
 export function gapsOf(manifest: Manifest, filters: readonly ArchiveFilter[], range: BlockRange): Gap[] {
   // Most segments have the same filters.
   const known = new Map<string, ArchiveFilter[]>();
@@ -270,7 +269,7 @@ export function gapsOf(manifest: Manifest, filters: readonly ArchiveFilter[], ra
   return gaps;
 }
 
-/** The part of a filter that the filters with these indexes do not cover; undefined if they cover all of it. */
+/** The part of a filter that the filters with these indexes do not cover; undefined if there is none. */
 function lackedOf(
   manifest: Manifest,
   indexes: readonly number[],
@@ -280,7 +279,7 @@ function lackedOf(
   const isLacked = (part: Partial<ArchiveFilter>) =>
     !covers(manifest, indexes, queryOfFilter(manifest, { ...filter, ...part }, { from: 0, to: 0 }));
   if (addresses !== null && !Array.isArray(addresses)) {
-    // What a factory deploys is not known beforehand: only its own filter covers it.
+    // A factory's contracts are not known in advance: only its own filter covers them.
     const text = JSON.stringify(filter);
     return indexes.some((index) => JSON.stringify(manifest.filters[index]) === text) ? undefined : filter;
   }

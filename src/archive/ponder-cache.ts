@@ -20,14 +20,14 @@ import { archivedBlock, type BlockSource, closeGaps, logsOfSegment, type RecordO
 import { type ArchivedResult, addResults, readResults } from "./results.ts";
 import { type ArchivedBlock, keptFields } from "./segment.ts";
 
-// Ponder's cache of a chain in the words of archives: exported into one, and compared with nodes.
+// Exports Ponder's cache of a chain into an archive, and compares it with nodes.
 
-// --- What is cached ---
+// --- Cached data ---
 
-/** What the cache has all logs of, in blocks without a gap. */
+/** A filter, and a range without gaps in which the cache has all its logs. */
 type CachedPart = BlockRange & { filter: ArchiveFilter };
 
-/** What a chain's cache has all logs of; contracts that factories deployed go into `children`. */
+/** The filters and ranges of which a chain's cache has all logs. Adds contracts that factories deployed to `children`. */
 async function cachedParts(
   run: Statement,
   { chainId, children }: Pick<Manifest, "chainId" | "children">,
@@ -35,7 +35,7 @@ async function cachedParts(
   const byRanges = new Map<string, { filter: ArchiveFilter; ranges: BlockRange[] }>();
   for (const { addresses, topics, ranges } of await cachedFilters(run, chainId)) {
     const [event = null, ...otherTopics] = topics;
-    // No filter of this project names a second topic.
+    // This project's filters name the first topic only.
     if (otherTopics.some((topic) => topic !== null)) continue;
     if (addresses !== null && !Array.isArray(addresses))
       children[factoryKey(addresses)] = await cachedChildren(run, chainId, addresses.event);
@@ -51,7 +51,7 @@ async function cachedParts(
   );
 }
 
-// ponder: a filter is stored as "log_<chain>_<address>_<four topics>_<receipts>", its blocks a to b as [a, b + 1].
+// ponder: it stores a filter as "log_<chain>_<address>_<four topics>_<receipts>", and its blocks a to b as [a, b + 1].
 async function cachedFilters(run: Statement, chainId: number) {
   if (!(await hasTable(run, "ponder_sync.intervals"))) return [];
   const { rows } = await run(
@@ -81,7 +81,7 @@ async function cachedChildren(run: Statement, chainId: number, event: string): P
   return rows.map(({ address }) => String(address));
 }
 
-/** The first cached logs of a range, in order, as a node returns them. */
+/** The first `most` cached logs of a range, in order, as a node returns them. */
 async function cachedLogs(
   run: Statement,
   chainId: number,
@@ -98,7 +98,7 @@ async function cachedLogs(
   return rows as RpcLog[];
 }
 
-/** The cached blocks of these logs, in order, with the logs and their transactions. Throws an ArchiveError if they do not fit. */
+/** The cached blocks of ordered logs, with the logs and their transactions. Throws an ArchiveError if they do not match. */
 async function cachedBlocks(
   run: Statement,
   chainId: number,
@@ -129,7 +129,7 @@ type Row = Record<string, unknown>;
 
 const quantities = new Set([...headerQuantities, "size", "totalDifficulty"]);
 
-/** A header by a row of Ponder's cache, whose columns are the fields of a header in snake case, quantities as numbers. */
+/** A header from a row of Ponder's cache: columns are header fields in snake case, quantities are numbers. */
 function headerOf(row: Row): ArchivedBlock["header"] {
   const kept = keptFields.flatMap((field) => {
     const value = row[field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
@@ -139,12 +139,9 @@ function headerOf(row: Row): ArchivedBlock["header"] {
   return Object.fromEntries(kept) as ArchivedBlock["header"];
 }
 
-// --- Its export ---
+// --- Export ---
 
-/**
- * Writes what Ponder's cache has of a chain into an archive: blocks as Ponder stores them, which lack the newer fields of
- * headers, so that not every block's hash can be recomputed.
- */
+/** Exports Ponder's cache of a chain into an archive. Cached blocks lack newer header fields, so not every hash can be recomputed. */
 export async function exportCache(
   run: Statement,
   { folder, chainId, progress }: Pick<RecordOptions, "folder" | "chainId" | "progress">,
@@ -160,10 +157,10 @@ export async function exportCache(
     async logsFrom({ from, to, filters }) {
       const first = await cachedLogs(run, chainId, { from, to }, logsOfSegment);
       const end = first.length < logsOfSegment ? to : Number(first.at(-1)?.blockNumber);
-      // The last block may be cut off.
+      // The last block's logs may be cut off.
       const logs = end === to ? first : await cachedLogs(run, chainId, { from, to: end });
       const queries = filters.map((filter) => queryOfFilter(manifest, filter, { from, to }));
-      // Of other filters the cache may have some logs here, and lack others.
+      // For other filters the cache may have only some of the logs.
       return { logs: logs.filter((log) => queries.some((query) => matches(log, query))), end };
     },
     blocksOf: (logs) => cachedBlocks(run, chainId, logs),
@@ -175,7 +172,7 @@ export async function exportCache(
 
 const resultsOfFile = 1_000;
 
-/** Writes results of calls up to the newest archived block, which are final; those that the archive has are left out. */
+/** Exports results of calls that the archive lacks, up to its newest block: those are final. */
 async function exportResults(run: Statement, folder: string, manifest: Manifest): Promise<void> {
   if (!(await hasTable(run, "ponder_sync.rpc_request_results"))) return;
   const { chainId, results = [] } = manifest;
@@ -198,9 +195,9 @@ async function exportResults(run: Statement, folder: string, manifest: Manifest)
   }
 }
 
-// --- Its comparison with nodes ---
+// --- Comparison with nodes ---
 
-/** What a comparison of the cache with the chain found. */
+/** The findings of a comparison of the cache with nodes. */
 export type CacheCheck = Awaited<ReturnType<typeof checkCache>>;
 
 /** Which cached blocks are compared: `samples` ranges of at most `longestRange` blocks. */
@@ -209,8 +206,8 @@ type CacheSample = BlockRange & { chainId: number; samples: number; random: () =
 const longestRange = 100;
 
 /**
- * Compares random ranges of a chain's cache with its nodes: the logs of each range, header, transactions and receipts of a random block, of a
- * cached one and of those that differ. `ask` compares two answers about logs. `progress` is called after each range.
+ * Compares random ranges of a chain's cache with its nodes: all logs; headers, transactions and receipts of a random block, a cached one
+ * and differing ones. `ask` has to compare two responses about logs. `progress` is called after each range.
  */
 export async function checkCache(
   run: Statement,
@@ -226,7 +223,7 @@ export async function checkCache(
   const check = {
     cachedBlocks: ranges.reduce((sum, range) => sum + sizeOf(range), 0),
     ...{ ranges: 0, blocks: 0, logs: 0 },
-    /** Ranges that no node answered for. */
+    /** Ranges for which no node responded. */
     unanswered: 0,
     differingRanges: [] as BlockRange[],
     differences: [] as string[],
@@ -253,7 +250,7 @@ export async function checkCache(
   return check;
 }
 
-/** The part of ranges, at most `longestRange` blocks, that begins with the block at this index among all of theirs. */
+/** The range of at most `longestRange` blocks from this index among the blocks of all ranges. */
 function rangeAt(ranges: readonly BlockRange[], index: number): BlockRange {
   let left = index;
   for (const { from, to } of ranges) {
@@ -289,7 +286,7 @@ async function compareRange(
     if (block !== undefined) found.push(...(await blockDifferences(ask, "cache", block)));
     const body = { method: "eth_getBlockByNumber", params: [toHex(number), false] };
     const { hash: blockHash } = (await ask(body)) as { hash: string };
-    // The logs of one block are taken from its receipts.
+    // Logs requested by block hash are taken from the block's receipts.
     const proven = (await ask({ method: "eth_getLogs", params: [{ blockHash }] })) as RpcLog[];
     theirs = theirs.filter((log) => Number(log.blockNumber) !== number);
     theirs.push(...proven.filter((log) => isAsked(log, queries)));

@@ -14,38 +14,34 @@ import {
 } from "./manifest.ts";
 import { type ArchivedBlock, countProofs, keptHeader, proofOf } from "./segment.ts";
 
-/** How to read the address of a contract from the log of a factory that deployed it, by "<factory> <event>". */
+/** Readers of a deployed contract's address from its factory's log, by "<factory> <event>". */
 export type Factories = ReadonlyMap<string, (log: RpcLog) => string | undefined>;
 
-/** What is recorded of a chain, and by whom: `ask` sends a request to a node, which answers it soundly or rejects. */
+/** What to record of a chain. `ask` sends a request to a node and rejects an invalid response. */
 export type RecordOptions = {
   folder: string;
   chainId: number;
   filters: readonly ArchiveFilter[];
   factories: Factories;
   range: BlockRange;
-  /** Whether the whole content of blocks is recorded, so that their receipts root can be recomputed. */
+  /** Whether whole blocks are recorded, so that their receipts root can be recomputed. */
   withReceipts: boolean;
   ask: (body: RpcRequest) => Promise<unknown>;
-  /** How many requests run at once. */
   width: number;
-  /** Is told after each segment how many logs and bytes this recording has up to a block. */
+  /** Called after each segment with its last block, and this recording's logs and bytes so far. */
   progress: (state: { at: number; logs: number; bytes: number }) => void;
 };
 
-/** Logs of a segment unless it is a range's last: enough for words to repeat, few enough to be read at once. */
+/** Logs of a segment, unless it is a range's last: enough to compress well, few enough to read at once. */
 export const logsOfSegment = 10_000;
-// Whole blocks hold many times as many logs as are asked for.
+// Whole blocks hold many times the requested logs.
 const logsOfWholeBlocks = 500;
 const logsOfRequest = 2_000;
 const mostAddresses = 500;
 const [firstRange, mostBlocks] = [500, 2_000_000];
 const refusedRangeMs = 250;
 
-/**
- * Records what a chain's archive lacks of a range, in segments from the first block on. Each is in the folder before the next
- * begins, so that an interrupted recording goes on where it stopped.
- */
+/** Records what an archive lacks of a range, segment by segment, so that an interrupted recording resumes where it stopped. */
 export async function recordChain(options: RecordOptions): Promise<Manifest> {
   const { folder, chainId, width, progress } = options;
   const manifest = await openManifest(folder, chainId);
@@ -68,7 +64,7 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
   return manifest;
 }
 
-/** Where blocks are from: logs from the first block of a gap on, enough for a segment, with the last block looked at; and their blocks. */
+/** A gap's first logs, enough for a segment, with the last block searched; and the blocks of logs. */
 export type BlockSource = {
   logsFrom: (gap: Gap) => Promise<{ logs: readonly RpcLog[]; end: number }>;
   blocksOf: (logs: readonly RpcLog[]) => Promise<ArchivedBlock[]>;
@@ -93,10 +89,7 @@ export async function closeGaps(
   }
 }
 
-/**
- * Adds a segment to an archive; blocks of much text become several. Returns the bytes of the files. Throws an ArchiveError for blocks that
- * contradict themselves.
- */
+/** Adds blocks as one or, if long, several segments. Returns the bytes written. Throws an ArchiveError if one contradicts itself. */
 export async function addSegment(
   folder: string,
   manifest: Manifest,
@@ -129,7 +122,6 @@ function indexOf({ filters }: Manifest, filter: ArchiveFilter): number {
 const retried = <Result>(request: () => Promise<Result>): Promise<Result> =>
   pRetry(request, { retries: 4, minTimeout: 500 });
 
-// Logs from a block on until there are enough for a segment, and the last block that was looked at.
 async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, filters }: Gap) {
   const found: RpcLog[] = [];
   const enough = options.withReceipts ? logsOfWholeBlocks : logsOfSegment;
@@ -174,13 +166,13 @@ async function logsOf(
   return distinctLogs(found);
 }
 
-/** The logs, each once. */
+/** The logs without duplicates. */
 export function distinctLogs(logs: readonly RpcLog[]): RpcLog[] {
   const byPlace = new Map(logs.map((log) => [`${Number(log.blockNumber)} ${Number(log.logIndex)}`, log]));
   return [...byPlace.values()];
 }
 
-/** The logs of a range by contracts and events, `null` for all, in requests of at most 500 contracts. */
+/** Requests the logs of a range by contracts and events, `null` for all, at most 500 contracts at a time. */
 export async function askLogs(
   ask: RecordOptions["ask"],
   { from, to }: BlockRange,
@@ -200,7 +192,6 @@ export async function askLogs(
 type FullBlock = Record<string, unknown> & { hash: string; transactions: Record<string, string>[] };
 type Receipt = { logs: RpcLog[] } & Record<string, string>;
 
-/** A block with the given logs as it is archived, from a node. */
 async function blockOf(
   { ask, withReceipts }: Pick<RecordOptions, "ask" | "withReceipts">,
   number: number,
@@ -210,11 +201,11 @@ async function blockOf(
   const full = (await asked("eth_getBlockByNumber", [toHex(number), true])) as FullBlock;
   if (!withReceipts) return archivedBlock(full, logs);
   const whole = wholeBlock(full, (await asked("eth_getBlockReceipts", [full.hash])) as Receipt[]);
-  // Some chains have receipts with more fields, or roots of another kind.
+  // Some chains' receipts have more fields, or another kind of root.
   return "proof" in proofOf(whole) ? whole : archivedBlock(full, logs);
 }
 
-/** A block with all its transactions, receipts and logs as it is archived. */
+/** A block in its archived form, with all transactions, receipts and logs. */
 export function wholeBlock(full: FullBlock, receipts: readonly Receipt[]): ArchivedBlock {
   const logs = receipts.flatMap((receipt) => receipt.logs);
   return {

@@ -7,10 +7,10 @@ import { ArchiveError, type Manifest, parsedJson, type ResultsFile } from "./man
 
 const archivedResult = z.tuple([z.string(), z.number().int(), z.string()]);
 
-/** What a handler asked of a node beyond logs: the key that an index keeps it by, the block, the result. */
+/** A handler's request: the key by which an index caches it, the block, the result. */
 export type ArchivedResult = z.infer<typeof archivedResult>;
 
-/** Adds a file of results, which are in the order of their blocks, to an archive. */
+/** Adds a file of results, ordered by block, to an archive. */
 export async function addResults(
   folder: string,
   manifest: Manifest,
@@ -22,7 +22,7 @@ export async function addResults(
   await addFile(folder, manifest, file);
 }
 
-/** The results of a file. Throws an ArchiveError if they are not those that the manifest lists. */
+/** Reads a file of results. Throws an ArchiveError if they do not match the manifest. */
 export async function readResults(
   place: ArchivePlace,
   chainId: number,
@@ -41,14 +41,11 @@ export async function readResults(
 
 type Options = { place: ArchivePlace; chain: string; chainId: number; log: Log; retryMs?: number };
 
-/**
- * Looks up the results of a chain's archive, which is opened when it is first needed. Where it cannot be read, that is reported once, and nodes
- * are asked for `retryMs`.
- */
+/** Looks up results in a chain's archive, opened on first use. A failure is reported once; nodes are asked for `retryMs` then. */
 export function archivedResults({ place, chain, chainId, log, retryMs = 60_000 }: Options): OtherResults {
   let manifest: Promise<Manifest | undefined> | undefined;
   let [silentUntil, isReported] = [0, false];
-  // An index goes through them block by block; several files may have the same blocks.
+  // An index reads results block by block; several files may have the same blocks.
   const recent = new LRUCache<string, ReadonlyMap<string, string>, ResultsFile>({
     maxSize: 50_000_000,
     fetchMethod: async (_hash, _stale, { context }) =>

@@ -33,25 +33,22 @@ const block = z.object({
     .optional(),
 });
 
-/**
- * A block in the words of JSON-RPC: the fields of its header that archives keep, and of its content what was asked for; all of it if
- * `receipts` are there, whose logs are those of the block.
- */
+/** A block as in JSON-RPC: the header fields that archives keep, and the recorded content, which is whole if `receipts` are there. */
 export type ArchivedBlock = Omit<z.infer<typeof block>, "header"> & {
   header: Record<"number" | "hash" | "parentHash" | "logsBloom", string> & Record<string, string>;
 };
 
-/** The fields of a header that archives keep: what a block's hash covers, and what Ponder stores beyond it. */
+/** The header fields that archives keep: those that the block hash covers, and others that Ponder stores. */
 export const keptFields = [...headerFields, "hash", "size", "totalDifficulty"];
 
-/** The kept fields of a block's header that are hexadecimal text. */
+/** The kept fields of a block's header that are hex. */
 export function keptHeader(block: Record<string, unknown>): ArchivedBlock["header"] {
   const isKept = (value: unknown) => typeof value === "string" && hexPattern.test(value);
   const kept = keptFields.flatMap((field) => (isKept(block[field]) ? [[field, block[field]]] : []));
   return Object.fromEntries(kept) as ArchivedBlock["header"];
 }
 
-/** Logs of a block as a node returns them; all, or those that a query asks for. */
+/** The logs of a block as a node returns them: all, or those that match a query. */
 export function rpcLogs({ header, logs }: ArchivedBlock, query?: LogsQuery): RpcLog[] {
   const wanted = query === undefined ? logs : logs.filter((log) => matches(log, query));
   return wanted.map((log) => ({
@@ -59,7 +56,7 @@ export function rpcLogs({ header, logs }: ArchivedBlock, query?: LogsQuery): Rpc
   }));
 }
 
-/** The blocks of a segment. Throws an ArchiveError if they are not those that the manifest lists. */
+/** Reads the blocks of a segment. Throws an ArchiveError if they do not match the manifest. */
 export async function readSegment(
   place: ArchivePlace,
   chainId: number,
@@ -81,7 +78,7 @@ export async function readSegment(
   );
 }
 
-/** A block by its line; undefined if it is none. */
+/** Parses a line of a segment; undefined if it is not a block. */
 export function blockOf(line: string): ArchivedBlock | undefined {
   const parsed = block.safeParse(isLean(line) ? parsedJson(line) : undefined);
   if (!parsed.success) return undefined;
@@ -91,7 +88,7 @@ export function blockOf(line: string): ArchivedBlock | undefined {
   return isSent ? { ...parsed.data, header: keptHeader(header) } : undefined;
 }
 
-// A text of lists alone takes forty times its size when it is parsed. A block has one list and one name in twenty characters at most.
+// JSON of lists alone takes forty times its size when parsed. A block has at most one list and one key in twenty characters.
 function isLean(line: string): boolean {
   let [lists, keys] = [0, 0];
   for (let i = 0; i < line.length; i++) {
@@ -104,7 +101,7 @@ function isLean(line: string): boolean {
 
 const [bracket, brace, colon] = [91, 123, 58];
 
-// --- What proves a block ---
+// --- Proof of a block ---
 
 type Proven = { proof: Proof } | { problem: string };
 
@@ -150,7 +147,7 @@ export function requireProven({ hash, proof }: Segment, blocks: readonly Archive
   );
 }
 
-// Whether logs and transactions are exactly those of receipts that have the root.
+// Whether logs and transactions are exactly those of the receipts, which have the header's root.
 function hasRoot(block: ArchivedBlock): boolean {
   const { header, transactions, receipts = [] } = block;
   const logs = Map.groupBy(rpcLogs(block), ({ transactionIndex }) => Number(transactionIndex));

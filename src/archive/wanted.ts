@@ -6,13 +6,10 @@ import type { RpcLog } from "../rpc/log-answers.ts";
 import { type ArchiveFilter, factoryKey } from "./manifest.ts";
 import type { Factories } from "./record.ts";
 
-/** What an archive of a chain is to hold, and from which block on. */
+/** What an archive of a chain should hold, and from which block on. */
 export type Wanted = { first: number; filters: ArchiveFilter[]; factories: Factories };
 
-/**
- * The logs of a chain that any plugin of the namespace reads, in either mode: an archive for one plugin would have to be
- * recorded again for the next.
- */
+/** The logs that any plugin of the namespace reads from a chain, in either mode, so that no other plugin needs a new recording. */
 export function wantedOf(config: Config, chain: string): Wanted {
   const plugins = pluginIds.filter((id) => missingDatasources(id, config.datasources).length === 0);
   const every = { ...config, blockRange: {} };
@@ -21,7 +18,7 @@ export function wantedOf(config: Config, chain: string): Wanted {
     ...Object.values(contractSources({ ...every, plugins: ["subgraph"], isSubgraphCompatible: true })),
   ];
   const entries = sources.flatMap(({ abi, chain: { [chain]: entry } }) => (entry ? [{ ...entry, abi }] : []));
-  // Those with addresses together, those without, and those of each factory.
+  // One group of entries with addresses, one of those without, and one for each factory.
   const groups = Map.groupBy(entries, ({ address }) =>
     typeof address === "object" ? JSON.stringify(address) : typeof address,
   );
@@ -48,7 +45,7 @@ export function wantedOf(config: Config, chain: string): Wanted {
 }
 
 function childIn(log: RpcLog, event: AbiEvent, parameter: string): string | undefined {
-  // Another form of the event names no contract.
+  // An event of another form names no contract.
   const [found] = parseEventLogs({ abi: [event], logs: [log as never] });
   const child = (found?.args as Record<string, unknown> | undefined)?.[parameter];
   return typeof child === "string" ? child.toLowerCase() : undefined;
