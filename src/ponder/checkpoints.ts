@@ -1,13 +1,13 @@
 import { PonderDiffersError } from "./expected.ts";
 import { quoted, type RowReader, type Statement, throughOutage } from "./sql-client.ts";
 
-/** A block: `timestamp` in Unix seconds, no other member. */
+/** A block, without further members; `timestamp` is in Unix seconds. */
 export type BlockRef = { timestamp: number; number: number };
 
-/** The block that an index of a chain has reached; without `timestamp` (Unix seconds) while that is not known. */
+/** The block that an index has reached on a chain; `timestamp` (Unix seconds) is absent while unknown. */
 export type Head = { number: number; timestamp?: number | undefined };
 
-/** A row of Ponder's `_ponder_checkpoint`; `isReady`: the backfill of all chains was complete when it was read. */
+/** A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete. */
 export type CheckpointRow = {
   chainId: number;
   isReady: boolean;
@@ -17,8 +17,8 @@ export type CheckpointRow = {
 };
 
 /**
- * Reads Ponder's 75 digits: timestamp 10, chain id 16, block number 16, transaction index 16, event type 1, event index 16.
- * `isStart` marks the one before the first event of a chain. Throws PonderDiffersError on any other text.
+ * Parses Ponder's 75 digits: timestamp 10, chain id 16, block number 16, transaction index 16, event type 1, event index 16. `isStart`:
+ * before the chain's first event. Throws PonderDiffersError on any other text.
  */
 export function parseCheckpoint(text: string): { block: BlockRef; chainId: number; isStart: boolean } {
   if (!/^[0-9]{75}$/.test(text))
@@ -32,15 +32,15 @@ export function parseCheckpoint(text: string): { block: BlockRef; chainId: numbe
 }
 
 /**
- * The last block of the row's chain whose events are in the tables: the one rule for every place that names the head.
- * Undefined before the chain's first event, and while a restart has left no block of this chain that is known to be there.
+ * The last block of the row's chain whose events are in the tables: the one rule for the head. Undefined before the chain's first event,
+ * and while no block of the chain is known to be there after a restart.
  */
 export function indexedBlock(
   row: Pick<CheckpointRow, "chainId" | "isReady" | "latestCheckpoint" | "safeCheckpoint">,
 ): BlockRef | undefined {
   const { chainId, isReady, latestCheckpoint, safeCheckpoint } = row;
-  // ponder: a restart takes the tables back to the safe checkpoint, which may be one of another chain, and leaves the
-  // latest one as it was (until `restoreHeads`, or the chain's next block). The backfill writes both alike.
+  // ponder: a restart reverts the tables to the safe checkpoint, which may be another chain's, and leaves the latest one (until
+  // `restoreHeads`, or the chain's next block). The backfill writes both alike.
   const isHead = isReady || latestCheckpoint <= safeCheckpoint;
   const checkpoint = parseCheckpoint(isHead ? latestCheckpoint : safeCheckpoint);
   return checkpoint.isStart || checkpoint.chainId !== chainId ? undefined : checkpoint.block;
@@ -51,11 +51,11 @@ const isReadySql = "(SELECT value ->> 'is_ready' = '1' FROM _ponder_meta WHERE k
 const rowSql = `json_build_object('chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
   'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint)`;
 
-/** SQL expression for the row of a chain, as a text for `parseHead`; it can be part of any statement. */
+/** SQL expression for a chain's row, as a text for `parseHead`. */
 export const headSql = (chainId: number) =>
   `(SELECT (${rowSql})::text FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 
-/** SQL expression for the time (Unix seconds) of the last indexed block of a chain; null as `indexedBlock` is undefined. */
+/** SQL expression for the time (Unix seconds) of the checkpoint that `indexedBlock` reads; null for a chain without a row. */
 export function headTimeSql(chainId: number): string {
   const isHead = `coalesce(${isReadySql}, false) OR c.latest_checkpoint <= c.safe_checkpoint`;
   return (
@@ -64,16 +64,16 @@ export function headTimeSql(chainId: number): string {
   );
 }
 
-/** The last indexed block, from the text that `headSql` reads. Undefined as in `indexedBlock`, and for a chain without a row. */
+/** The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row. */
 export const parseHead = (text: string | null): BlockRef | undefined =>
   text === null ? undefined : indexedBlock(JSON.parse(text) as CheckpointRow);
 
-/** The head of a chain whose range ends at `end`: Ponder follows the chain past the last block that is indexed. */
+/** The head of a chain whose range ends at `end`: Ponder follows the chain past the last indexed block. */
 export function headUpTo(end: Head | undefined, head: BlockRef | undefined): Head | undefined {
   return end !== undefined && head !== undefined && head.number > end.number ? end : head;
 }
 
-/** Ponder's progress on every chain at one moment; no rows before its first event handlers have run. */
+/** Ponder's progress on all chains at one moment; empty before its first event handlers have run. */
 export async function readCheckpoints(database: RowReader, signal: AbortSignal): Promise<CheckpointRow[]> {
   const list = `SELECT json_agg(${rowSql} ORDER BY c.chain_id)::text FROM _ponder_checkpoint c`;
   const [text] = await database.row(list, [], signal);
@@ -81,15 +81,14 @@ export async function readCheckpoints(database: RowReader, signal: AbortSignal):
 }
 
 /**
- * SQL expression for the last checkpoint that no reorganisation takes back and that all chains have reached; also the id of
- * the last event up to there, since Ponder's event ids are checkpoints. An empty text before the first.
+ * SQL expression for the last checkpoint that all chains have reached and no reorganization takes back; empty before the first. It is also
+ * the id of the last event up to there: Ponder's event ids are checkpoints.
  */
 export const finalizedCheckpointSql = `(SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" FROM _ponder_checkpoint)`;
 
 /**
- * Corrects the heads that a restart has left behind, as `latest_checkpoint`, above the rows: to the safe checkpoint, or
- * where that is another chain's, to the chain's newest cached block before it. Run it before Ponder indexes and serves:
- * afterwards nothing in the tables distinguishes a stale head from one that was reached.
+ * Corrects a `latest_checkpoint` that a restart left above the rows: to the safe checkpoint or, if that is another chain's, to the chain's
+ * newest cached block before it. Run it before Ponder indexes and serves: afterwards a stale head looks like one that was reached.
  */
 export async function restoreHeads(run: Statement, schema: string): Promise<void> {
   const own = quoted(schema);

@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-// src/ponder holds all that this program knows of Ponder beyond its documented interface. Like everything outside
-// src/api it counts for Ponder's build id: a change here means a new index, built from cached blocks.
+// src/ponder contains all use of Ponder beyond its documented interface. Like everything outside src/api it counts for Ponder's build id: a
+// change here means a new index, built from cached blocks.
 
 /** The release whose internals this folder describes. */
 const ponderVersion = "0.17.7";
@@ -29,7 +29,7 @@ export function requireExpectedVersion(
   if (version !== ponderVersion) throw new PonderDiffersError(`Ponder ${String(version)} is installed`);
 }
 
-/** The value, if it has what these paths name, such as `options.command`. Throws PonderDiffersError with those that it lacks. */
+/** The value, checked to have these paths, such as `options.command`. Throws PonderDiffersError that names missing ones. */
 export function membersOfPonder<Members>(value: unknown, what: string, ...paths: readonly string[]): Members {
   const step = (inner: unknown, name: string) =>
     (inner as Record<string, unknown> | null | undefined)?.[name];
@@ -38,9 +38,9 @@ export function membersOfPonder<Members>(value: unknown, what: string, ...paths:
   return value as Members;
 }
 
-/** Parts of a module that Ponder does not export, by its path under `dist/esm`. Throws PonderDiffersError if it lacks one. */
+/** Members of an unexported Ponder module, by its path under `dist/esm`. Throws PonderDiffersError if one is missing. */
 export function moduleOfPonder<Parts>(path: string, ...names: (keyof Parts & string)[]): Parts {
   const file = new URL(`../../node_modules/ponder/dist/esm/${path}`, import.meta.url);
-  // ponder: Vite, with which `dev` loads this file, would give import() another instance of the module.
+  // ponder: under `dev`, Vite would give import() another instance of the module.
   return membersOfPonder(createRequire(import.meta.url)(fileURLToPath(file)), path, ...names);
 }

@@ -5,10 +5,10 @@ import { type Exchange, serveOneAtATime } from "../http/one-at-a-time.ts";
 import { refuse } from "../http/refusal.ts";
 import { databaseAway } from "./sql-client.ts";
 
-/** The most bytes of a body, and the JSON of the 413 for a longer one. */
+/** The maximum bytes of a body, and the JSON of the 413 for a longer one. */
 type BodyLimit = { bytes: number; refusal: object };
 
-/** Limits of the HTTP server: milliseconds, connections, bytes. They hold for every path. */
+/** Limits of the HTTP server for every path: milliseconds, connections, bytes. */
 const serverLimits = {
   /** From a connection, or a request's first byte, to the end of its headers. */
   headersMs: 10_000,
@@ -22,18 +22,18 @@ const serverLimits = {
   stalledMs: 10_000,
   connections: 8_192,
   requestsPerConnection: 10_000,
-  /** Of all bodies that are still arriving; the oldest is ended first. */
+  /** Of all arriving bodies; the oldest is ended first. */
   arrivingBytes: 32 * 1024 * 1024,
-  /** Of all responses that are not read yet; the oldest is ended first. */
+  /** Of all unread responses; the oldest is ended first. */
   unreadBytes: 256 * 1024 * 1024,
 };
 
-/** What the server needs to know of what it serves. */
+/** What the server needs to know about the application. */
 export type Surface = {
   bodyLimitOf(path: string): BodyLimit;
-  /** Writes the response to a GET or HEAD of a path that is not left to Ponder; false for all other paths. */
+  /** Responds to a GET or HEAD of a path that is not left to Ponder; false for all other paths. */
   respond(path: string, outgoing: ServerResponse): boolean;
-  /** Whether the database does not respond. Asked while requests have waited for 0.75 seconds. */
+  /** Whether the database does not respond; asked once a request has waited for 0.75 seconds. */
   isDatabaseAway(): Promise<boolean>;
   limits?: Partial<typeof serverLimits>;
 };
@@ -42,14 +42,13 @@ const watchMs = 250;
 const patienceMs = 750;
 
 /**
- * Guards the next server that is created with `module`, which is Ponder's: requests of a connection reach the application one
- * by one, and when their bodies are complete; slow clients are ended, and requests that wait while the database is away get 503.
+ * Guards the next server created with `module`, which is Ponder's: requests of a connection reach the application one by one, with complete
+ * bodies; slow clients are disconnected; requests that wait while the database is away get 503.
  */
 export function guardNextServer(module: Pick<typeof http, "createServer">, surface: Surface): void {
   const { createServer } = module;
   const limits = { ...serverLimits, ...surface.limits };
-  // ponder: creates its one server with this function, after it has loaded the API; before it, one without a listener that
-  // looks for a free port.
+  // ponder: it creates its server with this function after it has loaded the API; before, one without a listener to find a free port.
   const createGuarded = (options: http.ServerOptions, listener?: RequestListener) => {
     if (listener === undefined) return createServer(options);
     Object.assign(module, { createServer });
@@ -63,7 +62,7 @@ export function guardNextServer(module: Pick<typeof http, "createServer">, surfa
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.idleMs,
-      // Often, so that of many idle connections few are closed at a time.
+      // Short, so that few of many idle connections are closed at a time.
       connectionsCheckingInterval: 100,
     };
     const server = serveOneAtATime(createServer({ ...options, ...timeouts }), handle);
@@ -79,7 +78,7 @@ export function guardNextServer(module: Pick<typeof http, "createServer">, surfa
   Object.assign(module, { createServer: createGuarded });
 }
 
-/** Requests that the application works on, and since when, in milliseconds. */
+/** Requests that the application works on, with their start in milliseconds. */
 type Waiting = Map<Exchange, number>;
 
 function createHandler(surface: Surface, limits: BodyLimits, pass: (exchange: Exchange) => void) {
@@ -89,7 +88,7 @@ function createHandler(surface: Surface, limits: BodyLimits, pass: (exchange: Ex
     const rawBody = await readBody(exchange.incoming, bytes);
     if (rawBody === "too long") return refuseWith(exchange, 413, refusal);
     if (typeof rawBody === "string") return refuseWith(exchange, ...unread[rawBody]);
-    // ponder: its adapter takes a body from here.
+    // ponder: its adapter reads the body from here.
     Object.assign(exchange.incoming, { rawBody });
     pass(exchange);
   }

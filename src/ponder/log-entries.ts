@@ -4,28 +4,27 @@ import { ponderLogger } from "./process.ts";
 const levels = ["error", "warn", "info", "debug", "trace"] as const;
 type Level = (typeof levels)[number];
 
-/** A line of Ponder's log: `msg`, an `error` perhaps, and facts by name. */
+/** An entry of Ponder's log: `msg`, maybe an `error`, and fields. */
 type Entry = Readonly<Record<string, unknown>>;
 type Logger = Record<Level, (entry: Entry, ...more: unknown[]) => void> & { child(facts: object): Logger };
 type Rewrite = (level: Level, entry: Entry) => readonly [Level, Entry];
 
 type Options = {
-  /** That of the index. */
   schema: string;
-  /** Whether the cause of an error is in the log already: its warnings are lowered to debug. */
+  /** Whether the cause of an error is already logged: its warnings are lowered to debug. */
   isReported: (error: unknown) => boolean;
 };
 
-/** Has Ponder's log say what holds for this service, at the level at which it matters; does nothing outside of Ponder. */
+/** Adapts the texts and levels of Ponder's log to this service; does nothing outside of Ponder. */
 export function rewriteLog({ schema, isReported }: Options, scope: object = globalThis): void {
   const logger = ponderLogger(scope);
   if (logger === undefined) return;
   rewriteEntries(logger as unknown as Logger, (level, entry) => {
     const { error, endpoint, hostnames } = entry;
-    // One for each entry of the list of RPC URLs, in which a URL is repeated (`entriesForRate`).
+    // One per entry of the list of RPC URLs, which repeats URLs (`entriesForRate`).
     if (typeof hostnames === "string")
       return [level, { ...entry, hostnames: JSON.stringify([...new Set(JSON.parse(hostnames))]) }];
-    // Its /ready is answered by src/ponder/progress.ts, when the indexes for queries are there.
+    // src/ponder/progress.ts serves /ready, which also waits for the indexes for queries.
     const isLowered =
       endpoint === "/health" || endpoint === "/ready" || (level === "warn" && isReported(error));
     if (isLowered) return ["debug", entry];
@@ -34,7 +33,7 @@ export function rewriteLog({ schema, isReported }: Options, scope: object = glob
   });
 }
 
-/** Passes all entries of a logger, and of those that are made of it, through `rewrite`. */
+/** Passes all entries of a logger and its children through `rewrite`. */
 function rewriteEntries(logger: Logger, rewrite: Rewrite): Logger {
   const { child, ...write } = { ...logger };
   for (const level of levels)
@@ -46,10 +45,10 @@ function rewriteEntries(logger: Logger, rewrite: Rewrite): Logger {
   return logger;
 }
 
-// sysexits.h: EX_CONFIG, as of other starts that are refused (cli/ponder.ts).
+// sysexits.h: EX_CONFIG, as for other refused starts (cli/ponder.ts).
 const refused = 78;
 
-// Ponder advises to drop the schema, which may be the one that readers are served from.
+// ponder: it advises to drop the schema, from which readers may be served.
 function refusalOf(schema: string): Entry {
   process.once("exit", () => {
     process.exitCode = refused;

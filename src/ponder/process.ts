@@ -5,7 +5,6 @@ import { type Pool, type Statement, slowConnections } from "./sql-client.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
 
-// Names of Ponder's gauges.
 const figures = {
   historicalTotalBlocks: "ponder_historical_total_blocks",
   syncBlock: "ponder_sync_block",
@@ -20,7 +19,7 @@ type Common = {
   metrics: { registry: Registry };
 };
 type Stoppable = { add: (stop: () => void) => void };
-// ponder: set before the API is loaded, PONDER_COMMON before the first file of ours.
+// ponder: it sets these before it loads the API, PONDER_COMMON before our first file.
 type Globals = {
   PONDER_COMMON: Common & {
     options: { command: string };
@@ -45,14 +44,14 @@ const ofGlobals = [
 
 type Flag = "isRealtime" | "isComplete";
 
-/** Ponder's metrics of one chain's sync; a number is absent until Ponder has set it. */
+/** Ponder's sync metrics of a chain; a number is absent until Ponder sets it. */
 export type SyncMetrics = Record<Flag, boolean> &
   Partial<Record<Exclude<keyof typeof figures, Flag>, number | undefined>>;
 
-/** What the API may know of the Ponder process it runs in. */
+/** What the API knows about the Ponder process it runs in. */
 export type PonderProcess = ReturnType<typeof ponderProcess>;
 
-/** The process that `scope`, the global object, describes to the API. Throws PonderDiffersError. */
+/** The Ponder process that `scope`, the global object, describes. Throws PonderDiffersError. */
 export function ponderProcess(scope: unknown) {
   const { PONDER_COMMON, PONDER_NAMESPACE_BUILD, PONDER_INDEXING_BUILD, PONDER_DATABASE } =
     membersOfPonder<Globals>(scope, "the global object", ...ofGlobals);
@@ -62,9 +61,8 @@ export function ponderProcess(scope: unknown) {
   const names = new Map(chains.map(({ id, name }) => [id, name]));
   const writable = driver.dialect === "postgres" ? driver.admin : driver.instance;
   let slow: { query: Statement } | undefined;
-  // Runs SQL with the right to write.
   const write: Statement = (text, values) => writable.query(text, values);
-  // The same for what may take hours: on a server up to three statements at a time, on connections of their own.
+  // For statements that may take hours: on Postgres at most three at a time, on connections of their own.
   const writeSlowly: Statement = (text, values) => {
     slow ??= driver.dialect === "postgres" ? slowConnections(driver.admin) : driver.instance;
     return slow.query(text, values);
@@ -75,10 +73,10 @@ export function ponderProcess(scope: unknown) {
     /** Whether the database is PGlite, which no other process can read. */
     isEmbedded: driver.dialect === "pglite",
     schema: PONDER_NAMESPACE_BUILD.schema,
-    /** Picks a chain's value out of those that Ponder keys by chain names, such as its clients. */
+    /** A chain's value in a record that Ponder keys by chain name, such as its clients. */
     ofChain: <T>(byName: Readonly<Record<string, T>>, chainId: number): T | undefined =>
       byName[names.get(chainId) ?? ""],
-    /** Sync figures by chain id, as they are now. */
+    /** Current sync metrics by chain id. */
     readMetrics: () => readSyncMetrics(metrics, chains),
     write,
     writeSlowly,
@@ -90,22 +88,19 @@ export function ponderProcess(scope: unknown) {
   };
 }
 
-/** Ponder's logger, which has the operator's level and format; undefined outside of Ponder. Throws PonderDiffersError. */
+/** Ponder's logger, with the operator's level and format; undefined outside of Ponder. Throws PonderDiffersError. */
 export function ponderLogger(scope: object = globalThis) {
   return commonOf(scope)?.logger;
 }
 
-/** The metrics that Ponder shows at /metrics; undefined outside of Ponder. Throws PonderDiffersError. */
+/** The metrics that Ponder serves at /metrics; undefined outside of Ponder. Throws PonderDiffersError. */
 export function metricsRegistry(scope: object = globalThis): Registry | undefined {
   return commonOf(scope)?.metrics.registry;
 }
 
 const metricsAgeMs = 1_000;
 
-/**
- * Keeps the text of /metrics for a second.
- * ponder: writes it anew for each request, and anybody can send hundreds without reading what comes.
- */
+/** Caches the text of /metrics for a second. ponder: it renders the text for each request, and anybody can send hundreds. */
 export function shareMetricsText(registry: Pick<Registry, "metrics">, now: () => number): void {
   const write = registry.metrics.bind(registry);
   let kept: { text: Promise<string>; until: number } | undefined;
@@ -115,7 +110,7 @@ export function shareMetricsText(registry: Pick<Registry, "metrics">, now: () =>
   };
 }
 
-/** The counts of a metric by the value of its only label; undefined where it is not, or has counted nothing. */
+/** A metric's counts by the value of its only label; undefined if it does not exist or has counted nothing. */
 export async function countsOf(metric: string, label: string): Promise<Record<string, number> | undefined> {
   const { values } = (await metricsRegistry()?.getSingleMetric(metric)?.get()) ?? { values: [] };
   const counts = values.flatMap(({ labels, value }) => {
@@ -147,7 +142,7 @@ async function readSyncMetrics(
   return new Map(chains.map(({ id, name }) => [id, ofChain(name)]));
 }
 
-/** The log of this process: Ponder's where it runs, so that level and format are the operator's, else standard error. */
+/** The log of this process: Ponder's, with the operator's level and format, or standard error outside of Ponder. */
 export function processLog(): Log {
   const ponder = ponderLogger();
   return (level, message, fields) => {
@@ -156,12 +151,9 @@ export function processLog(): Log {
   };
 }
 
-/**
- * Looks up source positions only for stacks with a file of this project. The stacks of connections that clients end, which
- * Node computes for each, lie in Node's own files.
- */
+/** Maps source positions only for stacks with a file of this project, not for those of connections that clients end. */
 export function mapOwnStacksOnly(errors: Partial<Pick<ErrorConstructor, "prepareStackTrace">> = Error): void {
-  // ponder: its loader looks up every frame, which takes longer than most requests.
+  // ponder: its loader maps every frame, which takes longer than most requests.
   const { prepareStackTrace } = errors;
   if (prepareStackTrace === undefined) return;
   const isForeign = (frame: NodeJS.CallSite) => /^node:|node_modules/.test(frame.getFileName() ?? "node:");

@@ -18,22 +18,20 @@ const progressSql = (builtIndexes: string) => `SELECT json_build_object(
 const responseMs = 1_200;
 const probeMs = 600;
 
-/** What Ponder's own paths need to know of the API. */
 type ProgressOptions = {
-  /** True while the status says so, also of a range whose last blocks are not final yet. */
+  /** True while the status reports a backfill, also if only the last blocks of a range are not final yet. */
   isBackfilling: () => boolean;
-  /** The indexes for queries: SQL for how many there are, as a text, and whether that is all. */
+  /** The indexes for queries: SQL for their number as text, and whether that is all of them. */
   indexes: { sql: () => string; areBuilt: (built: string | null) => boolean };
-  /** The headers of every response. */
   headers: Readonly<Record<string, string>>;
 };
 
 const ponderPaths = new Set(["/health", "/ready", "/status", "/metrics"]);
 
 /**
- * Ponder's own paths: adds `headers` to all, and writes /ready and /status as Ponder does, but with 503 within two seconds
- * while the database is away, where Ponder tries for a minute and then shows its stack, and /ready with 503 while
- * `isBackfilling` or indexes are missing. All requests at a time share one statement.
+ * Serves /ready and /status as Ponder does, and adds `headers` to all of Ponder's paths. Responds with 503 within two seconds while the
+ * database is away, where Ponder tries for a minute and then shows its stack; /ready is also 503 during a backfill or without all indexes.
+ * Concurrent requests share one statement.
  */
 export function createProgress(
   client: SqlClient,
@@ -48,7 +46,7 @@ export function createProgress(
       });
     return reading;
   };
-  // An embedded database is a part of this process: it may be busy for long, but never away.
+  // PGlite is part of this process: it may be busy for long, but never away.
   const within = "connect" in client ? settleWithin : <T>(work: Promise<T>) => work;
 
   const writeReady = ({ isReady, builtIndexes }: Progress, outgoing: ServerResponse) => {
@@ -103,9 +101,9 @@ function writeText(
     .end(text);
 }
 
-// Rejects with undefined where the work takes longer.
+// Rejects with undefined if the work takes longer.
 async function settleWithin<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  // A response that came while the event loop was held is read before.
+  // A response that arrived while the event loop was blocked is read first.
   const end = pause(milliseconds, undefined, { ref: false }).then(() => yielding());
   return Promise.race([work, end.then(() => Promise.reject())]);
 }

@@ -1,7 +1,7 @@
 import { HttpRequestError, http, ResponseBodyTooLargeError } from "viem";
 import { getHttpRpcClient } from "viem/utils";
 
-/** Where a request to a URL goes: user name and password become a header, since `fetch` takes no URL that holds them. */
+/** The target of requests to a URL: credentials become a header, since `fetch` takes no URL that holds them. */
 export function rpcTarget(text: string): { url: string; headers: { authorization?: string } } {
   const url = new URL(text);
   if (!hasCredentials(text)) return { url: text, headers: {} };
@@ -20,10 +20,7 @@ export function hasCredentials(text: string): boolean {
   return username !== "" || password !== "";
 }
 
-/**
- * A client of a URL that holds a user name or password, in the form of Ponder's.
- * ponder: cannot send requests to such a URL. The transport of its library can, and its errors are the same.
- */
+/** A client like Ponder's that takes credentials in a URL. ponder: its own cannot; viem's transport can, with the same errors. */
 export function backendWithCredentials(text: string, timeout = 10_000) {
   const { url, headers } = rpcTarget(text);
   const limits = { timeout, maxResponseBodySize: mostResponseBytes };
@@ -34,7 +31,7 @@ export function backendWithCredentials(text: string, timeout = 10_000) {
   };
 }
 
-/** The most bytes of a response where a request does not say. */
+/** The default limit of a response in bytes. */
 const mostResponseBytes = 512 * 1024 * 1024;
 
 function decoded(part: string): string {
@@ -45,10 +42,10 @@ function decoded(part: string): string {
   }
 }
 
-/** A JSON-RPC request and its limits: 10 seconds unless given, and `mostResponseBytes` of response. */
+/** A JSON-RPC request and its limits, by default 10 seconds and `mostResponseBytes`. */
 export type RpcCall = { method: string; params?: unknown; maxBytes?: number; timeoutMs?: number };
 
-/** A node's response; without result and error if its body is no JSON-RPC, or longer than allowed and therefore not read. */
+/** A node's response; without result and error if its body is not JSON-RPC, or too long and therefore not read. */
 type RpcReply = {
   status: number;
   result?: unknown;
@@ -56,7 +53,7 @@ type RpcReply = {
   isTooLong: boolean;
 };
 
-/** Sends a JSON-RPC request to a URL. Rejects without a response; with a TimeoutError after `timeoutMs`. */
+/** Sends a JSON-RPC request. Rejects without a response, and with a TimeoutError after `timeoutMs`. */
 export async function requestRpc(
   text: string,
   { method, params = [], maxBytes = mostResponseBytes, timeoutMs = 10_000 }: RpcCall,
@@ -66,7 +63,7 @@ export async function requestRpc(
   try {
     const { result, error } = await getHttpRpcClient(url).request({
       body: { method, params },
-      // Also while the body arrives.
+      // The signal covers the body too.
       fetchOptions: { headers, signal: AbortSignal.timeout(timeoutMs) },
       timeout: 0,
       maxResponseBodySize: maxBytes,
@@ -84,7 +81,7 @@ export async function requestRpc(
   }
 }
 
-/** The chain id that an RPC URL serves; throws without a valid response within 10 seconds. */
+/** The chain id of an RPC URL. Throws without a valid response within 10 seconds. */
 export async function requestChainId(url: string): Promise<number> {
   const { result } = await requestRpc(url, { method: "eth_chainId" });
   if (typeof result !== "string" || !/^0x[0-9a-fA-F]+$/.test(result))

@@ -2,22 +2,22 @@ import { hash } from "node:crypto";
 import { moduleOfPonder } from "./expected.ts";
 import { type ResultStore, type RpcBody, type Shared, shared } from "./shared.ts";
 
-// Ponder keeps results of calls for later indexes of the same blocks, in ponder_sync.rpc_request_results, and forgets those of blocks that a
-// reorganization removed. What handlers ask of nodes without Ponder's client is kept there too.
+// ponder: it caches results of calls in ponder_sync.rpc_request_results for later indexes, and drops those of reorganized blocks. Results
+// of requests that handlers send without Ponder's client are cached there too.
 
-/** A request about a block, or anything else that has one result there. Values without a meaning of case. */
+/** A request that has one result at a block. The case of its values has no meaning. */
 type SavedRequest = { method: string; params: readonly unknown[]; blockNumber: number };
 
-/** Results that later indexes of the same blocks would ask for again. */
+/** Results that later indexes of the same blocks need not request again. */
 export type SavedResults = {
   find(chainId: number, request: SavedRequest): Promise<string | undefined>;
-  /** Saves a result for later; nothing waits for it. */
+  /** Saves a result in the background. */
   keep(chainId: number, request: SavedRequest, result: string): void;
 };
 
 type Client = { getCacheKey(request: RpcBody): string };
 
-/** The key by which Ponder keeps the result of a request; limits of the request and the like do not count. */
+/** The key by which Ponder caches a request's result: method and params only. */
 export function keyOfRequest({ method, params }: RpcBody): string {
   const { getCacheKey } = moduleOfPonder<Client>("indexing/client.js", "getCacheKey");
   return hash("md5", getCacheKey({ method, params }));
@@ -25,7 +25,7 @@ export function keyOfRequest({ method, params }: RpcBody): string {
 
 const longest = 64 * 1024;
 
-/** Results in Ponder's database and from elsewhere; new ones of up to 64 KiB are kept there if they outlive the chain's node. */
+/** Results from Ponder's database and elsewhere. Saves new ones of up to 64 KiB if they outlive the chain's node (`areKept`). */
 export function openSavedResults(
   { areKept }: { areKept: boolean },
   results: Pick<Shared, "resultStore" | "otherResults"> = shared(),
@@ -33,7 +33,7 @@ export function openSavedResults(
   return {
     async find(chainId, { method, params, blockNumber }) {
       const body = { method, params };
-      // What cannot be read is asked again.
+      // An unreadable result is requested again.
       const found = results.resultStore?.getRpcRequestResults({ requests: [body], chainId }).catch(() => []);
       const [known] = (await found) ?? [];
       return known ?? results.otherResults.get(chainId)?.(keyOfRequest(body), blockNumber);
@@ -41,13 +41,13 @@ export function openSavedResults(
     keep(chainId, { method, params, blockNumber }, result) {
       if (!areKept || result.length > longest) return;
       const requests = [{ request: { method, params }, blockNumber, result }];
-      // What could not be kept is asked again.
+      // An unsaved result is requested again.
       results.resultStore?.insertRpcRequestResults({ requests, chainId }).catch(() => undefined);
     },
   };
 }
 
-/** As `getRpcRequestResults` of a store, whose missing results come from elsewhere where they are. */
+/** A store's `getRpcRequestResults` that looks missing results up elsewhere. */
 export function withOtherResults(
   store: ResultStore,
   { otherResults }: Pick<Shared, "otherResults"> = shared(),

@@ -1,12 +1,12 @@
 import pRetry from "p-retry";
 import { membersOfPonder } from "./expected.ts";
 
-/** Runs one SQL statement that gives one row; its columns as texts. Cancels the statement once `signal` is aborted. */
+/** Runs a statement that returns one row, as texts. Cancels it once `signal` is aborted. */
 export type RowReader = {
   row(sql: string, values: readonly string[], signal: AbortSignal): Promise<(string | null)[]>;
 };
 
-/** Runs one statement; rows by column name. PGlite and clients of node-postgres have it as `query`. */
+/** Runs a statement; rows are by column name. It is `query` of PGlite and of node-postgres clients. */
 export type Statement = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
 
 /** A name as an SQL identifier. */
@@ -18,12 +18,12 @@ export async function hasTable(run: Statement, table: string): Promise<boolean> 
   return rows[0]?.["found"] === true;
 }
 
-/** Creates a table unless it is there: `IF NOT EXISTS` alone fails where two processes create it at once. */
+/** Creates a table unless it exists: `IF NOT EXISTS` alone fails if two processes create it at once. */
 export const createTable = (run: (text: string) => Promise<unknown>, definition: string) =>
   run(`DO $create$ BEGIN PERFORM pg_advisory_xact_lock(hashtext('nsindex create table'));
     CREATE TABLE IF NOT EXISTS ${definition}; END $create$`);
 
-/** Does work in one transaction; `run` has a connection of its own. */
+/** Does work in one transaction; `run` must have a connection of its own. */
 export async function inTransaction<T>(run: Statement, work: () => Promise<T>): Promise<T> {
   await run("BEGIN");
   try {
@@ -36,20 +36,19 @@ export async function inTransaction<T>(run: Statement, work: () => Promise<T>): 
   }
 }
 
-/** Does work on the database before Ponder indexes; an outage of some seconds is waited out, as Ponder itself does. */
+/** Does work before Ponder indexes; waits out an outage of half a minute, as Ponder does. */
 export const throughOutage = (work: () => Promise<unknown>) =>
   pRetry(work, { retries: 9, minTimeout: 500, maxTimeout: 5_000 });
 
-/** Rows of a statement, each a list of its columns. */
 type SqlResult = { rows: unknown[][] };
 
 type Query = {
-  /** Statements of one name and text are parsed once for each connection, and planned once where one plan fits all values. */
+  /** A named statement is parsed once per connection, and planned once if one plan fits all values. */
   name?: string | undefined;
   text: string;
   values?: unknown[];
   rowMode?: "array";
-  /** Reads each value of a row as it arrives. */
+  /** Parses each value of a row. */
   types?: { getTypeParser(): (text: string) => unknown } | undefined;
   /** Milliseconds until the connection gives up waiting. */
   query_timeout?: number;
@@ -57,13 +56,13 @@ type Query = {
 
 /** A connection of node-postgres. */
 export type PoolClient = {
-  /** Of its backend; null until it is known. */
+  /** The backend's process id; null until known. */
   readonly processID?: number | null;
   query(query: Query): Promise<SqlResult>;
   release(error?: boolean): void;
 };
 
-/** A connection pool of node-postgres. A statement of its own that fails ends its connection. */
+/** A connection pool of node-postgres. A statement sent by the pool itself ends its connection if it fails. */
 export type Pool = {
   connect(): Promise<PoolClient>;
   query(query: Query): Promise<SqlResult>;
@@ -78,9 +77,9 @@ type OwnOptions = {
   onConnect?: (client: { query(text: string): Promise<unknown> }) => Promise<unknown>;
 };
 
-/** A pool of connections to the database of another pool, opened when they are needed; `options` are those of node-postgres. */
+/** A pool to the database of another pool; connections open on demand. `options` are those of node-postgres. */
 export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Pick<Own, "query"> {
-  // ponder: the driver is the framework's. Its pools hide their password from copies.
+  // ponder: the driver is Ponder's. Its pools hide their password from copies.
   const Same = other.constructor as new (
     options: object,
   ) => Own & { on(event: "error", listener: () => void): void };
@@ -90,22 +89,22 @@ export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions
     ...options,
     allowExitOnIdle: true,
   });
-  // A connection that is lost while idle is opened again when it is needed.
+  // A connection lost while idle is opened again on demand.
   pool.on("error", () => undefined);
   return pool;
 }
 
-// A build that waits for an ANALYZE which waits for it finds out first, and gives way: it is tried again, maintenance by hand is not. Only
-// superusers may set it, and roles with the right to (deploy/postgres/roles.sql).
+// If a build and an ANALYZE wait for each other, the build finds the deadlock first and is retried; maintenance by hand is not. Only
+// superusers and roles with the right to (deploy/postgres/roles.sql) may set it.
 const givingWay = "SET deadlock_timeout = '10ms'";
 
-/** Three connections for statements that may take hours, such as builds of indexes: a hundred million rows take one on a slow disk. */
+/** Three connections for statements that may take hours: an index over a hundred million rows takes one on a slow disk. */
 export const slowConnections = <Own extends Pool>(other: Own) =>
   ownConnections(other, {
     max: 3,
     idleTimeoutMillis: 10_000,
     statement_timeout: 86_400_000,
-    // Without the right, builds go on as they are.
+    // Without the right, builds run unchanged.
     onConnect: (client) => client.query(givingWay).catch(() => undefined),
   });
 
@@ -121,7 +120,7 @@ export type EmbeddedClient = EmbeddedQueries & {
 /** The client behind a drizzle database. */
 export type SqlClient = Pool | EmbeddedClient;
 
-/** The client of the database that `ponder:api` gives, whose type does not show it. Throws PonderDiffersError. */
+/** The client of the database of `ponder:api`, whose type does not show it. Throws PonderDiffersError. */
 export function sqlClientOf(db: object): SqlClient {
   // ponder: drizzle keeps it under this name.
   return membersOfPonder<{ $client: SqlClient }>(db, "db", "$client").$client;
@@ -133,7 +132,7 @@ export const databaseAway = {
   details: "Try again in some seconds.",
 };
 
-// Node's codes of connections that fail; Postgres' classes of those it ends or refuses; what node-postgres says of both.
+// Node's codes of failed connections; Postgres' states of ended or refused ones; node-postgres' messages for both.
 const systemCodes = /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH)$/;
 
 const sqlStates = /^(08...|57P0[1-3]|53300)$/;
@@ -141,19 +140,16 @@ const sqlStates = /^(08...|57P0[1-3]|53300)$/;
 const driverMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
 
-/** Whether an error of a statement says that the database is away, and not that the statement failed. */
+/** Whether a statement failed because the database is away. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = "", severity } = error as Error & { code?: unknown; severity?: unknown };
-  // Postgres says so of values that a statement does not use; it is about the connection only where that ends, as PgBouncer's are.
+  // Postgres also reports it for values that a statement does not use; only FATAL, as from PgBouncer, is about the connection.
   if (code === "08P01" && severity !== "FATAL") return false;
   return systemCodes.test(String(code)) || sqlStates.test(String(code)) || driverMessages.test(error.message);
 }
 
-/**
- * The first column of a statement's row, read on a connection beside those of requests. On Postgres it rejects when the
- * server has not responded after `timeoutMs`.
- */
+/** The first column of a statement's row. On Postgres it rejects if the server does not respond within `timeoutMs`. */
 export async function readText(client: SqlClient, text: string, timeoutMs: number): Promise<unknown> {
   const { rows } = await ("connect" in client
     ? client.query({ text, rowMode: "array", query_timeout: timeoutMs })

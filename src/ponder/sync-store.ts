@@ -7,8 +7,8 @@ import { shapeOf } from "./rows/table-shape.ts";
 import { withOtherResults } from "./saved-results.ts";
 import { type ResultStore, shared } from "./shared.ts";
 
-// In place of Ponder's access to its cache (cli/preload.mjs), for what a cold backfill writes: Ponder has a statement for each
-// block, and binds each column of each row by itself. Here a statement takes all blocks that wait, and each column is one array.
+// Replaces how Ponder writes its cache (cli/preload.mjs). Ponder runs a statement for each block, and binds each column of each row. Here a
+// statement takes all waiting blocks, and binds one array for each column.
 
 type Row = Record<string, unknown>;
 type Connection = {
@@ -28,7 +28,7 @@ type Tables = Record<"blocks" | "logs" | "transactions", PgTable>;
 // Rows of one statement: some megabytes.
 const mostRows = 2_000;
 
-/** The store of what nodes returned, in place of Ponder's function of this name. */
+/** Replaces Ponder's function of this name: the store of nodes' responses. */
 export function createSyncStore(given: Given): SyncStore {
   const encoders = moduleOfPonder<Encoders>(
     "sync-store/encode.js",
@@ -36,7 +36,7 @@ export function createSyncStore(given: Given): SyncStore {
   );
   const tables = moduleOfPonder<Tables>("sync-store/schema.js", "blocks", "logs", "transactions");
   const ofPonder = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore").createSyncStore(given);
-  // ponder: makes a store for each transaction too, on its connection; the others are on a pool, or on PGlite.
+  // ponder: it also creates a store for each transaction, on its connection; the others use a pool or PGlite.
   if (!("processID" in (given.qb.$client ?? {}))) shared().resultStore = ofPonder;
   const inserter = (of: keyof Tables, row: string, encode: (given: Row) => Row): Insert => {
     const insertRows = together((rows) => insert(given.qb, tables[of], rows));
@@ -52,7 +52,7 @@ export function createSyncStore(given: Given): SyncStore {
   });
 }
 
-// ponder: inserts block by block, hundreds at the same time on one connection. What comes while a statement runs goes into the next.
+// ponder: it inserts block by block, hundreds at once on one connection. Rows that arrive during a statement go into the next.
 function together(write: (rows: Row[]) => Promise<void>): (rows: Row[]) => Promise<void> {
   let waiting: Row[] = [];
   let next: Promise<void> | undefined;

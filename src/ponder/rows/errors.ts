@@ -3,7 +3,7 @@ import { moduleOfPonder, unsupported } from "../expected.ts";
 type ErrorClass = new (message: string) => Error;
 type Errors = Record<"RetryableError" | "NonRetryableUserError" | "RecordNotFoundError", ErrorClass>;
 
-/** Ponder's classes of errors: what it tries again, and what ends the index with the message. */
+/** Ponder's error classes: it retries the first; the others end the index with their message. */
 export const { RetryableError, NonRetryableUserError, RecordNotFoundError } = moduleOfPonder<Errors>(
   "internal/errors.js",
   "RetryableError",
@@ -11,10 +11,7 @@ export const { RetryableError, NonRetryableUserError, RecordNotFoundError } = mo
   "RecordNotFoundError",
 );
 
-/**
- * The store, whose methods end the index where Ponder hands them something else than they expect: a TypeError is an incompatibility, and
- * trying again does not help.
- */
+/** Wraps a store so that a TypeError in a method ends the index: it means an incompatible Ponder, and a retry does not help. */
 export function endingOnTypeErrors<Store extends object>(store: Store): Store {
   return new Proxy(store, {
     get(target, name) {

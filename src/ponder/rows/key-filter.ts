@@ -5,13 +5,10 @@ const probes = 4;
 
 type Layer = { words: Uint32Array; capacity: number; size: number };
 
-/** The keys of a table, as far as needed to know that a key is not among them. */
+/** A set of keys that can tell that a key was never added. */
 export type KeyFilter = ReturnType<typeof createKeyFilter>;
 
-/**
- * A Bloom filter of 1.25 to 2.5 bytes for each key, whatever its length. It grows by a layer of twice the size whenever the last
- * one is full.
- */
+/** A Bloom filter of 1.25 to 2.5 bytes per key. When its last layer is full, it adds one of twice the size. */
 export function createKeyFilter() {
   const layers: Layer[] = [];
 
@@ -55,7 +52,7 @@ function isIn(words: Uint32Array, [hash, step]: readonly [number, number]): bool
 const placeOf = (hash: number, step: number, probe: number, words: number): number =>
   ((hash + Math.imul(step, probe)) >>> 0) % (words << 5);
 
-// Two hashes of one pass: FNV-1a, and a multiplicative one. The second is odd, so that no two probes coincide.
+// Two hashes in one pass: FNV-1a, and a multiplicative one that is made odd so that no two probes coincide.
 function hashesOf(key: string): readonly [number, number] {
   let first = 0x811c9dc5;
   let second = 0x9e3779b9;

@@ -18,16 +18,16 @@ type Profile = {
 };
 type Utilities = { getPrimaryKeyCache(tables: readonly PgTable[]): KeyColumns };
 
-// Each tenth event of a kind is looked at, and a key is expected of an event if one in four of its kind used it.
+// Every tenth event of a kind is a sample; a key is expected if more than one in four samples used it.
 const sampling = 10;
 const threshold = 0.25;
 
-/** Which rows handlers of an event will use. */
+/** Predicts which rows the handlers of an event use. */
 export type Predictions = ReturnType<typeof createPredictions>;
 
 /**
- * Expects of an event the keys that those of its kind have used, as far as they are an argument of the event or a field of its
- * log. `eventCount`: how many events of each kind have been indexed; it changes meanwhile.
+ * Expects an event to use the keys that earlier ones of its kind used, as far as they are arguments of the event or fields of its log.
+ * `eventCount` is the number of indexed events by kind; it changes meanwhile.
  */
 export function createPredictions(tables: readonly PgTable[], eventCount: Readonly<Record<string, number>>) {
   const parts = moduleOfPonder<Profile>(
@@ -41,11 +41,11 @@ export function createPredictions(tables: readonly PgTable[], eventCount: Readon
   const seen = new Map<string, Map<PgTable, Map<string, { pattern: Pattern; count: number }>>>();
 
   return {
-    /** Whether the uses of this event are to be seen. */
+    /** Whether to record which rows this event uses. */
     isSample: ({ eventCallback }: EventAhead): boolean =>
       (eventCount[eventCallback.name] ?? 0) % sampling === 1,
 
-    /** A handler used the row with a key while it handled the event. */
+    /** Records that a handler of the event used a row. */
     see(event: EventAhead, table: PgTable, key: Row): void {
       const { name } = event.eventCallback;
       const byTable = seen.get(name) ?? new Map();

@@ -12,13 +12,13 @@ export type Connection = {
   ): Promise<Result>;
 };
 
-/** Rows of a table to insert, to replace by their keys, and to delete by them. */
+/** Rows to insert, rows to replace by key, and keys of rows to delete. */
 export type Changes = { inserted: Row[]; updated: Row[]; deleted: Row[] };
 
 type Copy = (table: PgTable, text: string, isInSchema?: boolean) => Promise<void>;
 type Helpers = { getCopyHelper(connection: Connection): Copy };
 
-// Up to this number of rows a statement with values is faster than COPY.
+// Up to this many rows, a statement with values is faster than COPY.
 const fewRows = 20;
 const rowsOfStatement = 1_000;
 const keysOfStatement = 20_000;
@@ -26,7 +26,7 @@ const keysOfStatement = 20_000;
 const copyOf = (connection: Connection): Copy =>
   moduleOfPonder<Helpers>("indexing-store/cache.js", "getCopyHelper").getCopyHelper(connection);
 
-/** The rows with the keys of the given ones, as far as there are any. */
+/** The rows with the given keys, as far as they exist. */
 export async function loadRows(connection: Connection, shape: TableShape, keys: Row[]): Promise<Row[]> {
   const found = await Promise.all(
     piecesOf(keys).map((piece) =>
@@ -36,7 +36,7 @@ export async function loadRows(connection: Connection, shape: TableShape, keys: 
   return found.flat();
 }
 
-/** About how many rows a table has, as the planner expects; 0 where it has no statistics. */
+/** The planner's estimate of a table's number of rows; 0 without statistics. */
 export async function countRows(connection: Connection, { schema, name }: TableShape): Promise<number> {
   const table = `"${schema}"."${name}"`;
   const { rows } = (await connection.wrap((db) =>
@@ -45,7 +45,7 @@ export async function countRows(connection: Connection, { schema, name }: TableS
   return Math.max(0, Number(rows[0]?.reltuples));
 }
 
-/** The keys of all rows of a table, in rows that have nothing else. */
+/** The keys of all rows of a table. */
 export async function* keysOfTable(connection: Connection, { table, keys }: TableShape): AsyncGenerator<Row> {
   const columns = keys.map(({ column }) => column);
   const selected = Object.fromEntries(keys.map(({ property, column }) => [property, column]));
@@ -69,7 +69,7 @@ export async function* keysOfTable(connection: Connection, { table, keys }: Tabl
   }
 }
 
-/** Writes a table's changes. Returns the length of the texts of the rows that were copied, and their number. */
+/** Writes a table's changes. Returns the number of copied rows and the length of their texts. */
 export async function writeChanges(
   connection: Connection,
   shape: TableShape,
@@ -93,7 +93,7 @@ export async function writeChanges(
   return copied;
 }
 
-// Through a temporary table of the same name, which lasts as long as the connection.
+// Uses a temporary table of the same name, which lasts as long as the connection.
 async function replaceRows(
   connection: Connection,
   shape: TableShape,

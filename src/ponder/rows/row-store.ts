@@ -14,9 +14,9 @@ import {
 } from "./row-statements.ts";
 import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
 
-// In place of Ponder's store and its cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access,
-// copies rows deeply, writes a row that was inserted and changed in a batch twice, and drops whole tables when its memory is
-// full. Handlers must not change the rows that they get.
+// Replaces Ponder's store and cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access, copies rows
+// deeply, writes a row twice if a batch inserts and changes it, and drops whole tables when its memory is full. Handlers must not mutate
+// the rows that they get.
 
 type Set = Row | ((before: Row) => Row);
 type Given = {
@@ -26,47 +26,46 @@ type Given = {
 };
 type ErrorHandler = { setRetryableError(error: Error): void };
 
-/** A row that changed since the last flush, null if it was deleted; its key; whether the database has a row with that key. */
+/** A row changed since the last flush, null if deleted; its key; whether the database has a row with that key. */
 type Change = { row: Row | null; key: Row; isStored: boolean };
 
-/** What is known of a table's rows. */
+/** A table's rows in memory. */
 type KnownRows = {
   readonly shape: TableShape;
   changes: Map<string, Change>;
-  /** Rows as the database has them, null for those it has not; used since the last ageing, and before. */
+  /** Rows as the database has them, null for absent ones: those used since the last ageing, and older ones. */
   rows: Map<string, Row | null>;
   older: Map<string, Row | null>;
-  /** Whether the database has no other rows than these. */
+  /** Whether the database has no other rows. */
   isComplete: boolean;
-  /** All keys that the database may have; undefined if that is not known. */
+  /** All keys that the database may have; undefined if unknown. */
   keys: KeyFilter | undefined;
-  /** Whether a handler has ever asked for a row. */
   isRead: boolean;
-  /** How many keys were looked for in the database that it does not have. */
+  /** Look-ups in the database of keys that it does not have. */
   absent: number;
   written: { rows: number; characters: number };
 };
 
-// Memory of a row besides its text: object, numbers, entry of a map.
+// Memory of a row besides its text: object, numbers, map entry.
 const bytesBesideText = 600;
 
-/** The rows of handlers, in front of the database. */
+/** Handlers' rows in memory, in front of the database. */
 type Store = {
   readonly tables: ReadonlyMap<PgTable, KnownRows>;
-  /** About as much is kept, the last used rows longest; which keys the database has not is remembered beyond that. */
+  /** Approximate limit of the rows, the last used of which stay longest; filters of keys are kept beyond it. */
   readonly maxBytes: number;
   /** Set by Ponder: its connection, then each transaction on it. */
   connection: Connection | undefined;
-  /** Set when rows are written, until their transaction has been committed. */
+  /** Set when rows are written, until their transaction is committed. */
   isUncertain: boolean;
   predictions: Predictions;
-  /** The event that is handled, if its uses are to be seen. */
+  /** The event being handled, if it is a sample. */
   sample: EventAhead | undefined;
   isProcessingEvents: boolean;
   errors?: ErrorHandler;
 };
 
-/** What Ponder's loops over the events use, in place of its function of this name, and the state for the store. */
+/** Replaces Ponder's function of this name: what its event loops use, and the state of the store. */
 export function createIndexingCache({
   common,
   schemaBuild,
@@ -87,7 +86,7 @@ export function createIndexingCache({
     sample: undefined,
     isProcessingEvents: true,
   };
-  // ponder: clears the cache after errors, where handlers had not finished, and at the end of the backfill, where all is flushed.
+  // ponder: it clears the cache after errors, when handlers have not finished, and at the end of the backfill, when all is flushed.
   let [isFlushed, isBackfill] = [true, true];
   return endingOnTypeErrors({
     store,
@@ -112,11 +111,11 @@ export function createIndexingCache({
       await Promise.all([loadExpected(store, events), shared().prefetch?.(events)]);
     },
 
-    // ponder: calls it beside `clear` wherever rows may have changed in the database.
+    // ponder: it calls this beside `clear` wherever rows may have changed in the database.
     invalidate(): void {},
 
     clear(): void {
-      // A reorganization may bring rows back: their keys are not learned any more.
+      // A reorganization may restore rows, so keys are no longer learned.
       if (isFlushed) isBackfill = false;
       forget(store);
     },
@@ -137,7 +136,7 @@ async function loadExpected(store: Store, events: readonly EventAhead[]): Promis
   await Promise.all(loads);
 }
 
-/** The store of handlers, in place of Ponder's function of this name; gets what createIndexingCache returned. */
+/** Replaces Ponder's function of this name: the store of handlers, over the result of createIndexingCache. */
 export function createIndexingStore({
   indexingCache,
   indexingErrorHandler,
@@ -176,7 +175,7 @@ export function createIndexingStore({
   };
 }
 
-// Acts on the row with a key, null if there is none; `act` throws or changes it at once.
+// Calls `act` with the row of a key, null if there is none; `act` changes it at once or throws.
 async function onRow<T>(
   store: Store,
   table: PgTable,
@@ -206,21 +205,21 @@ async function loadRow(store: Store, known: KnownRows, text: string, key: Row): 
   }
 }
 
-// The row now: another use of the store may have changed it since it was loaded.
+// Another use of the store may have changed the row since it was loaded.
 function current(known: KnownRows, text: string): Row | null {
   const row = peek(known, text);
   if (row !== undefined) return row;
   throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
 }
 
-// Where there is a row, changes that by `set`, or without `set` returns null.
+// Inserts a row. If there is one, changes it by `set`, or without `set` returns null.
 const upsert = (store: Store, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
   onRow(store, table, values, (before, known, text) => {
     if (before === null) return put(known, text, values);
     return set === undefined ? null : replace(known, text, before, set);
   });
 
-// Nothing is inserted before the handler has chosen what a conflict does, or awaits the result.
+// Nothing is inserted until the handler chooses what a conflict does or awaits the result.
 const insertion = (store: Store, table: PgTable, values: Row | Row[]) => ({
   onConflictDoNothing: () => each(values, (row) => upsert(store, table, row, undefined)),
   onConflictDoUpdate: (set: Set) => each(values, (row) => upsert(store, table, row, set)),
@@ -237,7 +236,7 @@ const each = (
 ): Promise<Row | null | (Row | null)[]> =>
   Array.isArray(values) ? Promise.all(values.map(insert)) : insert(values);
 
-// Without a look at the database, which refuses a row that it has.
+// Does not read the database, which refuses a duplicate when it is flushed.
 async function insertNew(store: Store, table: PgTable, values: Row): Promise<Row> {
   checkUse(store);
   const known = rowsOf(store, table);
@@ -276,13 +275,13 @@ export function rowsOf({ tables }: Store, table: PgTable): KnownRows {
   return known;
 }
 
-/** A transaction begins. If the last one was not committed, its rows are forgotten. */
+/** Begins a transaction. If the last one was not committed, all rows are forgotten. */
 function begin(store: Store, transaction: Connection): void {
   if (transaction !== store.connection && store.isUncertain) forget(store);
   store.connection = transaction;
 }
 
-/** What was flushed has been committed. Makes room for more rows. */
+/** Called once flushed rows are committed. Makes room for more rows. */
 function settle(store: Store): void {
   store.isUncertain = false;
   const bytes = [...store.tables.values()].reduce((sum, known) => sum + bytesOf(known), 0);
@@ -294,7 +293,7 @@ function settle(store: Store): void {
   }
 }
 
-/** Forgets all rows and changes, but not which keys there may be. */
+/** Forgets all rows and changes, but keeps the filters of keys. */
 function forget(store: Store): void {
   store.isUncertain = false;
   for (const known of store.tables.values()) {
@@ -305,7 +304,7 @@ function forget(store: Store): void {
   }
 }
 
-/** Reads the rows with these keys from the database, so that `peek` returns them. */
+/** Reads rows by key from the database, so that `peek` returns them. */
 async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
   const { rows, shape } = known;
   const found = await loadRows(connectionOf(store), shape, [...wanted.values()]);
@@ -314,13 +313,10 @@ async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, 
   for (const row of found) rows.set(shape.keyOf(row), row);
 }
 
-// Reading a key with others takes a fiftieth of asking whether the database has it.
+// Reading a key among all takes a fiftieth of looking it up.
 const [fewestAbsent, askedShare] = [100, 50];
 
-/**
- * Reads all keys of each table that was asked in vain so often that this had been the cheaper way, as after a restart in the middle of
- * a backfill. Nothing may change a row meanwhile.
- */
+/** Reads all keys of a table once vain look-ups have cost as much, as after a restart in a backfill. No row may change meanwhile. */
 async function learnKeys({ tables, connection }: Store): Promise<void> {
   for (const known of tables.values()) {
     const { shape, absent } = known;
@@ -332,7 +328,7 @@ async function learnKeys({ tables, connection }: Store): Promise<void> {
   }
 }
 
-/** Writes all changes. Rejects with what the database says if it refuses one. */
+/** Writes all changes. Rejects with the database's error if it refuses one. */
 async function flush(store: Store): Promise<void> {
   const changed = [...store.tables.values()].filter(({ changes }) => changes.size > 0);
   if (changed.length === 0) return;
@@ -363,7 +359,7 @@ function peek(known: KnownRows, key: string): Row | null | undefined {
   return known.keys?.mayHave(key) === false ? null : undefined;
 }
 
-/** Changes a row. Whether the database has it counts for the first change after a flush only. `text`: its key as one text. */
+/** Changes a row; `text` is its key. `isStored` counts in the first change after a flush only. */
 export function changeRow(known: KnownRows, text: string, change: Change): void {
   const before = known.changes.get(text);
   if (before !== undefined) before.row = change.row;
@@ -379,7 +375,7 @@ async function writeAll(connection: Connection, changed: KnownRows[]): Promise<v
     known.written.rows += rows;
     known.written.characters += characters;
   };
-  // All of them end before an error goes on: they share the connection.
+  // All writes end before an error is thrown: they share the connection.
   const results = await Promise.allSettled(changed.map(write));
   const failed = results.find((result) => result.status === "rejected");
   if (failed !== undefined) throw failed.reason;
@@ -399,7 +395,7 @@ function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
   };
 }
 
-// Rows of the table may be dropped from now on.
+// Allows rows of the table to be dropped.
 function open(known: KnownRows): void {
   if (!known.isComplete) return;
   known.isComplete = false;
@@ -422,11 +418,11 @@ function sorted({ changes }: KnownRows): Changes {
   return result;
 }
 
-// The changes are written: they are what the database has.
+// Moves written changes to the rows that the database has.
 function keepChanges(known: KnownRows): void {
   const { changes, rows, older } = known;
   known.changes = new Map();
-  // Rows such as those of events, which no handler reads, are not kept.
+  // Rows that no handler reads, such as those of events, are not kept.
   if (!known.isRead) known.isComplete = false;
   if (!known.isRead) return;
   for (const [key, { row }] of changes) {
@@ -435,7 +431,7 @@ function keepChanges(known: KnownRows): void {
   }
 }
 
-// Trying again does not help against what Postgres says of values. ponder: its errors have the message only.
+// A retry does not help if Postgres refuses values. ponder: its errors have the message only.
 function explained({ shape }: KnownRows, error: Error): Error {
   const isOfValues = /violates|out of range|invalid input|too long/.test(error.message);
   return isOfValues ? new NonRetryableUserError(`${shape.name}: ${error.message}`) : error;

@@ -3,16 +3,16 @@ import { toSnakeCase } from "drizzle-orm/casing";
 import { getTableConfig, PgArray, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
 import { NonRetryableUserError } from "./errors.ts";
 
-/** A row by the names of its properties, as handlers write it and read it. */
+/** A row by property names, as handlers write and read it. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What the columns of a table mean for its rows. */
+/** The columns of a table, and how they convert rows. */
 export type TableShape = ReturnType<typeof newShape>;
 
 type ColumnShape = {
   property: string;
   column: PgColumn;
-  /** In the database. */
+  /** The column's name in the database. */
   name: string;
   stored(value: unknown): unknown;
   text(value: unknown): string;
@@ -40,7 +40,6 @@ function newShape(table: PgTable) {
   const config = getTableConfig(table);
   const composed = config.primaryKeys[0]?.columns.map(({ name }) => name);
   const keys = shaped.filter(({ column }) => composed?.includes(column.name) ?? column.primary);
-  // In the order of the key.
   const order = ({ column }: ColumnShape) => composed?.indexOf(column.name) ?? 0;
   keys.sort((a, b) => order(a) - order(b));
   const [only] = keys;
@@ -48,7 +47,7 @@ function newShape(table: PgTable) {
     table,
     name,
     schema: config.schema ?? "public",
-    /** Columns of the primary key. */
+    /** Columns of the primary key, in its order. */
     keys,
     /** Columns in the order of the table. */
     columns: shaped,
@@ -58,7 +57,7 @@ function newShape(table: PgTable) {
         ? (row: Row) => String(only.stored(row[only.property]))
         : // Texts hold no NUL.
           (row: Row) => keys.map(({ property, stored }) => String(stored(row[property]))).join("\0"),
-    /** The row as the database returns it: defaults and nulls filled in. Throws if a column that must not be null is. */
+    /** The row as the database returns it, with defaults and nulls. Throws if a NOT NULL column is null. */
     stored(row: Row): Row {
       const result: Record<string, unknown> = { ...row };
       for (const { property, column, stored } of shaped) {
@@ -70,7 +69,7 @@ function newShape(table: PgTable) {
       }
       return result;
     },
-    /** The row with these properties changed; undefined ones stay. Throws if that would change its key. */
+    /** The row with these properties changed; undefined ones stay. Throws if its key would change. */
     changed(before: Row, set: Row): Row {
       const result: Record<string, unknown> = { ...before };
       for (const { property, stored } of shaped) {
@@ -124,7 +123,7 @@ function defaultOf(column: Column): unknown {
   return column.defaultFn?.() ?? null;
 }
 
-// What the database returns of a value.
+// Returns a value as the database does.
 function storedBy(column: Column): (value: unknown) => unknown {
   if (column instanceof PgArray) {
     const item = storedBy(column.baseColumn as Column);
