@@ -5,19 +5,18 @@ import { createTable, hasTable, inTransaction, quoted, type Statement } from "..
 import { repeat } from "./repeat.ts";
 import { createStatusTable, listPonderIndexes, OperationError, saveStatus } from "./stored-indexes.ts";
 
-/** Blocks of a chain: from `from` to `to`, both included; without `to` all later ones. */
+/** Blocks of a chain, both ends included; without `to`, all from `from` on. */
 export type CachedRange = { chainId: number; from: number; to?: number | undefined };
 
-/** What a purge removed: rows by table of `ponder_sync`, and the schemas whose indexes rest on removed blocks. */
+/** What a purge removed: rows by table of `ponder_sync`; and the schemas whose indexes rest on removed blocks. */
 export type Purge = { removed: Record<string, number>; orphaned: string[] };
 
-// Tables of the cache, and their column with the block.
 const tablesSql = `SELECT table_name::text AS name, column_name::text AS block FROM information_schema.columns
   WHERE table_schema = 'ponder_sync' AND column_name IN ('number', 'block_number', 'from_block') ORDER BY 1`;
 
 /**
- * Removes a chain's blocks from Ponder's cache in one transaction, so that they are fetched again, and marks indexes that
- * rest on them as orphaned. `run` has a connection of its own. Throws an OperationError while an indexer of the chain runs.
+ * Removes a chain's blocks from Ponder's cache in one transaction, so that they are fetched again, and marks indexes that rest on them as
+ * purged. `run` has a connection of its own. Throws an OperationError while an indexer of the chain runs.
  */
 export async function purgeCache(run: Statement, range: CachedRange, now: number): Promise<Purge> {
   const { chainId, from } = range;
@@ -44,7 +43,7 @@ export async function purgeCache(run: Statement, range: CachedRange, now: number
   });
 }
 
-// ponder: caches results of requests that name no block without one.
+// ponder: it caches results of requests that name no block with a null block.
 async function deleteRows(run: Statement, table: string, block: string, { chainId, from, to }: CachedRange) {
   const { rows } = await run(
     `WITH removed AS (DELETE FROM ponder_sync.${table}
@@ -55,8 +54,7 @@ async function deleteRows(run: Statement, table: string, block: string, { chainI
   return Number(rows[0]?.["count"]);
 }
 
-// ponder: blocks a to b are stored as [a, b + 1], and only closed ranges can be read back. What remains beside an open range
-// is closed; a single point would mean no block.
+// ponder: it stores blocks a to b as [a, b + 1], and reads closed ranges only. What remains is closed; a single point means no block.
 async function subtractFromIntervals(run: Statement, { chainId, from, to }: CachedRange): Promise<number> {
   const range = "nummultirange(numrange($2::numeric, $3::numeric, '()'))";
   const { rows } = await run(
@@ -79,9 +77,9 @@ function restsOn(index: IndexedChain, { chainId, from }: CachedRange): boolean {
   return ofBlock !== chainId || block.number >= from;
 }
 
-// --- Ranges that a node returned before it was proven wrong ---
+// --- Unverified ranges ---
 
-/** The union of ranges, ascending: those that overlap or touch are one. */
+/** The union of ranges, ascending; those that overlap or touch are one. */
 export function unionOf(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
   const union: { from: number; to: number }[] = [];
   for (const { from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
@@ -92,7 +90,7 @@ export function unionOf(ranges: readonly { from: number; to: number }[]): { from
   return union;
 }
 
-/** The union of ranges, or beyond five of them what spans them all. */
+/** The union of ranges; beyond five, the range that spans them all. */
 export function mergeRanges(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
   const union = unionOf(ranges);
   const [first, last] = [union[0], union.at(-1)];
@@ -103,7 +101,7 @@ export function mergeRanges(ranges: readonly { from: number; to: number }[]): { 
 const unverifiedTable = `ponder_sync.doubtful_ranges
   (chain_id bigint NOT NULL, from_block bigint NOT NULL, to_block bigint NOT NULL, owner text NOT NULL)`;
 
-/** Replaces the stored unverified ranges that an index found: `owner` is its schema. Several may share the cache. */
+/** Replaces the stored unverified ranges of an index; `owner` is its schema. Several indexes may share the cache. */
 export async function saveUnverified(
   run: Statement,
   owner: string,
@@ -118,13 +116,13 @@ export async function saveUnverified(
   );
 }
 
-/** The stored unverified ranges of some chains, whoever found them. */
+/** The stored unverified ranges of some chains, of all indexes. */
 export async function readUnverified(
   run: Statement,
   chainIds: readonly number[],
 ): Promise<Required<CachedRange>[]> {
   if (!(await hasTable(run, "ponder_sync.doubtful_ranges"))) return [];
-  // As numbers: drivers return a bigint as a text.
+  // Drivers return a bigint as text.
   const { rows } = await run(
     `SELECT DISTINCT chain_id::float8 AS "chainId", from_block::float8 AS "from", to_block::float8 AS "to"
     FROM ponder_sync.doubtful_ranges WHERE chain_id = ANY($1::bigint[]) ORDER BY 1, 2`,
@@ -133,7 +131,7 @@ export async function readUnverified(
   return rows as Required<CachedRange>[];
 }
 
-/** The commands that remove ranges from the cache, separated by `separator`. */
+/** The commands that purge ranges from the cache. */
 export const purgeCommands = (ranges: readonly CachedRange[], separator: string) =>
   ranges
     .map(({ chainId, from, to }) => {
@@ -143,9 +141,9 @@ export const purgeCommands = (ranges: readonly CachedRange[], separator: string)
     .join(separator);
 
 /**
- * Stores the unverified ranges as they become known, so that the next start refuses the index: whoever reports them asks for it, and the rounds that
- * `start` begins do it again after a failure. `fault` is for clients, of what is stored: since when there are some (Unix seconds), and a
- * sentence. `owner`: the index's schema.
+ * Stores unverified ranges so that the next start refuses the index: when they are reported, and in the rounds of `start`, which retry
+ * failures. `fault` is for clients: a sentence about the stored ranges, and since when there are any (Unix seconds). `owner` is the index's
+ * schema.
  */
 export function createUnverifiedWatch(
   run: Statement,
@@ -186,5 +184,5 @@ function faultOf(ranges: readonly Required<CachedRange>[], since: number) {
   return { since, reason };
 }
 
-/** Where operators read on. */
+/** The section of the operators' guide about them. */
 export const unverifiedSection = seeOperations("When a node leaves out logs");

@@ -2,20 +2,19 @@ import { type Log, seeOperations } from "../log/json-log.ts";
 import { quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
 
-// A table's checksum is the sum of its rows' digests, which no order of rows changes. One pass after the backfill computes it for the
-// finalized rows; from then on each finalization adds what it changed. Beside Ponder's tables, in the schema of the index:
-//   _checksum_state  the generation, a number that grows when rows may have changed without notice; the time of an index that is complete
-//   _checksum_sums   of a generation, each table's sum at a time (is_base), and what finalized blocks have added to it, by the time
-//                    until which they count
-//   _checksums       a view of the results: each holds from one time until another, between which nothing changed
+// A table's checksum is the sum of its rows' digests, so that their order does not matter. After the backfill one pass computes it for the
+// finalized rows; then each finalization adds its changes. The schema of the index has, beside Ponder's tables:
+//   _checksum_state  the generation, which grows when rows may have changed unnoticed; the time of a complete index
+//   _checksum_sums   by generation and table: the sum at a time (is_base), and the changes of finalized blocks until a time
+//   _checksums       a view of the results, each from one time until another, between which nothing changed
 
-/** Checksums are of times that are multiples of this many seconds, so that indexes which finalize at different moments compare. */
+/** Checksums are of times that are multiples of this many seconds, so that indexes with different finalizations compare. */
 export const checksumEvery = 600;
 
-/** A table of entities: its name, and its columns and primary key, quoted, by name. */
+/** A table: its name, and its columns and primary key, quoted, sorted by name. */
 type Table = { name: string; columns: string[]; keys: string[] };
 
-/** SQL for the tables of a schema that Ponder follows reorganizations of. */
+/** SQL for the tables of a schema whose reorganizations Ponder tracks. */
 const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") AS columns,
     json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") FILTER (WHERE a.attnum = ANY(i.indkey)) AS keys
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
@@ -23,7 +22,7 @@ const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attnam
   WHERE n.nspname = $1 AND to_regclass(quote_ident(n.nspname) || '.' || quote_ident('_reorg__' || c.relname)) IS NOT NULL
   GROUP BY 1 ORDER BY c.relname::text COLLATE "C"`;
 
-// The same text for the same row on every server: columns by name, in the form in which Postgres shows rows.
+// The same text for the same row on every server: columns sorted by name, in Postgres' text form.
 const digestOf = (alias: string, { columns }: Table) =>
   `sha256(convert_to(ROW(${columns.map((column) => `${alias}.${column}`).join(", ")})::text, 'UTF8'))`;
 const half = (digest: string, from: number) =>
@@ -38,8 +37,8 @@ const sameKey = (one: string, other: string, { keys }: Table) =>
   keys.map((key) => `${one}.${key} = ${other}.${key}`).join(" AND ");
 const keysOf = (alias: string, { keys }: Table) => keys.map((key) => `${alias}.${key}`).join(", ");
 
-// ponder: keeps the former row of each change (operation 0: there was none) until its block is final, and then deletes it. The
-// row after a change is the former row of the next change of its key, or the present row.
+// ponder: it keeps the row before each change (operation 0: none) until its block is final, and then deletes it. The row after a change is
+// the row before the key's next change, or the present row.
 const changesSql = (own: string, table: Table) => `
   WITH records AS (
     SELECT ${keysOf("g", table)}, g.operation_id, g.checkpoint, true AS is_final,
@@ -63,11 +62,11 @@ const changesSql = (own: string, table: Table) => `
 const generationOf = (own: string) => `(SELECT generation FROM ${own}._checksum_state)`;
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-// The last 64 bits of a sum as hexadecimal digits.
+// The last 64 bits of a sum as hex.
 const digitsOf = (sum: string) =>
   `lpad(to_hex((mod(mod(${sum} + 2::numeric ^ 63, 2::numeric ^ 64) + 2::numeric ^ 64, 2::numeric ^ 64) - 2::numeric ^ 63)::bigint), 16, '0')`;
 
-// `upto`: the changes until then count.
+// Changes until `upto` count.
 const resultsSql = (own: string, tables: number) => `
   WITH sums AS (SELECT s.* FROM ${own}._checksum_sums s JOIN ${own}._checksum_state USING (generation)),
   final AS (SELECT max(until) AS first, (SELECT left(min(finalized_checkpoint), 10)::bigint / ${checksumEvery} * ${checksumEvery}
@@ -85,10 +84,8 @@ const resultsSql = (own: string, tables: number) => `
     json_object_agg(name, json_build_object('rows', rows, 'hash', hash) ORDER BY name) AS tables
   FROM parts GROUP BY 1, 2`;
 
-/**
- * The statement that prepares an index for checksums, before Ponder indexes: it forgets those of the former process, since rows may have
- * changed without notice, and notes what each finalization changes. A fault in that never stops Ponder.
- */
+// The statement that prepares an index for checksums: it forgets those of the former process, since rows may have changed unnoticed, and
+// records what each finalization changes. A failure in that never stops Ponder.
 function installText(schema: string, tables: readonly Table[]): string {
   const own = quoted(schema);
   const forget = `UPDATE ${own}._checksum_state SET generation = generation + 1, ended = NULL;`;
@@ -114,10 +111,8 @@ function installText(schema: string, tables: readonly Table[]): string {
   END $install$`;
 }
 
-/**
- * The statement that sums a table up: its present rows, less the changes that are not final yet, at one moment. The sum takes the place of
- * those before that moment, and is of the generation then. Returns how many rows there are.
- */
+// The statement that sums a table at one moment: its present rows without changes that are not final. The sum replaces earlier ones and is
+// of the current generation. Returns the number of rows.
 const passSql = (own: string, table: Table) => `
   WITH present AS (SELECT ${digestOf("t", table)} AS digest FROM ${own}.${quoted(table.name)} t OFFSET 0),
   firsts AS (SELECT DISTINCT ON (${keysOf("r", table)}) r.* FROM ${own}.${quoted(`_reorg__${table.name}`)} r
@@ -135,7 +130,7 @@ const passSql = (own: string, table: Table) => `
 
 const keptResults = 144;
 
-/** A table's number of rows, and its checksum: 32 hexadecimal digits. */
+/** A table's number of rows, and its checksum: 32 hex digits. */
 export type TableChecksum = { rows: number; hash: string };
 
 async function tablesOf(run: Statement, schema: string): Promise<Table[]> {
@@ -148,7 +143,7 @@ export async function installChecksums(run: Statement, schema: string): Promise<
   await throughOutage(async () => run(installText(schema, await tablesOf(run, schema))));
 }
 
-// Adds the changes before the kept results to the bases.
+// Folds changes before the kept results into the bases.
 const foldSql = (own: string) => `
   WITH cut AS (SELECT DISTINCT until FROM ${own}._checksum_sums ORDER BY 1 DESC OFFSET ${keptResults} LIMIT 1),
   gone AS (DELETE FROM ${own}._checksum_sums s USING cut WHERE s.until <= cut.until RETURNING s.*, cut.until AS cut)
@@ -156,10 +151,7 @@ const foldSql = (own: string) => `
   SELECT generation, table_name, cut, sum(high), sum(low), sum(rows), true FROM gone
   WHERE generation = ${generationOf(own)} GROUP BY 1, 2, 3`;
 
-/**
- * One round: computes the sums that are missing, and forgets old results. Nothing before the backfill is complete.
- * `isComplete`: nothing is indexed any more.
- */
+/** Computes missing sums and forgets old results, once the backfill is complete. `isComplete`: nothing is indexed any more. */
 export async function updateChecksums(
   run: Statement,
   schema: string,
@@ -188,7 +180,7 @@ export async function updateChecksums(
 
 type Options = { run: Statement; schema: string; isComplete: () => boolean; log: Log };
 
-/** Keeps the checksums of an index current, round by round. Returns how to stop it. */
+/** Keeps an index's checksums current. Returns how to stop it. */
 export function keepChecksums({ run, schema, isComplete, log }: Options): () => void {
   return repeat(() => updateChecksums(run, schema, { isComplete: isComplete(), log }), {
     everyMs: 5_000,

@@ -7,12 +7,12 @@ import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-cli
 import { purgeCommands } from "./cache.ts";
 import { repeat } from "./repeat.ts";
 
-/** The node's hash of a block; undefined if it has no such block. Rejects if no node responds. */
+/** Fetches a block's hash from the node; undefined if it has no such block. Rejects if no node responds. */
 type FetchHash = (number: number) => Promise<string | undefined>;
 
 /**
- * A finalized block of the cache that the node does not have: `ours` is its cached hash, `theirs` the node's, undefined
- * while the node's chain ends before it. They agree on the newest cached block below `from`.
+ * A finalized cached block that the node does not have. `ours` is its cached hash, `theirs` the node's, undefined while its chain ends
+ * before. Both agree on the newest cached block below `from`.
  */
 export type Contradiction = {
   chainId: number;
@@ -24,14 +24,14 @@ export type Contradiction = {
 
 type Pin = { number: number; hash: string };
 
-// ponder: caches only blocks with events, so a fork of empty blocks would go unseen: hashes of finalized blocks are kept
-// beside its cache, and are dropped together with it.
+// ponder: it caches only blocks with events, so a fork of empty blocks would go unseen. Hashes of finalized blocks are stored beside its
+// cache, and dropped together with it.
 const hashes = `ponder_sync.finalized_hashes
   (chain_id bigint NOT NULL, number bigint NOT NULL, hash text NOT NULL, PRIMARY KEY (chain_id, number))`;
 
 /**
- * Compares the newest finalized hash and the newest cached block of a chain with the node; undefined if they agree, and
- * for a chain without a cache. After a difference it goes back, twice as far each time, to a block that both have.
+ * Compares the newest finalized hash and the newest cached block of a chain with the node; undefined if they agree or nothing is cached.
+ * After a difference it goes back, in doubling steps, to a block that both have.
  */
 export async function findContradiction(
   run: Statement,
@@ -39,7 +39,7 @@ export async function findContradiction(
   fetchHash: FetchHash,
 ): Promise<Contradiction | undefined> {
   if (!(await hasTable(run, "ponder_sync.blocks"))) return undefined;
-  // Creates nothing: `doctor` asks as well.
+  // Creates no table: `doctor` calls this too.
   const hasHashes = await hasTable(run, "ponder_sync.finalized_hashes");
   const tables = ["blocks", ...(hasHashes ? ["finalized_hashes"] : [])];
   const newestUpTo = (atMost: number) => newestPins(run, tables, chainId, atMost);
@@ -57,7 +57,7 @@ export async function findContradiction(
   return undefined;
 }
 
-/** The newest block up to a block of each table (cached blocks, finalized hashes), highest first. */
+/** The newest block of each table (cached blocks, finalized hashes) up to a block, highest first. */
 async function newestPins(
   run: Statement,
   tables: readonly string[],
@@ -75,17 +75,14 @@ async function newestPins(
   return rows.map(({ number, hash }) => ({ number: Number(number), hash: String(hash) }));
 }
 
-/**
- * The last block of the chain whose events are final in the cache or in the rows of the index in `schema`; undefined
- * before the first. It is the highest that Ponder can no longer take back.
- */
+/** A chain's last block whose events are final in the cache or the index, which Ponder never reverts; undefined before the first. */
 export async function finalizedBlock(
   run: Statement,
   schema: string,
   chainId: number,
 ): Promise<number | undefined> {
-  // ponder: a cached range is stored with its end raised by one. With several chains the finalized checkpoint may be another chain's; that
-  // of a start, which no event has reached, ends with zeros.
+  // ponder: a cached range ends one above its last block. With several chains, the finalized checkpoint may be another chain's; the one of
+  // a start, which no event has reached, ends with zeros.
   const { rows } = await run(
     `SELECT greatest((SELECT max(upper(blocks)) - 1 FROM ponder_sync.intervals WHERE chain_id = $1),
       (SELECT substr(finalized_checkpoint, 27, 16)::numeric FROM ${quoted(schema)}._ponder_checkpoint
@@ -96,27 +93,24 @@ export async function finalizedBlock(
   return typeof block === "string" ? Number(block) : undefined;
 }
 
-/** Keeps the hash of a finalized block. */
+/** Stores the hash of a finalized block. */
 export async function keepHash(run: Statement, chainId: number, { number, hash }: Pin): Promise<void> {
   await createTable(run, hashes);
   const text = "INSERT INTO ponder_sync.finalized_hashes VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
   await run(text, [chainId, number, hash]);
 }
 
-// At most three requests for each chain, and one for each URL.
+// A round without a contradiction sends at most three requests per chain, and one per URL.
 const [firstPause, longestPause] = [2_000, 200_000];
 const metric = "nsindex_chain_contradicts_index";
 
 type Options = { run: Statement; schema: string; log: Log };
 
-/**
- * Compares the finalized blocks that the index rests on with the nodes while it runs, for each chain; a contradiction is logged once and
- * shown by the metric `nsindex_chain_contradicts_index`.
- */
+/** Watches if nodes have the index's finalized blocks: logs a contradiction once, and sets `nsindex_chain_contradicts_index`. */
 export function createChainWatches(chains: readonly IndexedChain[], options: Options) {
   const watches = chains.map((chain) => watchChain(chain, options));
   const registry = metricsRegistry();
-  // A hot reload loads the API again over the same registry.
+  // A hot reload loads the API again with the same registry.
   registry?.removeSingleMetric(metric);
   new Gauge({
     name: metric,
@@ -135,7 +129,7 @@ export type ChainWatch = ReturnType<typeof watchChain>;
 
 function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
   const { id } = chain;
-  // Also that of a node which has not caught up: it is on no other chain as far as is known.
+  // Includes one with a node that has not caught up, which may still be on the same chain.
   let found: Contradiction | undefined;
   let [since, kept] = [0, -1];
   const look = async () => {
@@ -160,11 +154,11 @@ function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
   const fields = { chain_id: id, section: seeOperations("While something is away") };
   return {
     id,
-    /** A contradiction that was found and still holds, for clients: since when it is known (Unix seconds), and a sentence. */
+    /** The current contradiction for clients: since when it is known (Unix seconds), and a sentence. */
     fault: () => (isContradicted(found) ? { since, reason: sentenceOf(found) } : undefined),
-    /** Compares once, and keeps the hash of a newly finalized block. */
+    /** Compares once, and stores the hash of a newly finalized block. */
     look,
-    /** Looks at once, then at growing intervals up to 200 seconds, until the returned function is called. */
+    /** Calls `look` at once, then at growing intervals up to 200 seconds, until the returned function is called. */
     start: () => repeat(look, { everyMs, log, failure, fields }),
   };
 }
@@ -178,7 +172,7 @@ async function firstHash([first = "", ...others]: readonly string[], number: num
   return answer;
 }
 
-/** The URLs that say that they serve the chain: others say nothing about it. Rejects if none does. */
+/** The URLs that report the chain's id; others prove nothing. Rejects if there is none. */
 async function ownUrls({ id, rpc }: IndexedChain): Promise<string[]> {
   const ids = await Promise.all(rpc.http.map((url) => requestChainId(url).catch(() => undefined)));
   const own = rpc.http.filter((_, index) => ids[index] === id);

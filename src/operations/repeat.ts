@@ -2,15 +2,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../log/json-log.ts";
 
 type Options = {
-  /** Milliseconds before each round, by the number of rounds before. */
+  /** Milliseconds before each round, fixed or by the number of earlier rounds. */
   everyMs: number | ((round: number) => number);
   log: Log;
-  /** The message for a round that fails, of which only the first in a row is logged. */
+  /** The message for a failed round; only the first in a row is logged. */
   failure: string;
   fields: Parameters<Log>[2];
 };
 
-/** Repeats `work` until it returns "done"; an outage ends by itself. Returns how to stop it. */
+/** Repeats `work` until it returns "done"; a failed round is tried again. Returns how to stop it. */
 export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fields }: Options): () => void {
   const stopped = new AbortController();
   const rounds = async () => {
@@ -29,7 +29,7 @@ export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fi
       }
     }
   };
-  // Waiting ends with an error when it is stopped.
+  // Stopping rejects the wait.
   rounds().catch(() => undefined);
   return () => stopped.abort();
 }

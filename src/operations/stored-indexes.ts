@@ -12,22 +12,22 @@ import {
 } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
 
-/** What an index says of itself: release and settings. */
+/** An index's description of itself: release and settings. */
 export type Description = {
   release: string;
   namespace: string;
   plugins: readonly string[];
-  /** What decides its rows. */
+  /** The settings that determine its rows. */
   settings: RowSettings;
 };
 
-/** ponder: the table of an index by which it is found, also in a schema of views. */
+/** ponder: the table that identifies an index, also in a views schema. */
 const metaTable = "_ponder_meta";
-// The statuses of an index, a row for each subject: `servable` and `took over` are the time since when that is so, `purged` the blocks that
-// it rests on and the cache no longer has.
+// The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
+// that the index rests on and the cache no longer has.
 const statusTable = "_indexing_status";
 
-/** Replaces the status of a subject. `saved_at` is by the clock of the database; `json` keeps the order of members. */
+/** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */
 export async function saveStatus(
   run: Statement,
   schema: string,
@@ -41,14 +41,14 @@ export async function saveStatus(
   );
 }
 
-/** Creates the table of statuses of an index. */
+/** Creates an index's table of statuses. */
 export const createStatusTable = (run: Statement, schema: string) =>
   createTable(
     run,
     `${quoted(schema)}.${statusTable} (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
   );
 
-/** Creates the table of statuses of an index, with its description. */
+/** Creates an index's table of statuses, with its description. */
 export async function describeIndex(run: Statement, schema: string, description: Description): Promise<void> {
   await createStatusTable(run, schema);
   await saveStatus(run, schema, "description", description);
@@ -63,14 +63,14 @@ type Statuses = {
   purged?: { chainId: number; from: number };
 };
 
-/** What the index of a schema, or of a views schema, says of itself. */
+/** The statuses of the index in a schema, or behind a views schema. */
 export async function statusOf(run: Statement, schema: string): Promise<Statuses> {
   if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return {};
   const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`);
   return Object.fromEntries(rows.map(({ id, snapshot }) => [id, snapshot]));
 }
 
-// Schemas of views and the schemas that they show, from the catalog alone.
+// Views schemas and the schemas that they show, from the catalog alone.
 const namesSql = `SELECT DISTINCT vn.nspname::text AS name, tn.nspname::text AS schema
   FROM pg_class v JOIN pg_namespace vn ON vn.oid = v.relnamespace JOIN pg_rewrite r ON r.ev_class = v.oid
   JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
@@ -90,7 +90,7 @@ type Chain = { chain: string; chainId: number; latestCheckpoint: string; safeChe
 /** ponder: a lock whose heartbeat is this old, in milliseconds, is lost. */
 export const heartbeatTimeout = 25_000;
 
-/** Every index of the framework in the database, also those of other applications. `expiry`: milliseconds until its lock is lost. */
+/** All Ponder indexes in the database, also of other applications. `expiry`: milliseconds until the lock is lost. */
 export async function listPonderIndexes(run: Statement, now: number) {
   const { rows } = await run(
     `SELECT n.nspname::text AS schema, (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
@@ -120,7 +120,7 @@ export async function listPonderIndexes(run: Statement, now: number) {
 /** An index in the database, as operators see it. */
 export type IndexState = Awaited<ReturnType<typeof listIndexes>>[number];
 
-/** Every index of this program in the database, with the views schemas that point to it, and its readers. */
+/** All indexes of this program in the database, with their views schemas and readers. */
 export async function listIndexes(run: Statement, now: number) {
   const { rows: names } = await run(namesSql);
   const indexes = [];
@@ -136,29 +136,29 @@ export async function listIndexes(run: Statement, now: number) {
       heads,
       isAlive,
       names: views,
-      /** Undefined of an index that has just begun. */
+      /** Undefined for an index that has just begun. */
       description: status.description,
       buildId: app.build_id,
       state: stateOf(status, isAlive, app.is_ready === 1),
-      /** Whether its first backfill is over and its indexes for queries are built. */
+      /** Whether its first backfill is complete and its indexes for queries are built. */
       isServable: status.servable !== undefined,
-      /** When its indexer was alive last, in Unix milliseconds. */
+      /** When its indexer was last alive, in Unix milliseconds. */
       aliveAt: isAlive ? now : app.heartbeat_at,
-      /** Machines with readers of this schema, or of its views schemas, with the number of their connections. */
+      /** Machines with readers of this schema or its views schemas, and their numbers of connections. */
       readers: await readersOf(run, [schema, ...views]),
     });
   }
   return indexes;
 }
 
-// `backfill` also while a restarted index catches up.
+// `backfill` includes a restarted index that catches up.
 function stateOf({ indexing }: Statuses, isAlive: boolean, isReady: boolean) {
   if (indexing?.omnichainSnapshot?.omnichainStatus === "omnichain-completed") return "completed";
   if (!isAlive) return "stopped";
   return isReady ? "live" : "backfill";
 }
 
-// ponder: names its connections after the schema that they read.
+// ponder: it names connections after the schema that they read.
 async function readersOf(run: Statement, schemas: readonly string[]): Promise<string[]> {
   const { rows } = await run(
     `SELECT coalesce(host(client_addr), 'this machine') AS host, count(*) FROM pg_stat_activity
@@ -179,12 +179,12 @@ function usesOf({ isAlive, names, readers }: IndexState): string[] {
 
 // --- Views schemas, which show readers one of the indexes ---
 
-/** What an operator asks for is refused, such as the switch of a views schema; the message says why and what to do. */
+/** An operator's request is refused, such as the switch of a views schema; the message says why and what to do. */
 export class OperationError extends Error {
   override name = "OperationError";
 }
 
-/** Columns of each table or view of a schema: their types by name, in order. */
+/** Column types by name, in order, of each table or view of a schema. */
 type Relations = Map<string, Record<string, string>>;
 
 async function relationsOf(run: Statement, schema: string): Promise<Relations> {
@@ -199,14 +199,12 @@ async function relationsOf(run: Statement, schema: string): Promise<Relations> {
   return new Map(rows.map(({ relation, columns }) => [String(relation), columns as Record<string, string>]));
 }
 
-/** The columns that `columns` lacks, or has of another type. */
+/** The columns that `columns` lacks or has with another type. */
 const lackingIn = (columns: Record<string, string> | undefined, shown: Record<string, string>) =>
   Object.keys(shown).filter((name) => columns?.[name] !== shown[name]);
 
-/**
- * One text of statements, which the server runs as one transaction: readers see all of the former index or all of the next.
- * Views that can stay are replaced in place, so that rights and views of others on them last.
- */
+// One text of statements, which the server runs as one transaction: readers see all of the former index or all of the next. Views that fit
+// are replaced in place, which keeps rights on them and views over them.
 function switchText({ schema, name }: Target, next: Relations, shown: Relations): string {
   const viewOf = (relation: string) => `${quoted(name)}.${quoted(relation)}`;
   const statements = [`CREATE SCHEMA IF NOT EXISTS ${quoted(name)}`];
@@ -216,7 +214,7 @@ function switchText({ schema, name }: Target, next: Relations, shown: Relations)
     const before = shown.get(relation) ?? {};
     const fits = lackingIn(columns, before).length === 0;
     if (!fits) statements.push(`DROP VIEW ${viewOf(relation)}`);
-    // A view keeps its columns, and gets new ones behind them.
+    // A replaced view keeps its columns; new ones come last.
     const list = Object.keys(fits ? { ...before, ...columns } : columns).map(quoted);
     statements.push(
       `CREATE OR REPLACE VIEW ${viewOf(relation)} AS SELECT ${list.join(", ")} FROM ${quoted(schema)}.${quoted(relation)}`,
@@ -225,14 +223,14 @@ function switchText({ schema, name }: Target, next: Relations, shown: Relations)
   return statements.join(";\n");
 }
 
-/** A views schema, and the schema of the index that it shall point to. */
+/** A views schema, and the schema of the index to point it to. */
 type Target = { schema: string; name: string };
 
 const reserved = ["public", "ponder_sync", "pg_catalog", "information_schema"];
 
 /**
- * Points a views schema to an index, in one transaction, and returns the schema that it pointed to before. Statements of readers
- * are never cancelled: it waits for a moment in which none is longer under way than they may wait. Throws an OperationError.
+ * Points a views schema to an index in one transaction, and returns the schema that it pointed to before. It never cancels readers'
+ * statements, but waits for a moment without long ones. Throws an OperationError.
  */
 export async function switchName(
   run: Statement,
@@ -265,13 +263,13 @@ export async function switchName(
   return former;
 }
 
-// For the rest of a transaction only it changes what views schemas point to, or drops an index.
+// Excludes other switches of views schemas and drops of indexes until the transaction ends.
 const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex views schema'))";
 
-// Postgres: lock not available, deadlock.
+// Postgres: lock_not_available, deadlock_detected.
 const isBusy = (error: unknown) => ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
 
-// Every statement that comes while this one waits for a lock waits behind it: so it gives up soon and tries again.
+// While this waits for a lock, new statements wait behind it: so it gives up soon and tries again.
 async function inTurn(run: Statement, text: string): Promise<void> {
   const switching = () => run(`SET LOCAL lock_timeout = 400;\n${takeTurn};\n${text}`);
   const patience = { retries: 200, factor: 1, minTimeout: 300, maxRetryTime: 60_000 };
@@ -280,20 +278,20 @@ async function inTurn(run: Statement, text: string): Promise<void> {
       throw new OperationError(
         "Readers were busy with long statements for a minute. Nothing was changed; try again.",
       );
-    // Postgres: undefined table.
+    // Postgres: undefined_table.
     if (error.code !== "42P01") throw error;
     throw new OperationError("The index was dropped meanwhile.", { cause: error });
   });
 }
 
-/** Drops an index and all its data, in one transaction. Throws an OperationError while anything uses it. */
+/** Drops an index and all its data in one transaction. Throws an OperationError while anything uses it. */
 export async function dropIndex(run: Statement, schema: string, now: number): Promise<void> {
   await inTransaction(run, async () => {
     await run("SET LOCAL lock_timeout = 5000");
-    // A switch to this index would otherwise come between the look at its uses and the drop, and lose its views.
+    // Otherwise a switch to this index could come between the check of its uses and the drop, and lose its views.
     await run(takeTurn);
     if (await hasTable(run, `${quoted(schema)}.${metaTable}`))
-      // An indexer that starts now waits for this, and then starts over.
+      // An indexer that starts now waits for this lock, and then starts over.
       await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
     const index = (await listIndexes(run, now)).find((one) => one.schema === schema);
     if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
@@ -303,10 +301,10 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
   });
 }
 
-/** Two indexes are as far as each other up to this many seconds of chain time. */
+/** Two indexes count as even within this many seconds of chain time. */
 const evenSeconds = 60;
 
-/** Whether an index has reached, on every chain, what the index behind the views schema has. */
+/** Whether an index has reached, on every chain, the index behind the views schema. */
 async function hasCaughtUp(run: Statement, { schema, name }: Target, now: number): Promise<boolean> {
   const indexes = await listIndexes(run, now);
   const served = indexes.find(({ names }) => names.includes(name))?.heads ?? [];
@@ -320,15 +318,15 @@ async function hasCaughtUp(run: Statement, { schema, name }: Target, now: number
 
 type TakeOver = {
   run: Statement;
-  /** Whether the backfill is over and the indexes for queries are built. */
+  /** Whether the backfill is complete and the indexes for queries are built. */
   isReady: () => Promise<boolean>;
   log: Log;
   everyMs?: number;
 };
 
 /**
- * Notes in an index that it can be served, once it can. With a views schema, it then points that to itself as soon as it has
- * caught up with the index that is served: once only, so that an operator can take it back for good. Returns how to stop it.
+ * Marks an index as servable once it is. If there is a views schema, points it to the index when that has caught up with the served one:
+ * once only, so that an operator can switch back for good. Returns how to stop it.
  */
 export function takeOverWhenReady(
   { schema, name }: { schema: string; name: string | undefined },
@@ -355,13 +353,13 @@ export function takeOverWhenReady(
   return repeat(work, { everyMs, log, failure: "Could not take over the views schema", fields });
 }
 
-// The index that the current schema shows, itself unless it is a views schema, and the settings of that index.
+// The index that the current schema shows, itself unless it is a views schema, and its settings.
 const shownSql = `SELECT coalesce((SELECT schema FROM (${namesSql}) AS names WHERE name = current_schema()), current_schema())::text,
   (SELECT snapshot -> 'settings' FROM ${statusTable} WHERE id = 'description')::text`;
 
 /**
- * Follows which index a reader's schema shows: itself, or the one that a views schema points to. Gives the last known, and calls
- * `onSettings` with its settings whenever it is another, the first time before it resolves.
+ * Follows which index a reader's schema shows: itself, or the one behind a views schema. `current` returns the last known one; `onSettings`
+ * gets the settings of each new one, the first before the promise resolves.
  */
 export async function watchShownSchema(
   schema: string,
@@ -375,7 +373,7 @@ export async function watchShownSchema(
     if (found !== (shown ?? schema)) log("info", `Serves the index in schema ${quoted(found)}.`);
     shown = found;
   };
-  // While the database is away the last known index is as good as any; one that has just begun has no settings yet.
+  // During an outage the last known index stays; an index that has just begun has no settings yet.
   const tryToLook = () => look().catch(() => undefined);
   await tryToLook();
   const stop = repeat(tryToLook, { everyMs: 1_000, log, failure: "", fields: {} });
