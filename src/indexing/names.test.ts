@@ -6,9 +6,9 @@ import { labelhash } from "../ens/labels.ts";
 import { domain, domainEvent, wrappedDomain } from "../schema/subgraph.ts";
 import { expectDomain, saveDomain } from "./domains.ts";
 import { applyNameWrapped, applyWrappedTransfer, applyWrapperRenewal } from "./name-wrapper.ts";
-import { multichainNaming, subgraphNaming } from "./naming.ts";
 import { applyNameRegistered, applyProvenLabel } from "./registrar.ts";
 import { applyNewOwner, applyNewResolver, applyRegistryTransfer } from "./registry.ts";
+import { multichainNaming, subgraphNaming } from "./scope.ts";
 
 // What the scenarios of the original subgraph do not show of registry, registrar and wrapper.
 

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { createSubgraphHarness, type GivenEvent } from "../../test/support/handlers.ts";
 import { addrReverseNode, rootNode, subnode, zeroAddress } from "../ens/ids.ts";
 import { labelhash } from "../ens/labels.ts";
-import { multichainNaming } from "./naming.ts";
 import { addressesIn } from "./reverse-labels.ts";
+import { multichainNaming } from "./scope.ts";
 
 // Situations that the public chains do not show, or that stop the original mapping. Its results for the first kind were
 // found by feeding it such events; the second kind must not stop this index.

@@ -6,9 +6,8 @@ import { registrarAction, registrationLifecycle, subregistry } from "../schema/r
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, expectDomain, findDomain, healedLabel, homeOf, saveDomain } from "./domains.ts";
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
-import { childName, type StoredLabel } from "./naming.ts";
 import { applyNewOwner } from "./registry.ts";
-import { type Scope, upsert } from "./scope.ts";
+import { childName, type Scope, type StoredLabel, upsert } from "./scope.ts";
 
 type Registered = { managed: ManagedName; labelhash: Hex };
 

@@ -12,9 +12,8 @@ import {
   saveDomain,
 } from "./domains.ts";
 import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
-import { childName, type StoredLabel } from "./naming.ts";
 import { reverseLabel } from "./reverse-labels.ts";
-import type { Scope } from "./scope.ts";
+import { childName, type Scope, type StoredLabel } from "./scope.ts";
 
 // The registry was deployed twice. Nodes that the new registry names are migrated; the old one's later events for them are ignored.
 

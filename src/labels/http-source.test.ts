@@ -3,8 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Hex } from "viem";
 import { afterEach, describe, expect, test } from "vitest";
 import { labelhash } from "../ens/labels.ts";
-import { askFacts, type Reply } from "./http-replies.ts";
-import { openHttpSource } from "./http-source.ts";
+import { askFacts, openHttpSource, type Reply } from "./http-source.ts";
 import { type LabelSource, LabelSourceError, labelCounters } from "./source.ts";
 
 const describedSet = { labelSetId: "subgraph", highestLabelSetVersion: 0 };

@@ -5,7 +5,7 @@ import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
 // the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use;
 // those that sort end with the id, which breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on
-// chain), so their indexes hold the first 256 characters, by which src/api/subgraph/compile/rows.ts compares and sorts first.
+// chain), so their indexes hold the first 256 characters, by which src/api/subgraph/compile/statement.ts compares and sorts first.
 
 type NameColumn =
   | ("id" | "name" | "labelName" | "labelhash" | "createdAt" | "expiryDate")

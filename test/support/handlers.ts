@@ -7,7 +7,7 @@ import {
   type Hex,
 } from "viem";
 import { threednsMetadataAbi } from "../../abis/names.ts";
-import { entityTypes } from "../../src/api/subgraph/schema/entities.ts";
+import { entityTypes } from "../../src/api/subgraph/schema/inputs.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { contractSources } from "../../src/config/sources.ts";
 import { basenames } from "../../src/deployments/basenames.ts";
@@ -24,8 +24,7 @@ import {
   registerStrictHandlers,
 } from "../../src/handlers/on.ts";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
-import { multichainNaming, subgraphNaming } from "../../src/indexing/naming.ts";
-import type { Settings } from "../../src/indexing/scope.ts";
+import { multichainNaming, type Settings, subgraphNaming } from "../../src/indexing/scope.ts";
 import { registerRegistrars } from "../../src/plugins/registrars.ts";
 import { registerThreedns } from "../../src/plugins/threedns.ts";
 import * as tables from "../../src/schema/subgraph.ts";

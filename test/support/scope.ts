@@ -1,8 +1,7 @@
 import type { Hex } from "viem";
 import { type V2KnownContracts, v2KnownContracts } from "../../src/deployments/namespaces.ts";
 import type { Anomaly } from "../../src/indexing/anomalies.ts";
-import { multichainNaming } from "../../src/indexing/naming.ts";
-import type { Scope } from "../../src/indexing/scope.ts";
+import { multichainNaming, type Scope } from "../../src/indexing/scope.ts";
 import type { SavedResults } from "../../src/ponder/saved-results.ts";
 import { createMemoryStore } from "./memory-store.ts";
 

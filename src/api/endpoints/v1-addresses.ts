@@ -34,8 +34,7 @@ import {
   withText,
 } from "../names/lists.ts";
 import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
-import { defaultCoin } from "../names/records.ts";
-import { addressRow, listRow, type Row } from "../names/rows.ts";
+import { addressRow, defaultCoin, listRow, type Row } from "../names/rows.ts";
 import { primaryName } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorParameters } from "../rest/pages.ts";

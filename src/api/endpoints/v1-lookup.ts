@@ -12,8 +12,7 @@ import {
 import { homeOfRow, namespacesText, timesOf } from "../names/indexed-namespaces.ts";
 import { type LookupContext, namespacesIn, ofLookup, relationText } from "../names/lists.ts";
 import { mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
-import type { FoundName } from "../names/records.ts";
-import { detailRow, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
+import { detailRow, type FoundName, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
 import { anyCaseAddress } from "../rest/values.ts";

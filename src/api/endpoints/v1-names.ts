@@ -52,15 +52,19 @@ import {
 import { readNameOfPath } from "../names/lookups.ts";
 import {
   defaultAddressOf,
+  detailRow,
   isAddressKey,
   isReadFromEvents,
   isTextKey,
+  listRow,
   type RecordAnswer,
+  type Row,
   recordOf,
   recordSchema,
+  rowSchema,
+  searchRow,
   textKeyOf,
-} from "../names/records.ts";
-import { detailRow, listRow, type Row, rowSchema, searchRow } from "../names/rows.ts";
+} from "../names/rows.ts";
 import { relevanceSql, relevanceTypes } from "../names/search.ts";
 import { resolveRecords } from "../resolution/resolve.ts";
 import type { Records } from "../resolution/selection.ts";

@@ -31,7 +31,7 @@ import {
   type StatementCall,
   sortedByName,
 } from "./lists.ts";
-import type { FoundName } from "./records.ts";
+import type { FoundName } from "./rows.ts";
 
 // Other requests run after this many characters of rows, about a millisecond's work.
 const sliceCharacters = 32_768;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBlockHashes } from "./block-hashes.ts";
+import { createBlockHashes } from "./snapshot.ts";
 
 const head = { number: 5, timestamp: 100 };
 const known = { hash: "0x05", parentHash: "0x04" };

@@ -5,7 +5,7 @@ import { clientQueries, readFixture, recordedEntities } from "../../../test/supp
 import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
 import { createEvaluator } from "../../../test/support/subgraph/evaluate.ts";
 import { exampleQueries } from "./graphiql.ts";
-import { entityTypes } from "./schema/entities.ts";
+import { entityTypes } from "./schema/inputs.ts";
 
 const cases = clientQueries();
 const surface: { filters: string[]; sorts: string[] } = readFixture("subgraph-surface.json.gz");

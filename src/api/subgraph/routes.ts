@@ -7,13 +7,12 @@ import { BusyError, type Database } from "../database/client.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
-import type { createBlockHashes } from "../status/block-hashes.ts";
+import type { createBlockHashes } from "../status/snapshot.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { createGraphiql } from "./graphiql.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
-import { joinEqual } from "./run/equal-requests.ts";
-import { type Answer, executeRequest } from "./run/execute.ts";
+import { type Answer, executeRequest, joinEqual } from "./run/execute.ts";
 import { QueryError } from "./schema/errors.ts";
 import { isObject } from "./schema/inputs.ts";
 

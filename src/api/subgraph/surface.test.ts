@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { readFixture } from "../../../test/support/recordings.ts";
-import { entityTypes, type Field } from "./schema/entities.ts";
-import { filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
+import { entityTypes, type Field, filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
 
 type Surface = { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] };
 

@@ -4,8 +4,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { v2Contract, v2Domain, v2Entry, v2RegistryPath } from "../../schema/ensv2.ts";
 import { ensureAccount, ensureResolver } from "../events.ts";
-import { childName } from "../naming.ts";
-import { type Scope, upsert } from "../scope.ts";
+import { childName, type Scope, upsert } from "../scope.ts";
 import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
 
 // Names of entries, for lists of names. A registry has a path for each name that it is put under, and an entry has a row for each path of

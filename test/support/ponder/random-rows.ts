@@ -2,8 +2,11 @@ import type { Table } from "drizzle-orm";
 import { expect } from "vitest";
 import { createRandom, type Random } from "../../../devnet/random.ts";
 import { moduleOfPonder } from "../../../src/ponder/expected.ts";
-import type { Connection } from "../../../src/ponder/rows/row-statements.ts";
-import { createIndexingCache, createIndexingStore } from "../../../src/ponder/rows/row-store.ts";
+import {
+  type Connection,
+  createIndexingCache,
+  createIndexingStore,
+} from "../../../src/ponder/rows/row-store.ts";
 import type { Row } from "../../../src/ponder/rows/table-shape.ts";
 import { v2Role } from "../../../src/schema/ensv2.ts";
 import { resolverRecord } from "../../../src/schema/protocol-acceleration.ts";

@@ -2,29 +2,30 @@ import type { SubgraphLimits } from "../../../config/limits.ts";
 import { zeroAddress } from "../../../ens/ids.ts";
 import { yieldToEventLoop } from "../../../http/turn.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
-import { createBudget, workAtOnce } from "../request/budget.ts";
 import {
   argument,
   collectFields,
+  createBudget,
   type createDocumentReader,
   hasSelection,
   idArgument,
   range,
   readVariables,
   type Selected,
+  workAtOnce,
 } from "../request/document.ts";
 import type { createIntrospection } from "../request/introspection.ts";
+import { QueryError } from "../schema/errors.ts";
 import {
   type DerivedField,
   type EntityType,
   entityType,
   entityTypes,
   type RelationField,
-} from "../schema/entities.ts";
-import { QueryError } from "../schema/errors.ts";
-import type { Value } from "../schema/inputs.ts";
-import { armsOf, orderSql, pageSql, rowsSql } from "./rows.ts";
+  type Value,
+} from "../schema/inputs.ts";
 import {
+  armsOf,
   bytesOf,
   type CompileContext,
   columnOf,
@@ -34,7 +35,10 @@ import {
   joinPieces,
   objectOfId,
   objectPieces,
+  orderSql,
   type Piece,
+  pageSql,
+  rowsSql,
   type Scope,
   scalarPieces,
   typenamePieces,

@@ -1,16 +1,28 @@
-import { type EntityType, entityType, type Field, type Scalar } from "../schema/entities.ts";
 import { QueryError } from "../schema/errors.ts";
 import {
   coerce,
+  type EntityType,
+  entityType,
+  type Field,
   type FilterKey,
   filterKeys,
   isObject,
   type Operator,
+  type Scalar,
   show,
   type Value,
 } from "../schema/inputs.ts";
-import { indexedPrefix, linkSql, prefixLength, rowsSql } from "./rows.ts";
-import { arrayLiteral, type CompileContext, createScope, type Scope, type Statement } from "./statement.ts";
+import {
+  arrayLiteral,
+  type CompileContext,
+  createScope,
+  indexedPrefix,
+  linkSql,
+  prefixLength,
+  rowsSql,
+  type Scope,
+  type Statement,
+} from "./statement.ts";
 
 const narrowing = new Set([
   "id",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { BusyError } from "../../database/client.ts";
-import { joinEqual } from "./equal-requests.ts";
+import { joinEqual } from "./execute.ts";
 
 const stay = new AbortController().signal;
 

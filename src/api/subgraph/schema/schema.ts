@@ -5,8 +5,14 @@ import {
   GraphQLSkipDirective,
   isSpecifiedDirective,
 } from "graphql";
-import { commonDefinitions, type EntityType, entityTypes, type Field } from "./entities.ts";
-import { filterKeys, sortKeys } from "./inputs.ts";
+import {
+  commonDefinitions,
+  type EntityType,
+  entityTypes,
+  type Field,
+  filterKeys,
+  sortKeys,
+} from "./inputs.ts";
 
 /** The GraphQL schema for introspection; `hasV2` adds the fields of ENSv2. It has no resolvers: SQL builds the responses. */
 export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): GraphQLSchema {
