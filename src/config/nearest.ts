@@ -1,16 +1,4 @@
-/** Levenshtein distance. */
-function distanceOf(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...one].entries()) {
-    const next = [i + 1];
-    for (const [j, otherLetter] of [...other].entries()) {
-      const changed = (row[j] ?? 0) + (letter === otherLetter ? 0 : 1);
-      next.push(Math.min(changed, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
-}
+import { distance as distanceOf } from "fastest-levenshtein";
 
 /** The nearest of the known texts, ignoring case: at most half of the letters differ, and at most `most`. */
 export function nearestOf(
