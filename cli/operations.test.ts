@@ -14,7 +14,7 @@ const sources = paths.map((path) => ({ path, text: read(path) }));
 /** Warnings and errors that ask nobody to act: each says itself why. */
 const asksNothing = [
   // Counted by kind; /api/indexing-status and docs/data-model.md explain the kinds.
-  "Skipped or repaired an odd event",
+  "Skipped or repaired an anomalous event",
   "Further events of this kind are only counted",
   // Asked again within seconds.
   'log("warn", failure)',

@@ -752,7 +752,7 @@ export interface operations {
                             built: number;
                             total: number;
                         };
-                        /** @description Odd events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one */
+                        /** @description Anomalous events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one */
                         anomalies?: {
                             [key: string]: number;
                         };

@@ -11,7 +11,7 @@ test("logs the first twenty of a kind with their place, then says that the rest 
   report({ anomaly: "unknown-registration", chainId: 1, transactionHash: "0xcd", logIndex: 0 });
   expect(lines).toHaveLength(22);
   expect(lines[19]).toEqual([
-    "Skipped or repaired an odd event",
+    "Skipped or repaired an anomalous event",
     { anomaly: "unknown-node", chainId: 1, transactionHash: "0xab", logIndex: 19 },
   ]);
   expect(lines[20]).toEqual([

@@ -13,7 +13,7 @@ export function createAnomalyLog(log: Log, examples: Shared["examples"]): (repor
     const count = (seen.get(report.anomaly) ?? 0) + 1;
     seen.set(report.anomaly, count);
     if (count > loggedOfEachKind) return;
-    log("warn", "Skipped or repaired an odd event", report);
+    log("warn", "Skipped or repaired an anomalous event", report);
     if (count === loggedOfEachKind) {
       log("warn", "Further events of this kind are only counted, see /metrics", { anomaly: report.anomaly });
     }

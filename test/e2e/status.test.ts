@@ -119,7 +119,7 @@ describe.skipIf(chromiumPath === undefined)(
       "Progress",
       "Chains",
       "Newest names",
-      "Odd events",
+      "Anomalies",
       "RPC requests",
       "Labels",
       "Database",

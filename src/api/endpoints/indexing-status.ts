@@ -21,7 +21,7 @@ const schema = z.strictObject({
   }),
   anomalies: z.record(z.string(), countSchema).optional().meta({
     description:
-      "Odd events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one",
+      "Anomalous events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one",
   }),
 });
 

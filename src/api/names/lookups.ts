@@ -116,13 +116,13 @@ async function readNames(
   if (names.length === 0) return [];
   const { database, statements, hasRecords } = source;
   const found: (ReadName | null)[] = names.map(() => null);
-  const read = (sql: string, values: string, placeOf: (at: number) => number) =>
+  const read = (sql: string, values: string, indexOf: (at: number) => number) =>
     eachRow<{ at: number; found: ReadName | null }>(
       database,
       { sql, values: [`{${times.join(",")}}`, values] },
       signal,
       (row) => {
-        found[placeOf(row.at)] = row.found;
+        found[indexOf(row.at)] = row.found;
       },
     );
   const nodes = `{${names.map(({ node }) => node).join(",")}}`;

@@ -354,7 +354,7 @@ ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem
 ${section("Progress", facts(valuesOf(summaryOf(found), progress)))}
 ${section("Chains", listOf("How far each chain is indexed", found.chains, chain))}
 ${section("Newest names", newestNames(found))}
-${section("Odd events", oddEvents(found.anomalies))}
+${section("Anomalies", anomalies(found.anomalies))}
 ${section("RPC requests", requests(found.rpc))}
 ${section("Labels", facts(valuesOf(found.labels, labels)))}
 ${section("Database", facts(valuesOf(found.database, database)))}
@@ -362,7 +362,7 @@ ${section("Configuration", facts(valuesOf(found.configuration, configuration)))}
 }
 
 const progress =
-  "Behind now=distance:span, Events indexed since the start=events:number, Events a second=rate.events:decimal, " +
+  "Behind now=distance:span, Events indexed since the start=events:number, Events/s=rate.events:decimal, " +
   "Expected end of the backfill in=expectedEnd.seconds:span, Indexes built; until all are queries are slow=indexes.built:number, " +
   "Of indexes=indexes.total:number, Reorganizations followed=reorganizations:number";
 const chain =
@@ -399,7 +399,7 @@ function newestNames({ newestNames: names, phase }: StatusFacts): Html {
 }
 
 // Anomalies by kind, with the last events of each.
-function oddEvents(kinds: StatusFacts["anomalies"]): Html {
+function anomalies(kinds: StatusFacts["anomalies"]): Html {
   if (kinds.length === 0) return note("None since the start.");
   const rows = kinds.map(({ examples, ...kind }) => ({
     ...kind,

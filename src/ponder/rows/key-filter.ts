@@ -28,7 +28,7 @@ export function createKeyFilter() {
       const { words } = layer;
       const [hash, step] = hashesOf(key);
       for (let probe = 0; probe < probes; probe++) {
-        const bit = placeOf(hash, step, probe, words.length);
+        const bit = bitOf(hash, step, probe, words.length);
         words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31));
       }
     },
@@ -43,13 +43,13 @@ export function createKeyFilter() {
 
 function isIn(words: Uint32Array, [hash, step]: readonly [number, number]): boolean {
   for (let probe = 0; probe < probes; probe++) {
-    const bit = placeOf(hash, step, probe, words.length);
+    const bit = bitOf(hash, step, probe, words.length);
     if (((words[bit >>> 5] ?? 0) & (1 << (bit & 31))) === 0) return false;
   }
   return true;
 }
 
-const placeOf = (hash: number, step: number, probe: number, words: number): number =>
+const bitOf = (hash: number, step: number, probe: number, words: number): number =>
   ((hash + Math.imul(step, probe)) >>> 0) % (words << 5);
 
 // Two hashes in one pass: FNV-1a, and a multiplicative one that is made odd so that no two probes coincide.
