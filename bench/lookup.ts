@@ -13,7 +13,7 @@ import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../src/api/names/lookups.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { type Endpoint, mount } from "../src/api/rest/endpoint.ts";
-import type { CurrentStatus } from "../src/api/status/status-source.ts";
+import type { CurrentStatus } from "../src/api/status/status.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";

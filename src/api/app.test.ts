@@ -7,8 +7,7 @@ import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
-import { snapshotOf } from "./status/snapshot.ts";
-import type { CurrentStatus } from "./status/status-source.ts";
+import { type CurrentStatus, snapshotOf } from "./status/status.ts";
 
 const at = (timestamp: number, number: number) => ({ timestamp, number });
 const snapshot = snapshotOf(

@@ -40,8 +40,7 @@ import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
-import { createBlockHashes, endOfChain, isBackfilled, statusChains } from "./status/snapshot.ts";
-import { openStatus } from "./status/status-source.ts";
+import { createBlockHashes, endOfChain, isBackfilled, openStatus, statusChains } from "./status/status.ts";
 import { createLabelsVersion, readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 

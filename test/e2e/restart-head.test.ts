@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { waitFor } from "../../devnet/wait.ts";
-import type { Staleness } from "../../src/api/status/status-source.ts";
+import type { Staleness } from "../../src/api/status/status.ts";
 import { asRecorded, recordedEntities } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 

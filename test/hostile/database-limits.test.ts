@@ -12,7 +12,7 @@ import {
   RowTooLongError,
 } from "../../src/api/database/client.ts";
 import { errorResponse } from "../../src/api/rest/errors.ts";
-import { createBlockHashes } from "../../src/api/status/snapshot.ts";
+import { createBlockHashes } from "../../src/api/status/status.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
 import { forClient } from "../../src/http/turn.ts";
 import { createGeneratedDatabase, type GeneratedDatabase } from "../support/subgraph/generated-database.ts";

@@ -6,7 +6,7 @@ import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import type { Endpoint, GateContext } from "../../src/api/rest/endpoint.ts";
 import { mount } from "../../src/api/rest/endpoint.ts";
-import type { CurrentStatus } from "../../src/api/status/status-source.ts";
+import type { CurrentStatus } from "../../src/api/status/status.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 
 /** A status with the fields that endpoints read: the cursor 1768400395 and what the index is doing. */

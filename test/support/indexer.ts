@@ -12,7 +12,7 @@ import {
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { freePort } from "../../devnet/ports.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
-import type { Snapshot } from "../../src/api/status/snapshot.ts";
+import type { Snapshot } from "../../src/api/status/status.ts";
 import { recordArchives } from "./archive/recorded.ts";
 import { expireLock } from "./expire-lock.ts";
 import { childrenOf } from "./process-tree.ts";

@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { endpoint, type GateContext } from "../rest/endpoint.ts";
 import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
 import { countSchema, secondsSchema } from "../rest/values.ts";
-import { project, snapshotSchema } from "../status/snapshot.ts";
+import { project, snapshotSchema } from "../status/status.ts";
 
 const schema = z.strictObject({
   responseCode: z.literal("ok"),

@@ -12,7 +12,6 @@ import { type Database, planOnce } from "../database/client.ts";
 import { pathOfName, readV2Names, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
-import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
 import {
   addressSchema,
   amountSchema,
@@ -22,6 +21,11 @@ import {
   field,
   hashSchema,
   nameParameter,
+  pageContextSchema,
+  pagedQuery,
+  pagedRefusal,
+  pageOf,
+  pagingOf,
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";

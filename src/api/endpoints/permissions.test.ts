@@ -8,7 +8,7 @@ import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { allPages } from "../../../test/support/recordings.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
-import { cursorOf } from "../rest/pages.ts";
+import { cursorOf } from "../rest/values.ts";
 import { permissions } from "./permissions.ts";
 
 // Roles at the last block of the recorded chain, as the registries' own views give them.

@@ -16,23 +16,21 @@ import {
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
 import {
+  addressParameter,
+  addressSchema,
   type CursorList,
+  chainIdSchema,
   cursorOf,
   cursorParameter,
+  field,
+  hashSchema,
+  nameParameter,
   pageContextSchema,
   pagedQuery,
   pagedRefusal,
   pageOf,
   pagingOf,
   readCursor,
-} from "../rest/pages.ts";
-import {
-  addressParameter,
-  addressSchema,
-  chainIdSchema,
-  field,
-  hashSchema,
-  nameParameter,
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";

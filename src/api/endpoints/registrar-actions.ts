@@ -9,7 +9,6 @@ import { generationSql, versionSql } from "../database/v2-walk.ts";
 import { nameOfStored, type V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
-import { type Paging, pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../rest/pages.ts";
 import {
   addressParameter,
   addressSchema,
@@ -21,11 +20,17 @@ import {
   countSchema,
   field,
   hashSchema,
+  type Paging,
+  pageContextSchema,
+  pagedQuery,
+  pagedRefusal,
+  pageOf,
+  pagingOf,
   readingOf,
   secondsSchema,
   timestampParameter,
 } from "../rest/values.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
+import type { CurrentStatus } from "../status/status.ts";
 
 /** The context of the endpoints. */
 export type RegistrarActionsContext = {

@@ -18,8 +18,7 @@ import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, messageSchema } from "../rest/errors.ts";
 import { addressParameter, booleanParameter } from "../rest/values.ts";
-import { project } from "../status/snapshot.ts";
-import type { StatusSource } from "../status/status-source.ts";
+import { project, type StatusSource } from "../status/status.ts";
 
 /** The context of resolutions. `clock` gives milliseconds. */
 export type ResolveContext = {

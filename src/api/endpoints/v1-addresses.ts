@@ -37,8 +37,7 @@ import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } 
 import { addressRow, defaultCoin, listRow, type Row } from "../names/rows.ts";
 import { primaryName } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { cursorParameters } from "../rest/pages.ts";
-import { addressSchema, anyCaseAddress } from "../rest/values.ts";
+import { addressSchema, anyCaseAddress, cursorParameters } from "../rest/values.ts";
 import { askChain, type ResolveContext } from "./resolve.ts";
 
 const sorts = {

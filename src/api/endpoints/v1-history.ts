@@ -40,8 +40,7 @@ import {
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { cursorPageSchema, cursorParameters } from "../rest/pages.ts";
-import { anyCaseAddress } from "../rest/values.ts";
+import { anyCaseAddress, cursorPageSchema, cursorParameters } from "../rest/values.ts";
 
 const time = (name: string) =>
   timeParameter(name).optional().meta({ description: "Unix seconds or RFC 3339, included" });

@@ -14,8 +14,7 @@ import { type LookupContext, namespacesIn, ofLookup, relationText } from "../nam
 import { mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
 import { detailRow, type FoundName, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/pages.ts";
-import { anyCaseAddress } from "../rest/values.ts";
+import { anyCaseAddress, cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/values.ts";
 
 const mostInputs = 1_000;
 // A thousand addresses with the default page size.

@@ -69,8 +69,7 @@ import { relevanceSql, relevanceTypes } from "../names/search.ts";
 import { resolveRecords } from "../resolution/resolve.ts";
 import type { Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { cursorParameters, limitOf } from "../rest/pages.ts";
-import { addressSchema } from "../rest/values.ts";
+import { addressSchema, cursorParameters, limitOf } from "../rest/values.ts";
 import { askChain, type LiveCall, type ResolveContext } from "./resolve.ts";
 
 const namePath = z.object({

@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { closedQuery, errorSchema, lookupEnvelope, refuse } from "../names/contract.ts";
 import type { LookupContext } from "../names/lists.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { indexedBlockOf } from "../status/snapshot.ts";
+import { indexedBlockOf } from "../status/status.ts";
 
 const number = z.int().nullable();
 const state = z.enum(["ready", "degraded", "stale"]);

@@ -4,9 +4,8 @@ import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
-import { type CursorQuery, openCursorPage, type SortType } from "../rest/pages.ts";
-import { indexedBlockOf } from "../status/snapshot.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
+import { type CursorQuery, openCursorPage, type SortType } from "../rest/values.ts";
+import { type CurrentStatus, indexedBlockOf } from "../status/status.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors, limits.
 

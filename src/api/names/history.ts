@@ -6,8 +6,7 @@ import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
 import { addressOfResolver, indexTime, noExpiry, secondGeneration } from "../database/names.ts";
 import { reachedJoin } from "../database/v2-walk.ts";
-import type { SortType } from "../rest/pages.ts";
-import { addressSchema, hashSchema } from "../rest/values.ts";
+import { addressSchema, hashSchema, type SortType } from "../rest/values.ts";
 import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
 
 // Events shown in histories: the emitter of each, the type of its entry, and the action if it is not the type's default. `Migration` and

@@ -8,8 +8,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
 import type { NamespaceRules } from "../database/names.ts";
 import { type V2Contracts, v2ContractsOf } from "../resolution/v2-names.ts";
-import { indexedBlockOf } from "../status/snapshot.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
+import { type CurrentStatus, indexedBlockOf } from "../status/status.ts";
 
 /** A deployment's namespace: where its names live and when they end. 3DNS leases names below any top-level domain. */
 export type IndexedNamespace = NamespaceRules & {

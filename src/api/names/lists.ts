@@ -17,8 +17,8 @@ import {
   tablesOfNames,
 } from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
-import { type CursorQuery, cursorPageSchema, type SortType } from "../rest/pages.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
+import { type CursorQuery, cursorPageSchema, type SortType } from "../rest/values.ts";
+import type { CurrentStatus } from "../status/status.ts";
 import {
   asOf,
   errorSchema,

@@ -1,6 +1,6 @@
 import { namehash } from "../../ens/names.ts";
 import { listText, nameOfNode, namesJoins, nameText, objectText, partsOfNames } from "../database/names.ts";
-import type { SortType } from "../rest/pages.ts";
+import type { SortType } from "../rest/values.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import type { NamesSource } from "./lists.ts";
 

@@ -1,8 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pageSources, service } from "../../../test/support/service.ts";
-import { type ChainFacts, type Snapshot, snapshotOf } from "../status/snapshot.ts";
-import type { CurrentStatus } from "../status/status-source.ts";
+import { type ChainFacts, type CurrentStatus, type Snapshot, snapshotOf } from "../status/status.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
 
 const now = 1_768_400_400;

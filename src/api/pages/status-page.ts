@@ -15,8 +15,8 @@ import {
   isBackfilled,
   project,
   type Snapshot,
-} from "../status/snapshot.ts";
-import type { StatusSource } from "../status/status-source.ts";
+  type StatusSource,
+} from "../status/status.ts";
 import {
   count,
   type Frame,

@@ -5,8 +5,7 @@ import { z } from "zod/v4";
 import type { Operation } from "../../http/openapi.ts";
 import { yieldToEventLoop } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
-import { isBackfilled } from "../status/snapshot.ts";
-import type { CurrentStatus, StatusSource } from "../status/status-source.ts";
+import { type CurrentStatus, isBackfilled, type StatusSource } from "../status/status.ts";
 import {
   ApiError,
   type Envelope,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod/v4";
 import { ApiError } from "./errors.ts";
-import { pagedQuery, pageOf, pagingOf } from "./pages.ts";
+import { pagedQuery, pageOf, pagingOf } from "./values.ts";
 
 const schema = pagedQuery({ type: z.string().optional() });
 const pageContext = (paging: { page: number; recordsPerPage: number }, total: number) =>

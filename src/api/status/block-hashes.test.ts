@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBlockHashes } from "./snapshot.ts";
+import { createBlockHashes } from "./status.ts";
 
 const head = { number: 5, timestamp: 100 };
 const known = { hash: "0x05", parentHash: "0x04" };

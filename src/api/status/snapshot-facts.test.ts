@@ -9,7 +9,7 @@ import {
   type FindBlock,
   snapshotOf,
   statusChains,
-} from "./snapshot.ts";
+} from "./status.ts";
 
 const chainId = 8453;
 const timeOf = (number: number) => 1_700_000_000 + number * 10;

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { brokenInvariants } from "../../../test/support/watch-status.ts";
 import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
-import { createIndexerStatus } from "./snapshot.ts";
-import { createStatusSource } from "./status-source.ts";
+import { createIndexerStatus, createStatusSource } from "./status.ts";
 
 type Block = { chainId: number; number: number; timestamp: number; hasEvent: boolean };
 type ModelChain = {

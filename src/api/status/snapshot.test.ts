@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChainFacts, project, snapshotOf } from "./snapshot.ts";
+import { type ChainFacts, project, snapshotOf } from "./status.ts";
 
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 

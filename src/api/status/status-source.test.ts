@@ -6,8 +6,14 @@ import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { Statement } from "../../ponder/sql-client.ts";
 import { createDatabase } from "../database/client.ts";
-import { type BlockClient, type Reading, type Snapshot, snapshotOf } from "./snapshot.ts";
-import { createStatusSource, openStatus } from "./status-source.ts";
+import {
+  type BlockClient,
+  createStatusSource,
+  openStatus,
+  type Reading,
+  type Snapshot,
+  snapshotOf,
+} from "./status.ts";
 
 function reading(cursor: number, age = 0, end?: number): Reading {
   const at = (second: number) => ({ timestamp: second, number: second });

@@ -11,7 +11,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { domain } from "../../schema/subgraph.ts";
 import { pathOf, v2ContractsOf } from "../resolution/v2-names.ts";
-import { createBlockHashes } from "../status/snapshot.ts";
+import { createBlockHashes } from "../status/status.ts";
 import { createSubgraph, type SubgraphOptions } from "./routes.ts";
 
 // What domains have of ENSv2, against what calls returned of the recorded chain.

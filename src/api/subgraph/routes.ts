@@ -7,7 +7,7 @@ import { BusyError, type Database } from "../database/client.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
-import type { createBlockHashes } from "../status/snapshot.ts";
+import type { createBlockHashes } from "../status/status.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { createGraphiql } from "./graphiql.ts";
 import { createDocumentReader } from "./request/document.ts";

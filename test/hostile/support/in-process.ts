@@ -10,7 +10,7 @@ import { createAdmission, resolutionLimits } from "../../../src/api/resolution/a
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import { v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
-import type { Snapshot } from "../../../src/api/status/snapshot.ts";
+import type { Snapshot } from "../../../src/api/status/status.ts";
 import { indexedSubregistries, namespaces } from "../../../src/deployments/namespaces.ts";
 import { insertAction } from "../../support/actions.ts";
 import { pageSources, service } from "../../support/service.ts";

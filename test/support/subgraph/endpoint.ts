@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import type { Entities, Entity } from "../../../devnet/entities.ts";
 import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
 import type { Parts } from "../../../src/api/rest/send.ts";
-import { createBlockHashes } from "../../../src/api/status/snapshot.ts";
+import { createBlockHashes } from "../../../src/api/status/status.ts";
 import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";

@@ -1,5 +1,5 @@
 import type { Head } from "../../../ponder/checkpoints.ts";
-import type { BlockHashes } from "../../status/snapshot.ts";
+import type { BlockHashes } from "../../status/status.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
 import { argument, collectFields, hasSelection, type Selected, type SelectionContext } from "./document.ts";
