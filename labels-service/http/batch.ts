@@ -103,7 +103,7 @@ const heldLength = 1000;
 
 /**
  * Heals labelhashes of 32 bytes each. `bytes` is the size of all labels; at most `heldBytes` of it is in memory while the caller takes
- * `texts`, which are JSON, one by one. Short labels count as UTF-16 units.
+ * `texts`, which are JSON, one by one.
  */
 async function healList(file: LabelFile, digests: Buffer, highestVersion: number) {
   const order = inOrderOfKeys(digests);
@@ -115,7 +115,7 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
     for (let i = 0; i < places.length; i++) {
       const label = labels[i];
       found[places[i] ?? 0] = label;
-      if (typeof label !== "number") shortBytes += label?.length ?? 0;
+      if (typeof label !== "number") shortBytes += Buffer.byteLength(label ?? "");
       else [longBytes, longest] = [longBytes + label, Math.max(longest, label)];
     }
     await yieldToEventLoop();
