@@ -3,7 +3,7 @@ import pRetry from "p-retry";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { isLabelOf } from "../ens/labels.ts";
-import { escapeControls, type Log, seeOperations } from "../log/json-log.ts";
+import { createOutageLog, escapeControls } from "../log/json-log.ts";
 import {
   counted,
   type LabelSource,
@@ -42,7 +42,7 @@ export async function openHttpSource(
   const request = createHttpClient(url, limits.timeoutMs, closing.signal);
   const untilAnswered = createPatientAsker(
     request,
-    createOutageLog(withoutSecrets(url.href), log),
+    createOutageLog(log, { url: withoutSecrets(url.href) }),
     limits,
     signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal]),
   );
@@ -151,7 +151,7 @@ function createPatientAsker(
         throw new LabelServiceOutage(error.message, { cause: error });
       });
       const answer = read(reply);
-      outage.ended();
+      outage.ended("label service can be used again");
       return answer;
     };
     try {
@@ -167,32 +167,14 @@ function createPatientAsker(
           labelCounters.retries++;
           if (!isWaiting) labelCounters.waiting++;
           isWaiting = true;
-          outage.noticed(error.message);
+          const reason = error.message;
+          const isNew = outage.noticed("label service cannot be used, waiting for it", { reason });
+          if (isNew) labelCounters.outages++;
         },
       });
     } finally {
       if (isWaiting) labelCounters.waiting--;
     }
-  };
-}
-
-/** Logs an outage of the label service once, and its end once, for any number of retries. */
-function createOutageLog(url: string, log: Log) {
-  let since: number | undefined;
-  return {
-    noticed: (reason: string) => {
-      if (since !== undefined) return;
-      since = performance.now();
-      labelCounters.outages++;
-      const section = seeOperations("While something is away");
-      log("warn", "label service cannot be used, waiting for it", { url, reason, section });
-    },
-    ended: () => {
-      if (since === undefined) return;
-      const seconds = Math.round((performance.now() - since) / 1000);
-      since = undefined;
-      log("info", "label service can be used again", { url, seconds });
-    },
   };
 }
 

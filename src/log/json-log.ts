@@ -17,6 +17,24 @@ export function createJsonLog(output: { write(text: string): unknown }, now: () 
   };
 }
 
+/** Logs once that something is away, and once that it is back; all lines have `fields`. `noticed` returns whether it was new. */
+export function createOutageLog(log: Log, fields: LogFields, now = () => performance.now()) {
+  let since: number | undefined;
+  return {
+    noticed(message: string, more: LogFields): boolean {
+      if (since !== undefined) return false;
+      since = now();
+      log("warn", message, { ...fields, ...more, section: seeOperations("While something is away") });
+      return true;
+    },
+    ended(message: string, more?: LogFields): void {
+      if (since === undefined) return;
+      log("info", message, { ...fields, ...more, seconds: Math.round((now() - since) / 1_000) });
+      since = undefined;
+    },
+  };
+}
+
 /**
  * Escapes every control and formatting character, line separator and lone surrogate as `\u…`. A label, path or request can then neither
  * forge a log line nor reverse the text on a terminal.

@@ -1,4 +1,4 @@
-import { type Log, seeOperations } from "../log/json-log.ts";
+import { createOutageLog, type Log } from "../log/json-log.ts";
 import type { RpcRequest } from "./nodes.ts";
 
 type Request = (body: RpcRequest) => Promise<unknown>;
@@ -15,24 +15,17 @@ export function isDuringOutage(error: unknown): boolean {
 export function watchOutages({ chain, log, now }: { chain: string; log: Log; now: () => number }) {
   const silent = new Set<string>();
   const hosts = new Map<string, string>();
-  let since: number | undefined;
+  const outage = createOutageLog(log, { chain }, now);
   const failed = (url: string, error: object) => {
     silent.add(url);
     if (silent.size < hosts.size) return;
     failures.add(error);
     const hostnames = [...hosts.values()].join(", ");
-    const section = seeOperations("While something is away");
-    const reason = reasonOf(error);
-    if (since === undefined)
-      log("warn", "No RPC URL answers. Indexing waits", { chain, hostnames, reason, section });
-    since ??= now();
+    outage.noticed("No RPC URL answers. Indexing waits", { hostnames, reason: reasonOf(error) });
   };
   const answered = (url: string, hostname: string) => {
     silent.delete(url);
-    if (since === undefined) return;
-    const seconds = Math.round((now() - since) / 1_000);
-    log("info", "An RPC URL answers again", { chain, hostname, seconds });
-    since = undefined;
+    outage.ended("An RPC URL answers again", { hostname });
   };
   return (url: string, host: string, request: Request): Request => {
     hosts.set(url, host);
