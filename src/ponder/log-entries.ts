@@ -20,9 +20,9 @@ export function rewriteLog({ schema, isReported }: Options, scope: object = glob
   const logger = ponderLogger(scope);
   if (logger === undefined) return;
   rewriteEntries(logger as unknown as Logger, (level, entry) => {
-    const { error, endpoint, hostnames } = entry;
+    const { msg, error, endpoint, hostnames } = entry;
     // One per entry of the list of RPC URLs, which repeats URLs (`entriesForRate`).
-    if (typeof hostnames === "string")
+    if (msg === "Connected to JSON-RPC" && typeof hostnames === "string")
       return [level, { ...entry, hostnames: JSON.stringify([...new Set(JSON.parse(hostnames))]) }];
     // src/ponder/progress.ts serves /ready, which also waits for the indexes for queries.
     const isLowered =
