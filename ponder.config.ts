@@ -40,7 +40,7 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
   });
   if (archive === undefined) return urls;
   const opened = (found: string) => void shared().archives.set(name, found);
-  const options = { place: archive, chain: name, chainId: id, log, opened, believe };
+  const options = { location: archive, chain: name, chainId: id, log, opened, believe };
   shared().otherResults.set(id, archivedResults(options));
   return archivedUrls(urls, options);
 };

@@ -1,6 +1,6 @@
 import { openNodes } from "../src/archive/ask.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
-import { fetchArchive, nameOfPlace, readManifest } from "../src/archive/folder.ts";
+import { fetchArchive, nameOfLocation, readManifest } from "../src/archive/folder.ts";
 import { levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
 import { exportCache } from "../src/archive/ponder-cache.ts";
 import { recordChain } from "../src/archive/record.ts";
@@ -99,7 +99,7 @@ async function byChain(
 
 async function summaryAt(source: string, chainId: number): Promise<string> {
   const manifest = await readManifest(source, chainId);
-  return manifest === undefined ? `nothing in ${nameOfPlace(source)}` : summary(manifest);
+  return manifest === undefined ? `nothing in ${nameOfLocation(source)}` : summary(manifest);
 }
 
 function proofOf(blocks: (level: Proof) => number): string {
@@ -134,7 +134,7 @@ function exportAll(asked: { folder?: string; chain?: number }): Promise<string> 
 }
 
 async function fetchOne(from: string, folder: string, { id, name }: IndexedChain): Promise<string> {
-  if ((await readManifest(from, id)) === undefined) return `${nameOfPlace(from)} has nothing of it`;
+  if ((await readManifest(from, id)) === undefined) return `${nameOfLocation(from)} has nothing of it`;
   const manifest = await fetchArchive(from, folder, id, (done, of, bytes) => {
     if (bytes > 0) say(`${name}: file ${done} of ${of}`);
   });
@@ -146,12 +146,12 @@ type Compared = { rpc?: string; samples: number; seed?: number };
 async function checkOne(source: string, chain: IndexedChain, asked: Compared): Promise<string> {
   const { rpc, samples, seed = newSeed() } = asked;
   const manifest = await readManifest(source, chain.id);
-  if (manifest === undefined) return `nothing in ${nameOfPlace(source)}`;
+  if (manifest === undefined) return `nothing in ${nameOfLocation(source)}`;
   const progress = tenthsOf(manifest.segments.length);
-  const found = await checkArchive({ place: source, manifest, progress });
+  const found = await checkArchive({ location: source, manifest, progress });
   if (rpc !== undefined) {
     const { ask } = openNodes({ ...chain, rpc: { http: [rpc] } }, { perSecond: 20, log: say });
-    await compareWithNode({ place: source, manifest, found, samples, random: randomOf(seed), ask });
+    await compareWithNode({ location: source, manifest, found, samples, random: randomOf(seed), ask });
   }
   if (found.problems.length > 0) process.exitCode = 1;
   return reportOf(found, rpc === undefined ? undefined : seed);

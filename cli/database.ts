@@ -43,7 +43,7 @@ export function holdEmbeddedDatabase(directory: string): { release(): void } {
   };
 }
 
-type Place = Pick<Config, "databaseUrl" | "pgliteDirectory">;
+type DatabaseLocation = Pick<Config, "databaseUrl" | "pgliteDirectory">;
 
 /** A connection to the index's database. */
 export type OpenDatabase = { run: Statement; close(): Promise<void> };
@@ -55,7 +55,7 @@ export type OpenDatabase = { run: Statement; close(): Promise<void> };
 export async function openDatabase({
   databaseUrl,
   pgliteDirectory: directory,
-}: Place): Promise<OpenDatabase | undefined> {
+}: DatabaseLocation): Promise<OpenDatabase | undefined> {
   if (databaseUrl === undefined) {
     if (!existsSync(directory)) return undefined;
     const lock = holdEmbeddedDatabase(directory);
@@ -83,9 +83,13 @@ export async function openDatabase({
 }
 
 /** Returns the result of `work` on a connection to the configured database. Throws a PreflightError if it does not exist. */
-export async function withDatabase<T>(place: Place, work: (run: Statement) => Promise<T>): Promise<T> {
-  const database = await openDatabase(place);
-  if (database === undefined) throw new PreflightError(`There is no database in ${place.pgliteDirectory}.`);
+export async function withDatabase<T>(
+  location: DatabaseLocation,
+  work: (run: Statement) => Promise<T>,
+): Promise<T> {
+  const database = await openDatabase(location);
+  if (database === undefined)
+    throw new PreflightError(`There is no database in ${location.pgliteDirectory}.`);
   try {
     return await work(database.run);
   } finally {

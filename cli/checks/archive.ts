@@ -46,7 +46,7 @@ async function partOf(archive: string, { id, rpc }: IndexedChain): Promise<strin
   const isRemote = isUrl(archive);
   const drawn = isRemote ? shuffled(others).slice(0, spotChecked.segments - 1) : [];
   const part = { ...manifest, segments: [last, ...drawn], results: [] };
-  const found = await checkArchive({ place: archive, manifest: part, progress: () => {} });
+  const found = await checkArchive({ location: archive, manifest: part, progress: () => {} });
   const samples = isRemote ? spotChecked.blocks : 0;
   let isSilent = false;
   const ask = async (request: RpcRequest): Promise<unknown> => {
@@ -57,7 +57,7 @@ async function partOf(archive: string, { id, rpc }: IndexedChain): Promise<strin
     return reply?.result;
   };
   await compareWithNode({
-    ...{ place: archive, manifest: part, found, samples, random: Math.random, ask },
+    ...{ location: archive, manifest: part, found, samples, random: Math.random, ask },
   }).catch((error: unknown) => {
     if (!isSilent) throw error;
   });

@@ -16,7 +16,7 @@ export async function onDatabase(
   return work(database.run).finally(() => database.close());
 }
 
-type Place = Pick<Config, "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
+type DatabaseLocation = Pick<Config, "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
 
 /** Checks whether another indexer holds the configured schema, and whether its index can resume with these settings. */
 export function examineIndex(config: Config): Promise<Finding[]> {
@@ -72,22 +72,22 @@ export async function emptySchema(run: Statement, schema: string): Promise<void>
 
 // ponder: writes a batch on PGlite without a transaction. If the process exits during a batch, some of its rows stay. The reorg tables
 // record them after the backfill, and Ponder reverts them, but nothing records them before.
-const dropped = (place: Place): Finding => ({
+const dropped = (location: DatabaseLocation): Finding => ({
   ...{ subject: "index", state: "repair" },
   found: "PGlite cannot resume a backfill that was interrupted: restarting it",
   remedy: `With Postgres (DATABASE_URL) a backfill resumes where it stopped. ${seeOperations("After a kill")}`,
-  repair: () => withDatabase(place, (run) => emptySchema(run, place.databaseSchema)),
+  repair: () => withDatabase(location, (run) => emptySchema(run, location.databaseSchema)),
 });
 
 /** Drops the undo rows of finalized blocks, which Ponder drops next but would revert after a restart. Releases its lock after a kill. */
-const finalized = (place: Place): Finding => ({
+const finalized = (location: DatabaseLocation): Finding => ({
   ...about("index").ok("its backfill was complete"),
   repair: () =>
-    withDatabase(place, async (run) => {
-      const schema = quoted(place.databaseSchema);
+    withDatabase(location, async (run) => {
+      const schema = quoted(location.databaseSchema);
       const { rows } = await run(
         "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND starts_with(tablename, '_reorg__')",
-        [place.databaseSchema],
+        [location.databaseSchema],
       );
       const safe = `(SELECT min(safe_checkpoint) FROM ${schema}._ponder_checkpoint)`;
       for (const { name } of rows)

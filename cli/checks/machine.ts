@@ -43,15 +43,15 @@ export const examineDatabase = (config: Config) =>
 /** Checks rights and space of the embedded database's folder, and whether another process uses it. */
 async function examineEmbedded({ pgliteDirectory, namespace }: Config): Promise<Finding[]> {
   const { ok, warning, fail } = about("database");
-  let place = resolve(pgliteDirectory);
-  while (!existsSync(place)) place = dirname(place);
+  let folder = resolve(pgliteDirectory);
+  while (!existsSync(folder)) folder = dirname(folder);
   try {
-    accessSync(place, constants.W_OK | constants.X_OK);
-    if (place === resolve(pgliteDirectory)) holdEmbeddedDatabase(pgliteDirectory).release();
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    if (folder === resolve(pgliteDirectory)) holdEmbeddedDatabase(pgliteDirectory).release();
   } catch (error) {
     return [fail((error as Error).message, "Set PGLITE_DIRECTORY, or change the folder's owner.")];
   }
-  const { bavail, bsize } = await statfs(place);
+  const { bavail, bsize } = await statfs(folder);
   const found = `embedded in ${pgliteDirectory}, ${inGigabytes(bavail * bsize)} free`;
   const isSmall = namespace === "ens-test-env" || namespace === "holesky";
   const remedy = "Use Postgres (DATABASE_URL): the embedded database resumes no interrupted backfill.";

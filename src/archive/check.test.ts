@@ -29,7 +29,8 @@ async function archiveOf(blocks = whole) {
   return { ...archive, path };
 }
 
-const checked = (place: string, manifest: Manifest) => checkArchive({ place, manifest, progress: () => {} });
+const checked = (location: string, manifest: Manifest) =>
+  checkArchive({ location, manifest, progress: () => {} });
 
 test("a sound archive has its counts, and nothing is wrong", async () => {
   const { folder, manifest } = await archiveOf();
@@ -94,13 +95,13 @@ async function forged(blocks: Block[], change: (block: Block) => Block | undefin
 }
 
 async function compared(
-  { folder: place, manifest }: { folder: string; manifest: Manifest },
+  { folder: location, manifest }: { folder: string; manifest: Manifest },
   samples: number,
   seed = 1,
 ) {
-  const found = await checked(place, manifest);
+  const found = await checked(location, manifest);
   const { ask } = recordedNode(recording);
-  await compareWithNode({ place, manifest, found, samples, random: randomOf(seed), ask });
+  await compareWithNode({ location, manifest, found, samples, random: randomOf(seed), ask });
   return found;
 }
 

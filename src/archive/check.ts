@@ -1,6 +1,6 @@
 import { differingLogs, type LogsQuery, matches, mayHaveMore, type RpcLog } from "../rpc/log-answers.ts";
 import type { BlockRange, RpcRequest } from "../rpc/nodes.ts";
-import type { ArchivePlace } from "./folder.ts";
+import type { ArchiveLocation } from "./folder.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
 import { askLogs, distinctLogs } from "./record.ts";
 import { readResults } from "./results.ts";
@@ -24,13 +24,13 @@ const newCheck = (segments: number) => ({
 });
 
 type CheckOptions = {
-  place: ArchivePlace;
+  location: ArchiveLocation;
   manifest: Manifest;
   progress: (done: number) => void;
 };
 
 /** Recomputes what an archive claims: hashes of segments and headers, links to parents, blooms, order, receipts. */
-export async function checkArchive({ place, manifest, progress }: CheckOptions): Promise<ArchiveCheck> {
+export async function checkArchive({ location, manifest, progress }: CheckOptions): Promise<ArchiveCheck> {
   const { chainId, segments } = manifest;
   const found = newCheck(segments.length);
   // A problem ends the check of its file only.
@@ -41,7 +41,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   for (const [done, segment] of segments.entries()) {
     await checked(async () => {
       const queries = filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment));
-      const blocks = await readSegment(place, chainId, segment);
+      const blocks = await readSegment(location, chainId, segment);
       for (const block of blocks) {
         checkLinks(block, hashes, found);
         checkLogs(block, queries, found);
@@ -54,7 +54,7 @@ export async function checkArchive({ place, manifest, progress }: CheckOptions):
   }
   for (const file of manifest.results ?? [])
     await checked(async () => {
-      found.results += (await readResults(place, chainId, file)).length;
+      found.results += (await readResults(location, chainId, file)).length;
     });
   return found;
 }
@@ -91,7 +91,7 @@ const filtersOf = ({ filters }: Manifest, segment: Segment) =>
 const longestRange = 500;
 
 /** An archive, its check so far, the number of blocks to draw, and the node to ask. */
-type Compared = Pick<CheckOptions, "place" | "manifest"> & {
+type Compared = Pick<CheckOptions, "location" | "manifest"> & {
   found: ArchiveCheck;
   samples: number;
   random: () => number;
@@ -100,14 +100,14 @@ type Compared = Pick<CheckOptions, "place" | "manifest"> & {
 
 /** Compares an archive with a node: each segment's last block, and random and `lacking` ones with the logs since the block before. */
 export async function compareWithNode(options: Compared): Promise<void> {
-  const { place, manifest, found, samples, random, ask } = options;
+  const { location, manifest, found, samples, random, ask } = options;
   const { lacking, problems } = found;
   const chosen = new Set(lacking.slice(0, samples));
   found.comparedLacking = chosen.size;
   let [left, open] = [manifest.segments.reduce((sum, { blocks }) => sum + blocks, 0), samples];
   for (const segment of manifest.segments) {
     // An unreadable segment is already a problem.
-    const blocks = await readSegment(place, manifest.chainId, segment).catch(() => []);
+    const blocks = await readSegment(location, manifest.chainId, segment).catch(() => []);
     const last = blocks.at(-1);
     if (last !== undefined) problems.push(...(await blockDifferences(ask, "archive", last)));
     for (const [i, block] of blocks.entries()) {

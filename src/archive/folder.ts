@@ -8,15 +8,18 @@ import { isPublicAddress } from "../rpc/public-address.ts";
 import { ArchiveError, limits, type Manifest, newManifest, parseManifest, type Segment } from "./manifest.ts";
 
 /** The folder of an archive, or its URL on a file host. Each chain has a subfolder named by its id. */
-export type ArchivePlace = string;
+export type ArchiveLocation = string;
 
-const isUrl = (place: ArchivePlace) => /^https?:\/\//.test(place);
+const isUrl = (location: ArchiveLocation) => /^https?:\/\//.test(location);
 
-/** A place as messages name it: a folder, or only the host of a URL, whose path may hold a key. */
-export const nameOfPlace = (place: ArchivePlace) => (isUrl(place) ? new URL(place).host : place);
+/** A location as messages name it: a folder, or only the host of a URL, whose path may hold a key. */
+export const nameOfLocation = (location: ArchiveLocation) =>
+  isUrl(location) ? new URL(location).host : location;
 
-const pathOf = (place: ArchivePlace, chainId: number, file: string) =>
-  isUrl(place) ? `${place.replace(/\/+$/, "")}/${chainId}/${file}` : join(place, String(chainId), file);
+const pathOf = (location: ArchiveLocation, chainId: number, file: string) =>
+  isUrl(location)
+    ? `${location.replace(/\/+$/, "")}/${chainId}/${file}`
+    : join(location, String(chainId), file);
 
 type Listed = Pick<Segment, "hash" | "bytes" | "from" | "to">;
 
@@ -24,8 +27,11 @@ type Listed = Pick<Segment, "hash" | "bytes" | "from" | "to">;
 const fileName = ({ hash }: Pick<Listed, "hash">) => `${hash}.seg`;
 
 /** The manifest of a chain; undefined if there is none. Throws an ArchiveError if it is invalid. */
-export async function readManifest(place: ArchivePlace, chainId: number): Promise<Manifest | undefined> {
-  const bytes = await readBytes(pathOf(place, chainId, "manifest.json"), limits.manifest);
+export async function readManifest(
+  location: ArchiveLocation,
+  chainId: number,
+): Promise<Manifest | undefined> {
+  const bytes = await readBytes(pathOf(location, chainId, "manifest.json"), limits.manifest);
   return bytes && parseManifest(bytes.toString("utf8"), chainId);
 }
 
@@ -34,9 +40,9 @@ export const openManifest = async (folder: string, chainId: number): Promise<Man
   (await readManifest(folder, chainId)) ?? newManifest(chainId);
 
 /** Reads a file. Throws an ArchiveError if it is missing or does not match its hash. */
-async function readFile(place: ArchivePlace, chainId: number, file: Listed): Promise<Buffer> {
+async function readFile(location: ArchiveLocation, chainId: number, file: Listed): Promise<Buffer> {
   const name = describe(chainId, file);
-  const bytes = await readBytes(pathOf(place, chainId, fileName(file)), file.bytes);
+  const bytes = await readBytes(pathOf(location, chainId, fileName(file)), file.bytes);
   if (bytes === undefined) throw new ArchiveError(`${name} is missing.`);
   if (bytes.length !== file.bytes)
     throw new ArchiveError(`${name} has ${bytes.length} bytes, not ${file.bytes}: it is cut off.`);
@@ -51,11 +57,11 @@ const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest(
 
 /** Reads the lines of a file with `read`. Throws an ArchiveError that names the file if it cannot. */
 export async function readLines<Line>(
-  place: ArchivePlace,
+  location: ArchiveLocation,
   { chainId, file }: { chainId: number; file: Listed & { unpacked: number } },
   read: (text: string) => Line | undefined,
 ): Promise<Line[]> {
-  const bytes = await readFile(place, chainId, file);
+  const bytes = await readFile(location, chainId, file);
   try {
     return unpackLines(bytes, file.unpacked, read);
   } catch (error) {
@@ -177,7 +183,7 @@ async function isPublic({ protocol, hostname }: URL): Promise<boolean> {
 
 /** Downloads the files of a chain's archive that a folder lacks; calls `progress` after each. The next run resumes there. */
 export async function fetchArchive(
-  from: ArchivePlace,
+  from: ArchiveLocation,
   folder: string,
   chainId: number,
   progress: (done: number, of: number, bytes: number) => void,
@@ -185,7 +191,7 @@ export async function fetchArchive(
   if (!isUrl(from)) throw new ArchiveError("What an archive is fetched from is not an http(s):// URL.");
   const manifest = await readManifest(from, chainId);
   if (manifest === undefined)
-    throw new ArchiveError(`${nameOfPlace(from)} has no archive of chain ${chainId}.`);
+    throw new ArchiveError(`${nameOfLocation(from)} has no archive of chain ${chainId}.`);
   const files = [...manifest.segments, ...(manifest.results ?? [])];
   for (const [index, file] of files.entries()) {
     const isThere = await readFile(folder, chainId, file).then(

@@ -36,7 +36,7 @@ async function fronted(
   const log = (_: string, message: string) => void lines.push(message);
   const opened = (found: string) => void lines.push(found.replace(archive.folder, "folder"));
   const believe = vi.fn();
-  const front = createFront({ place: archive.folder, chain: "linea", chainId, log, opened, believe }, [
+  const front = createFront({ location: archive.folder, chain: "linea", chainId, log, opened, believe }, [
     { hostname: "node", request },
   ]);
   const getLogs = async (from: number, to: number, more: object = {}) =>
@@ -123,7 +123,9 @@ test("other requests, logs of one block by its hash, and what is of a chain with
   await front({ method: "eth_getLogs", params: [{ blockHash: logs[0]?.blockHash }] });
   expect(asked).toEqual(["eth_chainId", "logs NaN to NaN"]);
   const [request, log] = [vi.fn(), vi.fn()];
-  const other = createFront({ place: folder, chain: "other", chainId: 5, log }, [{ hostname: "", request }]);
+  const other = createFront({ location: folder, chain: "other", chainId: 5, log }, [
+    { hostname: "", request },
+  ]);
   await other({ method: "eth_getLogs", params: [{ fromBlock: "0x0", toBlock: "0x1" }] });
   expect(request).toHaveBeenCalledTimes(1);
   const message = "The archive has no data of this chain: everything is asked of its RPC URLs";

@@ -5,7 +5,7 @@ import { type Backend, urlsAs } from "../rpc/checked-rpc.ts";
 import { type LogsFilter, limitSize, queryOf, type RpcLog } from "../rpc/log-answers.ts";
 import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
 import { createPaces } from "./ask.ts";
-import { type ArchivePlace, nameOfPlace, readManifest } from "./folder.ts";
+import { type ArchiveLocation, nameOfLocation, readManifest } from "./folder.ts";
 import {
   believedOfArchive,
   levelOf,
@@ -19,7 +19,7 @@ import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segme
 
 /** The archive in front of a chain's RPC URLs, and who is told about it. */
 export type FrontOptions = {
-  place: ArchivePlace;
+  location: ArchiveLocation;
   chain: string;
   chainId: number;
   log: Log;
@@ -68,8 +68,8 @@ type OpenArchive = FrontOptions & {
 };
 
 async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive | undefined> {
-  const { place, chain, chainId, log } = options;
-  const manifest = await readManifest(place, chainId);
+  const { location, chain, chainId, log } = options;
+  const manifest = await readManifest(location, chainId);
   if (manifest === undefined) {
     log("info", "The archive has no data of this chain: everything is asked of its RPC URLs", { chain });
     return undefined;
@@ -81,7 +81,7 @@ async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive |
   const proven = levelOf(manifest);
   log("info", "An archive answers what it covers", { chain, from, to, logs, proven });
   options.believe?.(believedOfArchive(manifest));
-  options.opened?.(`${nameOfPlace(place)}, ${proven}`);
+  options.opened?.(`${nameOfLocation(location)}, ${proven}`);
   return { ...options, manifest, ask, answered: new Map() };
 }
 
@@ -153,13 +153,13 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
 }
 
 type Blocks = Map<number, ArchivedBlock>;
-type SegmentOfChain = { archive: Pick<FrontOptions, "place" | "chainId">; segment: Segment };
+type SegmentOfChain = { archive: Pick<FrontOptions, "location" | "chainId">; segment: Segment };
 
 // For all chains of the process; sizes are in bytes.
 const recent = new LRUCache<string, Blocks, SegmentOfChain>({
   maxSize: 200_000_000,
   fetchMethod: async (_key, _stale, { context: { archive, segment } }) => {
-    const blocks = await readSegment(archive.place, archive.chainId, segment);
+    const blocks = await readSegment(archive.location, archive.chainId, segment);
     requireProven(segment, blocks, rootShare);
     return new Map(blocks.map((block) => [Number(block.header.number), block]));
   },
@@ -167,7 +167,7 @@ const recent = new LRUCache<string, Blocks, SegmentOfChain>({
 
 /** The blocks of a segment by number, cached. Throws an ArchiveError if their proof differs from the manifest's. */
 const readBlocks = (archive: SegmentOfChain["archive"], segment: Segment): Promise<Blocks> =>
-  recent.forceFetch(`${archive.place} ${archive.chainId} ${segment.hash}`, {
+  recent.forceFetch(`${archive.location} ${archive.chainId} ${segment.hash}`, {
     context: { archive, segment },
     size: Math.max(1, segment.unpacked),
   });

@@ -55,7 +55,7 @@ test("what the cache has is exported once, by what it has all logs of", async ()
     [60, 70, [one, any]],
     [71, last, [one]],
   ]);
-  expect(await checkArchive({ place: folder, manifest, progress: () => {} })).toMatchObject({
+  expect(await checkArchive({ location: folder, manifest, progress: () => {} })).toMatchObject({
     logs: logs.filter(isExported).length,
     problems: [],
   });

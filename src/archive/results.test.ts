@@ -16,7 +16,7 @@ async function archiveOf(...files: ArchivedResult[][]) {
   for (const results of files) await addResults(folder, manifest, results);
   const lines: string[] = [];
   const log = (_: string, message: string) => void lines.push(message);
-  const find = archivedResults({ place: folder, chain: "one", chainId, log });
+  const find = archivedResults({ location: folder, chain: "one", chainId, log });
   const pathOf = (file: number) => join(folder, String(chainId), `${manifest.results?.[file]?.hash}.seg`);
   return { folder, find, lines, pathOf };
 }
@@ -40,7 +40,7 @@ test("results are found by key in the files that have their block", async () => 
     [3, 9, 3],
     [5, 5, 1],
   ]);
-  expect(await checkArchive({ place: folder, manifest, progress: () => {} })).toMatchObject({
+  expect(await checkArchive({ location: folder, manifest, progress: () => {} })).toMatchObject({
     ...{ results: 4, problems: [] },
   });
 });
@@ -55,7 +55,7 @@ test("a file that is changed is not used, which is reported once and found by a 
   const problem = expect.stringMatching(/does not match its hash/);
   expect(lines).toEqual([problem]);
   const manifest = await openManifest(folder, chainId);
-  expect(await checkArchive({ place: folder, manifest, progress: () => {} })).toMatchObject({
+  expect(await checkArchive({ location: folder, manifest, progress: () => {} })).toMatchObject({
     ...{ results: 1, problems: [problem] },
   });
 });
@@ -79,9 +79,9 @@ test("a host that fails is asked again later", async () => {
     if (requests === 1 || requests === 3) return void response.writeHead(503).end();
     response.end(readFileSync(join(folder, request.url ?? "")));
   });
-  const place = server.url;
+  const location = server.url;
   const log = (_: string, message: string) => void lines.push(message);
-  const find = archivedResults({ place, chain: "one", chainId, log, retryMs: 5 });
+  const find = archivedResults({ location, chain: "one", chainId, log, retryMs: 5 });
   expect(await find("aa", 3)).toBeUndefined();
   await expect.poll(() => find("aa", 3)).toBe("0x01");
   expect(await find("aa", 3)).toBe("0x01");

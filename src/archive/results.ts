@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { z } from "zod/v4";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { OtherResults } from "../ponder/shared.ts";
-import { type ArchivePlace, addFile, packLines, readLines, readManifest } from "./folder.ts";
+import { type ArchiveLocation, addFile, packLines, readLines, readManifest } from "./folder.ts";
 import { ArchiveError, type Manifest, parsedJson, type ResultsFile } from "./manifest.ts";
 
 const archivedResult = z.tuple([z.string(), z.number().int(), z.string()]);
@@ -24,12 +24,12 @@ export async function addResults(
 
 /** Reads a file of results. Throws an ArchiveError if they do not match the manifest. */
 export async function readResults(
-  place: ArchivePlace,
+  location: ArchiveLocation,
   chainId: number,
   file: ResultsFile,
 ): Promise<ArchivedResult[]> {
   const read = (line: string) => archivedResult.safeParse(parsedJson(line)).data;
-  const results = await readLines(place, { chainId, file }, read);
+  const results = await readLines(location, { chainId, file }, read);
   const isOrdered = results.every(
     ([, block], i) => block >= (results[i - 1]?.[1] ?? file.from) && block <= file.to,
   );
@@ -39,22 +39,22 @@ export async function readResults(
   );
 }
 
-type Options = { place: ArchivePlace; chain: string; chainId: number; log: Log; retryMs?: number };
+type Options = { location: ArchiveLocation; chain: string; chainId: number; log: Log; retryMs?: number };
 
 /** Looks up results in a chain's archive, opened on first use. A failure is reported once; nodes are asked for `retryMs` then. */
-export function archivedResults({ place, chain, chainId, log, retryMs = 60_000 }: Options): OtherResults {
+export function archivedResults({ location, chain, chainId, log, retryMs = 60_000 }: Options): OtherResults {
   let manifest: Promise<Manifest | undefined> | undefined;
   let [silentUntil, isReported] = [0, false];
   // An index reads results block by block; several files may have the same blocks.
   const recent = new LRUCache<string, ReadonlyMap<string, string>, ResultsFile>({
     maxSize: 50_000_000,
     fetchMethod: async (_hash, _stale, { context }) =>
-      new Map((await readResults(place, chainId, context)).map(([key, , result]) => [key, result])),
+      new Map((await readResults(location, chainId, context)).map(([key, , result]) => [key, result])),
   });
   return async (key, blockNumber) => {
     if (Date.now() < silentUntil) return undefined;
     try {
-      manifest ??= readManifest(place, chainId);
+      manifest ??= readManifest(location, chainId);
       for (const file of (await manifest)?.results ?? []) {
         if (blockNumber < file.from || blockNumber > file.to) continue;
         const results = await recent.fetch(file.hash, { context: file, size: Math.max(1, file.unpacked) });

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod/v4";
 import { headerFields, headerHash, provenLogs } from "../rpc/block-proofs.ts";
 import { type Header, isInBloom, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
-import { type ArchivePlace, readLines } from "./folder.ts";
+import { type ArchiveLocation, readLines } from "./folder.ts";
 import { ArchiveError, type Proof, parsedJson, type Segment } from "./manifest.ts";
 
 const hexPattern = /^0x[0-9a-f]*$/i;
@@ -58,11 +58,11 @@ export function rpcLogs({ header, logs }: ArchivedBlock, query?: LogsQuery): Rpc
 
 /** Reads the blocks of a segment. Throws an ArchiveError if they do not match the manifest. */
 export async function readSegment(
-  place: ArchivePlace,
+  location: ArchiveLocation,
   chainId: number,
   segment: Segment,
 ): Promise<ArchivedBlock[]> {
-  const blocks = await readLines(place, { chainId, file: segment }, blockOf);
+  const blocks = await readLines(location, { chainId, file: segment }, blockOf);
   const numbers = blocks.map(({ header }) => Number(header.number));
   const isOrdered = numbers.every((number, i) => number > (numbers[i - 1] ?? segment.from - 1));
   const logs = blocks.reduce((sum, { logs }) => sum + logs.length, 0);

@@ -63,7 +63,7 @@ export async function openChangedChain() {
     const place = count === 0 ? await changedArchive(change, seed).catch(() => "") : undefined;
     if (place === "") return "refused";
     const archive = { chain: "root", chainId: recording.chainId, log: () => {}, believe };
-    const asked = place === undefined ? checked : archivedUrls(checked, { ...archive, place });
+    const asked = place === undefined ? checked : archivedUrls(checked, { ...archive, location: place });
     try {
       const found = await followed((asked as unknown[]).map((url) => backendOf(String(url))) as Backend[]);
       if (found.ended !== undefined) return "refused";
