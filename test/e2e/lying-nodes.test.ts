@@ -68,10 +68,13 @@ test("answers out of form, order or range, blocks that change or are missing and
   expect(liar.told()).toBe(told);
 
   liar.lie({ kinds: [], rate: 0, of: "both", faults });
-  for (let head = 1_630; head <= 1_666; head += 6) {
+  for (let head = 1_630; head < 1_666; head += 6) {
     world.node.chain.setHead(head);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+  // ponder: an older newest block takes the index back to it for a moment. Nothing does while rows are compared.
+  liar.lie({ kinds: [], rate: 0, of: "both" });
+  world.node.chain.setHead(1_666);
   await world.waitForIndex();
   expect((await world.compareWithRecording()).differences).toEqual([]);
 });
