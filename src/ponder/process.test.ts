@@ -9,7 +9,8 @@ import {
 } from "./process.ts";
 
 const gaugeNames = [
-  ...(["ponder_historical_total_blocks", "ponder_sync_block", "ponder_sync_block_timestamp"] as const),
+  ...(["ponder_historical_total_blocks", "ponder_historical_total_indexing_seconds"] as const),
+  ...(["ponder_sync_block", "ponder_sync_block_timestamp"] as const),
   ...(["ponder_sync_is_realtime", "ponder_sync_is_complete"] as const),
 ];
 
@@ -46,14 +47,15 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
 test("reads the sync figures of each chain by its id", async () => {
   const { scope, metrics } = globalsOf();
   metrics.ponder_historical_total_blocks.set({ chain: "base" }, 101);
+  metrics.ponder_historical_total_indexing_seconds.set({ chain: "base" }, 900);
   metrics.ponder_sync_block.set({ chain: "base" }, 260);
   metrics.ponder_sync_block_timestamp.set({ chain: "base" }, 1_700_002_600);
   metrics.ponder_sync_is_realtime.set({ chain: "base" }, 1);
   const figures = await ponderProcess(scope).readMetrics();
   expect(figures.get(1)).toEqual({ isRealtime: false, isComplete: false });
   expect(figures.get(8453)).toEqual({
-    ...{ historicalTotalBlocks: 101, syncBlock: 260, syncBlockTimestamp: 1_700_002_600 },
-    ...{ isRealtime: true, isComplete: false },
+    ...{ historicalTotalBlocks: 101, historicalTotalSeconds: 900 },
+    ...{ syncBlock: 260, syncBlockTimestamp: 1_700_002_600, isRealtime: true, isComplete: false },
   });
 });
 

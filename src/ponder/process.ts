@@ -7,6 +7,7 @@ type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, 
 
 const figures = {
   historicalTotalBlocks: "ponder_historical_total_blocks",
+  historicalTotalSeconds: "ponder_historical_total_indexing_seconds",
   syncBlock: "ponder_sync_block",
   syncBlockTimestamp: "ponder_sync_block_timestamp",
   isRealtime: "ponder_sync_is_realtime",

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CheckpointRow } from "../../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../../ponder/process.ts";
 import {
+  backfilledBefore,
   type ChainFacts,
   chainFacts,
   createFindBlock,
@@ -99,11 +100,31 @@ test.each([
   [undefined, "backfill"],
   [idle, "backfill"],
   [live, "live"],
-  [{ ...idle, isComplete: true, historicalTotalBlocks: 101 }, "complete"],
-  // The last blocks were followed: they are processed one by one.
-  [{ ...idle, isComplete: true, historicalTotalBlocks: 100 }, "live"],
+  [{ ...idle, isComplete: true }, "complete"],
+  [{ isRealtime: true, isComplete: true }, "complete"],
 ] as const)("the sync with %j is %s", (metrics, sync) => {
-  expect(chainFacts({ ...chain, endBlock: 200 }, undefined, metrics, find)?.sync).toBe(sync);
+  expect(chainFacts(chain, undefined, metrics, find)?.sync).toBe(sync);
+});
+
+describe("the second before which the backfill has processed all chains", () => {
+  const figures = { historicalTotalSeconds: 900 };
+  const facts = (metrics: SyncMetrics) => [chainFacts(chain, undefined, metrics, find)!];
+
+  test("is unknown until the backfill is over", () => {
+    expect(backfilledBefore(facts(idle), [{ ...idle, ...figures }])).toBe(0);
+    expect(backfilledBefore(facts(live), [{ ...live, ...figures }])).toBe(1_700_001_900);
+    const complete = { ...idle, isComplete: true, ...figures };
+    expect(backfilledBefore(facts(complete), [complete])).toBe(1_700_001_900);
+  });
+
+  test("includes the second of the last end, if all chains have an end", () => {
+    const done: SyncMetrics[] = [{ ...idle, isComplete: true, ...figures }];
+    const ending = { ...facts(live)[0]!, endBlock: at(190), sync: "complete" as const };
+    expect(backfilledBefore([ending], done)).toBe(1_700_001_901);
+    expect(backfilledBefore([ending, facts(live)[0]!], done)).toBe(1_700_001_900);
+    expect(backfilledBefore([{ ...ending, sync: "live" }], done)).toBe(1_700_001_900);
+    expect(backfilledBefore([ending, { ...ending, endBlock: at(195) }], done)).toBe(1_700_001_900);
+  });
 });
 
 test("a chain begins with its earliest contract, and ends with its last one if each has an end", () => {

@@ -94,10 +94,13 @@ function createModel(chains: ModelChain[]) {
       for (const { chainId } of chains) report(chainId, {});
     },
     begin() {
+      const from = Math.min(...chains.map((chain) => start(chain).timestamp));
+      const seconds = Math.max(Number(omnichainTo().slice(0, 10)) - from, 0);
       for (const chain of chains) {
         const total = Math.max(last(chain) - chain.startBlock + 1, 0);
         report(chain.chainId, {
           historicalTotalBlocks: total,
+          historicalTotalSeconds: seconds,
           syncBlock: finalized(chain).number,
           syncBlockTimestamp: start(chain).timestamp,
         });
@@ -179,15 +182,13 @@ const someChains = fc
   .integer({ min: 1, max: 3 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, index) => modelChain(index + 1))));
 
-// Then Ponder has events left when it counts every chain as complete, and no figure says when it has processed them.
-function endsPastFinality(chains: ModelChain[]): boolean {
+// The one coincidence that Ponder's metrics cannot distinguish: all chains have an end, and the last of them falls into
+// the very second of another chain's finalized block.
+function endsTogetherWithFinality(chains: ModelChain[]): boolean {
   const ends = chains.map(({ blocks, endBlock }) => (endBlock === undefined ? undefined : blocks[endBlock]!));
-  if (ends.includes(undefined)) return false;
-  const last = ends
-    .map((end) => encode(end!, "9"))
-    .sort()
-    .at(-1)!;
-  return chains.some(({ blocks, finality }) => encode(blocks[blocks.length - 1 - finality]!, "9") < last);
+  if (chains.length === 1 || ends.includes(undefined)) return false;
+  const last = Math.max(...ends.map((end) => end!.timestamp));
+  return chains.some(({ blocks, finality }) => blocks[blocks.length - 1 - finality]!.timestamp === last);
 }
 
 function observe(chains: ModelChain[], model: ReturnType<typeof createModel>) {
@@ -222,7 +223,7 @@ function observe(chains: ModelChain[], model: ReturnType<typeof createModel>) {
 test("through backfill, live blocks, finalization and restarts no snapshot is dropped, goes back or claims too much", async () => {
   await fc.assert(
     fc.asyncProperty(someChains, steps, async (chains, sequence) => {
-      fc.pre(!endsPastFinality(chains));
+      fc.pre(!endsTogetherWithFinality(chains));
       const model = createModel(chains);
       let phase: "backfill" | "live" = "backfill";
       model.boot();

@@ -45,12 +45,6 @@ test.each<[string, Given, number | undefined, string]>([
   ["headed for its end", { at: 120, target: 150 }, undefined, "backfill 120 200"],
   ["not completed while others lag behind", { at: 120, sync: "complete" }, 2_000, "backfill 120 200"],
   ["completed without events in its last blocks", { at: 120, sync: "complete" }, 2_001, "completed 200"],
-  [
-    "completed without any event once all chains are complete",
-    { sync: "complete" },
-    undefined,
-    "completed 200",
-  ],
   ["completed by a live block past its end", { at: 203, sync: "live" }, undefined, "completed 200"],
   ["never following", { at: 150, sync: "live" }, 1_500, "backfill 150 200"],
   ["not completed by another at its end's second", { at: 150, sync: "live" }, 2_000, "backfill 150 200"],
@@ -114,6 +108,30 @@ describe("the cursor", () => {
   test("is the newest indexed block of all chains", () => {
     const facts = [chain(1, backfilling), chain(2, { ...backfilling, latestIndexedBlock: at(130) })];
     expect(snapshotAt(facts)?.omnichainIndexingCursor).toBe(1_001_300);
+  });
+
+  test("starts chains without events, and completes them, where the backfill has passed them", () => {
+    const quiet = [chain(1, { sync: "live" }), chain(2, { sync: "live", endBlock: at(200) })];
+    expect(snapshotOf(quiet, 0, at(200).timestamp)?.omnichainSnapshot).toEqual({
+      omnichainStatus: "omnichain-following",
+      chains: {
+        "1": {
+          chainStatus: "chain-following",
+          config: open(100),
+          latestIndexedBlock: at(100),
+          latestKnownBlock: at(100),
+        },
+        "2": {
+          chainStatus: "chain-backfill",
+          config: { configType: "definite", startBlock: at(100), endBlock: at(200) },
+          latestIndexedBlock: at(100),
+          backfillEndBlock: at(200),
+        },
+      },
+      omnichainIndexingCursor: at(100).timestamp,
+    });
+    const past = snapshotOf(quiet, 0, at(200).timestamp + 1)?.omnichainSnapshot;
+    expect(past?.chains["2"]).toMatchObject({ chainStatus: "chain-completed", latestIndexedBlock: at(200) });
   });
 
   test("starts a queued chain that it has passed", () => {

@@ -76,24 +76,24 @@ export type ChainFacts = {
   latestIndexedBlock?: BlockRef | undefined;
   /** Newest block seen over RPC. */
   latestKnownBlock?: BlockRef | undefined;
-  /** Whether the chain's sync fetches history, follows the head, or is over because its range was history. */
+  /** Whether the chain's sync fetches history, follows the head, or has fetched the chain's whole range. */
   sync: "backfill" | "live" | "complete";
 };
 
-// Progress in the common time order of all chains' events: up to some event in a second (Unix time), or all of them.
-type Processed = { through: number; all: boolean };
+// Progress in the common time order of all chains' events (Unix seconds): all before one second, and some event or all through another.
+type Processed = { before: number; through: number };
 
-// A chain is at least at its start once the others have passed that, and at its end once they have passed that.
+// A chain is at least at its start once the others have reached that, and at its end once they have passed that.
 function chainSnapshot(
   { startBlock, endBlock, sync, ...facts }: ChainFacts,
-  { through, all }: Processed,
+  { before, through }: Processed,
 ): ChainSnapshot {
   const isStarted = through >= startBlock.timestamp;
   const latestIndexedBlock = facts.latestIndexedBlock ?? (isStarted ? startBlock : undefined);
   if (endBlock !== undefined) {
     const config = { configType: "definite" as const, startBlock, endBlock };
-    const isPast = through > endBlock.timestamp || (latestIndexedBlock?.number ?? -1) >= endBlock.number;
-    if (sync !== "backfill" && (isPast || all))
+    const isPast = before > endBlock.timestamp || (latestIndexedBlock?.number ?? -1) >= endBlock.number;
+    if (sync !== "backfill" && isPast)
       return { chainStatus: "chain-completed", config, latestIndexedBlock: endBlock };
     if (latestIndexedBlock === undefined) return { chainStatus: "chain-queued", config };
     const reached = isPast ? endBlock : latestIndexedBlock;
@@ -114,10 +114,20 @@ function higherBlock(a: BlockRef, b: BlockRef = a): BlockRef {
   return b.number > a.number ? b : a;
 }
 
-/** The snapshot of all chains, dated `now` or by a newer block; undefined if the facts fit no status (some completed, the rest queued). */
-export function snapshotOf(facts: readonly ChainFacts[], now: number): Snapshot | undefined {
-  const times = facts.flatMap(({ latestIndexedBlock }) => latestIndexedBlock?.timestamp ?? []);
-  const processed = { through: Math.max(...times), all: facts.every(({ sync }) => sync === "complete") };
+/**
+ * The snapshot of all chains, dated `now` or by a newer block; undefined if the facts fit no status (some completed, the rest queued). All
+ * times are Unix seconds.
+ */
+export function snapshotOf(
+  facts: readonly ChainFacts[],
+  now: number,
+  backfilledBefore = 0,
+): Snapshot | undefined {
+  const newest = Math.max(...facts.map(({ latestIndexedBlock }) => latestIndexedBlock?.timestamp ?? 0));
+  const processed = {
+    before: Math.max(newest, backfilledBefore),
+    through: Math.max(newest, backfilledBefore - 1),
+  };
   const snapshots = facts.map((chain) => chainSnapshot(chain, processed));
   const omnichainStatus = omnichainStatusOf(snapshots);
   if (omnichainStatus === undefined) return undefined;
@@ -232,7 +242,6 @@ export function chainFacts(
   // Until Ponder sets where its backfill ends, the last finalized block in its table is the best known target.
   const backfillEndBlock =
     (total > 0 ? find(start + total - 1) : undefined) ?? (isUsable ? finalized.block : undefined);
-  const isHistory = end !== undefined && start + total > end;
   // ponder: number and timestamp belong together only for live blocks. In the backfill the number may run ahead alone.
   const isLive = syncBlock !== undefined && syncBlockTimestamp !== undefined && syncBlock >= start + total;
   return {
@@ -242,8 +251,21 @@ export function chainFacts(
     backfillEndBlock,
     latestIndexedBlock,
     latestKnownBlock: isLive ? { timestamp: syncBlockTimestamp, number: syncBlock } : backfillEndBlock,
-    sync: metrics?.isRealtime || metrics?.isComplete ? (isHistory ? "complete" : "live") : "backfill",
+    sync: metrics?.isComplete ? "complete" : metrics?.isRealtime ? "live" : "backfill",
   };
+}
+
+/**
+ * The second (Unix time) before which the backfill has processed all chains, also those without events; 0 until it is over.
+ */
+export function backfilledBefore(facts: readonly ChainFacts[], metrics: readonly SyncMetrics[]): number {
+  if (facts.every(({ sync }) => sync === "backfill")) return 0;
+  // ponder: every chain has the same figure, from the earliest start of all to the end of the backfill.
+  const seconds = Math.max(...metrics.map(({ historicalTotalSeconds }) => historicalTotalSeconds ?? 0));
+  const time = Math.min(...facts.map(({ startBlock }) => startBlock.timestamp)) + seconds;
+  // That end is the last end of all chains, whose second is over then, or the earliest finalized block, whose second may have more events.
+  const ends = facts.map(({ sync, endBlock }) => (sync === "complete" && endBlock?.timestamp) || Infinity);
+  return time === Math.max(...ends) ? time + 1 : time;
 }
 
 /** The call of a chain's client that the status needs. Rejects with `BlockNotFoundError` for a block not there yet. */
@@ -314,7 +336,7 @@ export function createIndexerStatus({
     });
     if (facts.length < chains.length) return undefined;
     const now = Math.floor(clock() / 1000);
-    const snapshot = snapshotOf(facts, now);
+    const snapshot = snapshotOf(facts, now, backfilledBefore(facts, [...metrics.values()]));
     return snapshot && { snapshot, reportedAt: now, age: 0 };
   };
 }
