@@ -80,13 +80,13 @@ export function sourceOf(what: Subject, namespaces: readonly IndexedNamespace[])
     const statements = kinds.flatMap((kind) => entriesOfKindSql(kind, namespaces));
     return { columns, statements, rowOf: (found) => fileRow(eventRow(found as StoredEntry, namespaces)) };
   }
-  const leases = `registration o JOIN ${partsOfNames(namespaces)[0]} ON d.id = o.domain_id`;
+  const leases = `registration o JOIN ${partsOfNames(namespaces)[0]} ON domain.id = o.domain_id`;
   const { from, cost, order } =
     what === "names"
-      ? { from: allNames(namespaces), cost: "NULL", order: "d.id" }
+      ? { from: allNames(namespaces), cost: "NULL", order: "domain.id" }
       : { from: leases, cost: "to_json(o.cost::text)", order: "o.expiry_date, o.id" };
-  const row = objectText(nameText, { label: "to_json(d.label_name)", cost });
-  const statement = `SELECT ${row}::json AS found FROM ${from}${namesJoins(namespaces)} WHERE d.name <> '' ORDER BY ${order}`;
+  const row = objectText(nameText, { label: "to_json(domain.label_name)", cost });
+  const statement = `SELECT ${row}::json AS found FROM ${from}${namesJoins(namespaces)} WHERE domain.name <> '' ORDER BY ${order}`;
   const rowOf = (found: unknown) => fileRow(leaseRow(found as StoredLease, namespaces));
   return { columns, statements: [statement], rowOf };
 }

@@ -52,13 +52,13 @@ type Kind = {
 const text = (value: unknown) => (value === null || value === undefined ? "" : String(value));
 const hexOf = (value: unknown) => (value === null || value === undefined ? zero : String(value)) as Hex;
 
-const ofDomain = (columns: string) => `(SELECT ${columns} FROM domain d WHERE d.id = t.domain_id)`;
+const ofDomain = (columns: string) => `(SELECT ${columns} FROM domain WHERE domain.id = t.domain_id)`;
 
 function kindsOf(config: Config): Kind[] {
   const chainOf = config.isSubgraphCompatible ? `${config.rootChainId}` : `split_part(e.id, '-', 1)::int`;
   const named = {
     column: "domain_id",
-    more: `${ofDomain("array[d.labelhash, d.parent_id, d.name, d.chain_id::text]")} AS names`,
+    more: `${ofDomain("array[domain.labelhash, domain.parent_id, domain.name, domain.chain_id::text]")} AS names`,
   };
   const resolvers = [...resolversOf(config).keys()].map((key) => `'${key.split(":")[1]}'`);
   return [
@@ -77,7 +77,7 @@ function kindsOf(config: Config): Kind[] {
       where: resolvers.length === 0 ? "false" : `address IN (${resolvers})`,
       more: `(SELECT array_agg(jsonb_build_array(k, (SELECT e.value FROM resolver_event e WHERE e.resolver_id = t.id
         AND e.type = 'TextChanged' AND e.key = k ORDER BY e.block_number DESC, length(e.id) DESC, e.id DESC LIMIT 1)))
-        FROM unnest(t.texts) k) AS values, ${ofDomain("d.name")} AS name`,
+        FROM unnest(t.texts) k) AS values, ${ofDomain("domain.name")} AS name`,
     },
   ];
 }

@@ -42,7 +42,7 @@ const ethNode = subnode(rootNode, keccak256("eth"));
 export const addressOfResolver = (id: string) => `left(right(${id}, 109), 42)`;
 
 /** SQL of the address of the resolver in the root chain's first-generation registry. */
-export const ownResolver = addressOfResolver("d.resolver_id");
+export const ownResolver = addressOfResolver("domain.resolver_id");
 
 // SQL. `isManaged`: whether a registrar leases the name below its parent; `isWrapper`: whether an address is the name's name wrapper.
 type FirstGenerationInputs = {
@@ -52,16 +52,16 @@ type FirstGenerationInputs = {
   isWrapper: (address: string) => string;
 };
 
-// Joins `lease` (the registration), `wrapped` (the wrapper entry with its effective expiry) and `of_v1` to `domain d`, whose columns may
+// Joins `lease` (the registration), `wrapped` (the wrapper entry with its effective expiry) and `of_v1` to `domain`, whose columns may
 // all be null. `OFFSET 0` computes each step once per row: otherwise the planner inlines it at each use. A name without a registrant has no
 // registration, and one without a wrapped owner has no wrapper entry: neither is looked up.
 function firstGenerationJoins({ now, grace, isManaged, isWrapper }: FirstGenerationInputs): string {
   return `
-LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = d.id AND d.registrant_id IS NOT NULL LIMIT 1) lease ON true
+LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = domain.id AND domain.registrant_id IS NOT NULL LIMIT 1) lease ON true
 LEFT JOIN LATERAL (SELECT id, fuses, owner_id, ${wrapperExpiry("w")} AS expiry_date
-  FROM wrapped_domain w WHERE id = d.id AND d.wrapped_owner_id IS NOT NULL LIMIT 1) wrapped ON true
+  FROM wrapped_domain w WHERE id = domain.id AND domain.wrapped_owner_id IS NOT NULL LIMIT 1) wrapped ON true
 CROSS JOIN LATERAL (SELECT lease.expiry_date IS NOT NULL AS is_lease,
-  coalesce(wrapped.id IS NOT NULL AND ${isWrapper("d.owner_id")} AND (NOT ${isManaged} OR ${isWrapper("d.registrant_id")}), false) AS is_wrapped,
+  coalesce(wrapped.id IS NOT NULL AND ${isWrapper("domain.owner_id")} AND (NOT ${isManaged} OR ${isWrapper("domain.registrant_id")}), false) AS is_wrapped,
   coalesce((wrapped.fuses & ${parentCannotControl}) <> 0, false) AS is_emancipated OFFSET 0) kind
 CROSS JOIN LATERAL (SELECT kind.is_wrapped AND kind.is_emancipated AND wrapped.expiry_date < ${now} AS is_lapsed,
   CASE WHEN kind.is_lease THEN lease.expiry_date WHEN kind.is_wrapped THEN wrapped.expiry_date END AS expires,
@@ -69,13 +69,13 @@ CROSS JOIN LATERAL (SELECT kind.is_wrapped AND kind.is_emancipated AND wrapped.e
   CASE WHEN kind.is_lease THEN CASE WHEN ${now} < lease.expiry_date THEN 'active'
       WHEN ${grace} > 0 AND ${now} <= lease.expiry_date + ${grace} THEN 'expired' ELSE 'released' END
     WHEN kind.is_wrapped THEN CASE WHEN kind.is_emancipated AND ${now} > wrapped.expiry_date THEN 'released' ELSE 'active' END
-    WHEN d.owner_id <> ${nobody} THEN 'active' ELSE 'unregistered' END AS status OFFSET 0) life
+    WHEN domain.owner_id <> ${nobody} THEN 'active' ELSE 'unregistered' END AS status OFFSET 0) life
 CROSS JOIN LATERAL (SELECT kind.*, life.*,
   CASE WHEN life.status = 'released' OR life.is_lapsed THEN NULL WHEN kind.is_wrapped THEN wrapped.owner_id
-    WHEN kind.is_lease AND ${isManaged} THEN CASE WHEN ${isWrapper("d.registrant_id")} THEN NULL ELSE nullif(d.registrant_id, ${nobody}) END
-    ELSE nullif(d.owner_id, ${nobody}) END AS owner,
+    WHEN kind.is_lease AND ${isManaged} THEN CASE WHEN ${isWrapper("domain.registrant_id")} THEN NULL ELSE nullif(domain.registrant_id, ${nobody}) END
+    ELSE nullif(domain.owner_id, ${nobody}) END AS owner,
   CASE WHEN life.status = 'released' OR life.is_lapsed OR (kind.is_wrapped AND kind.is_lease AND life.status = 'expired') THEN NULL
-    WHEN kind.is_wrapped THEN wrapped.owner_id ELSE nullif(d.owner_id, ${nobody}) END AS manager OFFSET 0) of_v1`;
+    WHEN kind.is_wrapped THEN wrapped.owner_id ELSE nullif(domain.owner_id, ${nobody}) END AS manager OFFSET 0) of_v1`;
 }
 
 // Joins `in_force`, the state by the generation in force, to `entry` (a row of `walkSql`) and `of_v1`. If neither is in force, an entry
@@ -104,11 +104,11 @@ export function walkedNames(
   const ofV1 = firstGenerationJoins({
     now: time,
     grace: String(gracePeriod),
-    isManaged: `coalesce(d.parent_id = '${ethNode}', false)`,
+    isManaged: `coalesce(domain.parent_id = '${ethNode}', false)`,
     isWrapper: (address) =>
       `${address} IN (${contracts.wrappers.map((one) => `'${one}'`).join(", ") || "NULL"})`,
   });
-  return `${walk} LEFT JOIN domain d ON d.id = entry.node${ofV1}${inForceJoin(contracts)}`;
+  return `${walk} LEFT JOIN domain ON domain.id = entry.node${ofV1}${inForceJoin(contracts)}`;
 }
 
 // The resolvers of names are rows of their own on all chains but the root chain.
@@ -122,14 +122,14 @@ function ofResolver(
       ? []
       : [
           `WHEN ${at + 1} THEN (SELECT ${elsewhere(chainId)} FROM domain_resolver_relations l
-    WHERE l.chain_id = ${chainId} AND l.address = '${linker}' AND l.domain_id = d.id)`,
+    WHERE l.chain_id = ${chainId} AND l.address = '${linker}' AND l.domain_id = domain.id)`,
         ],
   );
   return others.length === 0 ? onRoot : `CASE home.index ${others.join(" ")} ELSE ${onRoot} END`;
 }
 
 /**
- * Joins `names`, the current state of each name, to `domain d`: `home` (from 1), chain, status, owner, manager, dates, and its lease,
+ * Joins `names`, the current state of each name, to `domain`: `home` (from 1), chain, status, owner, manager, dates, and its lease,
  * wrapper and ENSv2 data. `$1` holds the timestamp of each namespace. Unread columns cost nothing. `path`: SQL of the path for
  * `askedByPath`, if rows have one. ENSv2 rows that no registry leads to are left out.
  */
@@ -146,18 +146,18 @@ export function namesJoins(namespaces: readonly NamespaceRules[], path?: string)
   });
   // Names that only ENSv2 has carry no namespace: they are on the root chain.
   const isAt = ({ namespace, chainId }: NamespaceRules, at: number) =>
-    `WHEN d.chain_id = ${chainId} AND d.namespace = '${namespace}' THEN ${at + 1}`;
+    `WHEN domain.chain_id = ${chainId} AND domain.namespace = '${namespace}' THEN ${at + 1}`;
   return `
 CROSS JOIN LATERAL (SELECT CASE ${namespaces.map(isAt).join(" ")} WHEN true THEN 1 END AS index OFFSET 0) home
 CROSS JOIN LATERAL (SELECT ($1::bigint[])[home.index] AS now, ${ofHome(({ nameWrapper }) => (nameWrapper ? `'${nameWrapper}'` : "NULL"), "text")} AS wrapper,
-  ${ofHome(({ grace }) => grace, "bigint")} AS grace, d.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) rule${first}${v2 ? bothGenerations(v2, path) : firstAlone}
-CROSS JOIN LATERAL (SELECT d.id AS node, d.name, d.labelhash, d.parent_id AS parent, d.created_at AS created, home.index AS home, rule.now,
+  ${ofHome(({ grace }) => grace, "bigint")} AS grace, domain.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) rule${first}${v2 ? bothGenerations(v2, path) : firstAlone}
+CROSS JOIN LATERAL (SELECT domain.id AS node, domain.name, domain.labelhash, domain.parent_id AS parent, domain.created_at AS created, home.index AS home, rule.now,
   ${ofHome(({ chainId }) => chainId, "int")} AS chain, held.status, held.owner, held.manager, held.registered, held.expires, held.grace_ends,
   held.is_lease, rule.is_managed, held.is_wrapped, held.is_lapsed, of_v1.is_emancipated, wrapped.fuses, wrapped.expiry_date AS wrapper_expires,
-  wrapped.id IS NOT NULL OR (SELECT true FROM domain_event e WHERE e.domain_id = d.id AND e.type = 'NameWrapped' LIMIT 1) IS NOT NULL AS was_wrapped,
-  held.last_holder, lease.registrant_id = rule.wrapper AS is_held_through_wrapper, d.is_migrated, d.owner_id <> ${nobody} AS is_owned,
+  wrapped.id IS NOT NULL OR (SELECT true FROM domain_event e WHERE e.domain_id = domain.id AND e.type = 'NameWrapped' LIMIT 1) IS NOT NULL AS was_wrapped,
+  held.last_holder, lease.registrant_id = rule.wrapper AS is_held_through_wrapper, domain.is_migrated, domain.owner_id <> ${nobody} AS is_owned,
   CASE WHEN held.has_v1_resolver THEN ${ofResolver(namespaces, ownResolver, () => "l.resolver")} ELSE held.v2_resolver END AS resolver,
-  ${ofResolver(namespaces, "d.resolver_id", (chainId) => `'${chainId}-' || l.resolver || '-' || d.id`)} AS resolver_row,
+  ${ofResolver(namespaces, "domain.resolver_id", (chainId) => `'${chainId}-' || l.resolver || '-' || domain.id`)} AS resolver_row,
   held.is_v2, held.registry, held.v2, held.reading) names`;
 }
 
@@ -170,11 +170,11 @@ CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS registered, ${las
 
 // `kept.is_v2`: the ENSv2 entry gives the state. `kept.is_gone`: the Graveyard holds the lease. `reading`: how to read the ENSv2 resolver.
 const bothGenerations = (v2: WalkContracts, path?: string) => `
-CROSS JOIN LATERAL (SELECT CASE WHEN home.index = 1 THEN d.id END AS id OFFSET 0) walked
+CROSS JOIN LATERAL (SELECT CASE WHEN home.index = 1 THEN domain.id END AS id OFFSET 0) walked
 LEFT JOIN LATERAL (${walkSql(path === undefined ? askedByRow("walked", v2.chainId) : askedByPath(path), v2, { time: indexTime, hasV1: true })} OFFSET 0) entry ON true${inForceJoin(v2)}
 JOIN LATERAL (SELECT coalesce(entry.version = 'v2' OR entry.authority = 'none' AND in_force.is_entry AND entry.storage_id IS NOT NULL, false) AS is_v2,
   coalesce(entry.authority = 'none' AND lease.registrant_id = '${v2.graveyard}' AND NOT in_force.is_entry, false) AS is_gone
-  WHERE d.registry IS NULL OR d.registry = entry.registry OFFSET 0) kept ON true
+  WHERE domain.registry IS NULL OR domain.registry = entry.registry OFFSET 0) kept ON true
 CROSS JOIN LATERAL (SELECT of_v1.is_wrapped AND NOT kept.is_v2 AS is_wrapped, of_v1.is_lapsed AND NOT kept.is_v2 AS is_lapsed,
   CASE WHEN kept.is_v2 THEN entry.storage_id IS NOT NULL ELSE of_v1.is_lease END AS is_lease,
   CASE WHEN kept.is_v2 THEN in_force.expires WHEN NOT kept.is_gone THEN of_v1.expires END AS expires,
@@ -200,9 +200,9 @@ export const noExpiry = "18446744073709551615";
 export const hideFromPlanner = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
 
 /** SQL condition that holds for every name but the root, which has none. */
-export const hasName = "d.name <> ''";
+export const hasName = "domain.name <> ''";
 
-/** Columns of `domain d`. */
+/** Columns of `domain`. */
 export const columns =
   "id, name, label_name, labelhash, parent_id, owner_id, registrant_id, wrapped_owner_id, resolver_id, resolved_address_id, created_at, is_migrated, namespace, chain_id";
 const noText = 'NULL::text COLLATE "C"';
@@ -216,28 +216,28 @@ const ofSecond = (v2: WalkContracts, where = "true") => `
   FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
   WHERE v.chain_id = ${v2.chainId} AND ${where} AND m.is_reached AND NOT EXISTS (SELECT FROM domain o WHERE o.id = v.id OFFSET 0)`;
 
-/** SQL of all names, as rows of `domain d`. */
+/** SQL of all names, as rows of `domain`. */
 export function allNames(namespaces: readonly NamespaceRules[]): string {
   const v2 = secondGeneration(namespaces);
-  return v2 === undefined ? "domain d" : `(${ofFirst()} UNION ALL ${ofSecond(v2)}) d`;
+  return v2 === undefined ? "domain" : `(${ofFirst()} UNION ALL ${ofSecond(v2)}) domain`;
 }
 
-/** SQL that joins the name of a node, as a row of `domain d`. */
+/** SQL that joins the name of a node, as a row of `domain`. */
 export function nameOfNode(namespaces: readonly NamespaceRules[], node: string): string {
   const v2 = secondGeneration(namespaces);
-  if (v2 === undefined) return `JOIN domain d ON d.id = ${node}`;
-  return `CROSS JOIN LATERAL (${ofFirst(`id = ${node}`)} UNION ALL ${ofSecond(v2, `v.id = ${node}`)} OFFSET 0) d`;
+  if (v2 === undefined) return `JOIN domain ON domain.id = ${node}`;
+  return `CROSS JOIN LATERAL (${ofFirst(`id = ${node}`)} UNION ALL ${ofSecond(v2, `v.id = ${node}`)} OFFSET 0) domain`;
 }
 
 /**
- * SQL that joins the name at a path as a row of `domain d`: any entry below the root in registries of known code, even if lists leave it
+ * SQL that joins the name at a path as a row of `domain`: any entry below the root in registries of known code, even if lists leave it
  * out since its registry has too many names. `path`: SQL of JSON with `name`, `node`, `labelhash`, `parent` and what `askedByPath` needs.
  */
 export const nameOfPath = (v2: WalkContracts, path: string) => `CROSS JOIN LATERAL (
   SELECT ${path}->>'node' AS id, ${path}->>'name' AS name, ${noText} AS label_name, ${path}->>'labelhash' AS labelhash, ${path}->>'parent' AS parent_id,
     coalesce(f.holder, '${zeroAddress}') AS owner_id, ${noText} AS registrant_id, ${noText} AS wrapped_owner_id, ${noText} AS resolver_id,
     ${noText} AS resolved_address_id, f.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, f.registry, ${path} AS path
-  FROM (${walkSql(askedByPath(path), v2, { time: indexTime, hasV1: false })}) f WHERE f.storage_id IS NOT NULL AND f.is_proven OFFSET 0) d`;
+  FROM (${walkSql(askedByPath(path), v2, { time: indexTime, hasV1: false })}) f WHERE f.storage_id IS NOT NULL AND f.is_proven OFFSET 0) domain`;
 
 /** The tables of names, in the order of `partsOfNames`. */
 export const tablesOfNames = ["domain", "v2_domains"] as const;
@@ -245,10 +245,10 @@ export const tablesOfNames = ["domain", "v2_domains"] as const;
 /** SQL of all names in parts, each of which an index can return in order. */
 export function partsOfNames(namespaces: readonly NamespaceRules[]): string[] {
   const v2 = secondGeneration(namespaces);
-  return v2 === undefined ? ["domain d"] : [`(${ofFirst()}) d`, `(${ofSecond(v2)}) d`];
+  return v2 === undefined ? ["domain"] : [`(${ofFirst()}) domain`, `(${ofSecond(v2)}) domain`];
 }
 
-/** A way to find names as rows of `domain d`: `by` the column that has their holder, with SQL of the name and node to sort by. */
+/** A way to find names as rows of `domain`: `by` the column that has their holder, with SQL of the name and node to sort by. */
 export type Held = {
   by: "registrant_id" | "wrapped_owner_id" | "owner_id" | "entry";
   from: string;
@@ -264,14 +264,14 @@ export function namesHeldBy(namespaces: readonly NamespaceRules[], holder: strin
   const entries = entriesOf(namespaces, "e");
   const others = v2
     ? ` AND NOT EXISTS (SELECT FROM v2_domains e ${reachedJoin("e", "m", v2, indexTime)}
-    WHERE e.chain_id = ${v2.chainId} AND e.id = d.id AND e.owner_id = ${holder} AND m.is_reached OFFSET 0)`
+    WHERE e.chain_id = ${v2.chainId} AND e.id = domain.id AND e.owner_id = ${holder} AND m.is_reached OFFSET 0)`
     : "";
   const held = (["registrant_id", "wrapped_owner_id", "owner_id"] as const).map((by) => ({
     by,
     from: first,
-    where: `d.${by} = ${holder}${others}`,
-    name: "d.name",
-    id: "d.id",
+    where: `domain.${by} = ${holder}${others}`,
+    name: "domain.name",
+    id: "domain.id",
   }));
   if (entries === undefined) return held;
   const { from, where, name, id } = entries;

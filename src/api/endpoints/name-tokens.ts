@@ -250,13 +250,13 @@ function withOwnership(
 
 // The tables of ENSv2 are empty if it is not indexed.
 const statement = planOnce(`
-SELECT coalesce((SELECT max(v.name) FROM v2_domains v WHERE v.chain_id = $2::int AND v.id = q.node), d.name),
-  CASE WHEN d.name IS NOT NULL THEN l.expires_at END::text, (l.expires_at + ${gracePeriod} >= $3::numeric)::text, (
+SELECT coalesce((SELECT max(v.name) FROM v2_domains v WHERE v.chain_id = $2::int AND v.id = q.node), domain.name),
+  CASE WHEN domain.name IS NOT NULL THEN l.expires_at END::text, (l.expires_at + ${gracePeriod} >= $3::numeric)::text, (
   SELECT json_agg(${token.sql} ORDER BY t.first_seen, t.id) FROM name_tokens t WHERE t.domain_id = q.node
 )::text
 FROM (SELECT $1::text COLLATE "C" AS node) q
 LEFT JOIN registration_lifecycles l ON l.node = q.node
-LEFT JOIN domain d ON d.id = q.node`);
+LEFT JOIN domain ON domain.id = q.node`);
 
 /** The tokens of a name: those of the first generation by their first events, then those of ENSv2. */
 type FoundTokens = {
@@ -346,7 +346,7 @@ const sale = readingOf({
   id: field("s.id", z.string()),
   domainId: field("s.domain_id", hashSchema),
   name: field(
-    "coalesce(d.name, v.name)",
+    "coalesce(domain.name, v.name)",
     z.string().optional().meta({ description: "Absent where the index does not name the node" }),
   ),
   token: tokenFields("s"),
@@ -368,7 +368,7 @@ SELECT (SELECT count(*) FROM name_sales s WHERE ${filter})::text, (
   SELECT coalesce(json_agg(${sale.sql} ORDER BY ${newestFirst}), '[]')
   FROM (
     SELECT * FROM name_sales s WHERE ${filter} ORDER BY ${newestFirst} LIMIT $1::int OFFSET $2::bigint
-  ) s LEFT JOIN domain d ON d.id = s.domain_id
+  ) s LEFT JOIN domain ON domain.id = s.domain_id
   LEFT JOIN LATERAL (SELECT o.* FROM v2_domains o
     WHERE o.chain_id = s.chain_id AND o.id = s.domain_id AND o.registry = s.contract_address LIMIT 1) v ON true
 )::text`;

@@ -263,8 +263,8 @@ async function respond(
 // An action with the state of its name, by the generation in force, else by an ENSv2 entry that was registered.
 const ofV1 = `
     JOIN registration_lifecycles l ON l.node = a.node
-    JOIN domain d ON d.id = a.node
-    CROSS JOIN LATERAL (SELECT d.name, l.subregistry_id, l.expires_at,
+    JOIN domain ON domain.id = a.node
+    CROSS JOIN LATERAL (SELECT domain.name, l.subregistry_id, l.expires_at,
       NULL::text AS sold_in, NULL::text AS version, NULL::boolean AS is_reserved) n`;
 
 const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) => {
@@ -274,12 +274,12 @@ const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) 
   const isV2 = `a.subregistry_id = ANY (${ids}::text[])`;
   return `
     LEFT JOIN registration_lifecycles l ON l.node = a.node
-    LEFT JOIN domain d ON d.id = a.node
+    LEFT JOIN domain ON domain.id = a.node
     LEFT JOIN registration v1 ON v1.id = a.node
     LEFT JOIN v2_entries e ON e.node = a.node AND e.chain_id = ${chainId}::int
       AND e.registry = CASE WHEN ${isV2} THEN split_part(a.subregistry_id, ':', 3) ELSE ${bind(v2.ethRegistry)} END${generationSql({ time: `${at}::numeric`, graveyard: bind(v2.graveyard) })}
     CROSS JOIN LATERAL (SELECT
-      CASE WHEN ${isV2} AND e.label IS NOT NULL THEN concat(' ', e.labelhash, e.label) ELSE d.name END AS name,
+      CASE WHEN ${isV2} AND e.label IS NOT NULL THEN concat(' ', e.labelhash, e.label) ELSE domain.name END AS name,
       CASE WHEN k.is_entry THEN 'eip155:' || e.chain_id || ':' || e.registry
         ELSE coalesce(l.subregistry_id, a.subregistry_id) END AS subregistry_id,
       CASE WHEN k.is_entry THEN e.expiry ELSE coalesce(l.expires_at, a.timestamp + a.incremental_duration) END AS expires_at,

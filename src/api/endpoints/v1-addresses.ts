@@ -44,7 +44,7 @@ const sorts = {
   name: byName,
   expires_at: byExpiry,
   registered_at: byNumber("names.registered"),
-  created_at: byNumber("d.created_at", { isDerived: false }),
+  created_at: byNumber("domain.created_at", { isDerived: false }),
 };
 
 // The limit of `include=total_count`.
@@ -113,7 +113,8 @@ export const addressNames = endpoint({
         const isActive = status === undefined ? [] : ["names.status = 'active'"];
         return {
           ...withText(branches, statement, { text: q?.toLowerCase(), match }),
-          rowFilters: parent === undefined ? [] : [`d.parent_id = ${statement.bind(nameIn(parent).node)}`],
+          rowFilters:
+            parent === undefined ? [] : [`domain.parent_id = ${statement.bind(nameIn(parent).node)}`],
           filters: [...filters, ...ofNamespace, ...isActive],
         };
       },
@@ -142,11 +143,15 @@ function extraOf({ lookup, address, relation, coinType }: Asked, statement: Bind
   const coins =
     relation === "resolves_to" ? { coins: matchedCoins(lookup, { holder, coinType }) } : undefined;
   if (coins && coinType !== "60" && coinType !== "evm")
-    return { relations, ...coins, isPrimary: `coalesce(d.name = ${claimOfCoin(holder, coinType)}, false)` };
+    return {
+      relations,
+      ...coins,
+      isPrimary: `coalesce(domain.name = ${claimOfCoin(holder, coinType)}, false)`,
+    };
   const claim = claimSql(lookup, holder, statement.bind(reverseNode(address)));
   if (coins && coinType === "evm")
     return { relations, ...coins, isPrimary: `coalesce(${claimedInEvm(claim, holder, coins.coins)}, false)` };
-  const isPrimary = `coalesce(d.name = ${claim}, false)`;
+  const isPrimary = `coalesce(domain.name = ${claim}, false)`;
   const forward = `CASE WHEN ${isPrimary} THEN ${forwardSql(lookup, holder)} ELSE 'null'::json END`;
   return { relations, ...coins, isPrimary, forward };
 }
@@ -192,7 +197,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
   // A name may have the address in several records.
   const stored = (condition: string): Branch => ({
     from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a
-      WHERE left(a.value, 256) = ${holder} AND ${condition}) a JOIN ${first} ON d.id = a.node`,
+      WHERE left(a.value, 256) = ${holder} AND ${condition}) a JOIN ${first} ON domain.id = a.node`,
     ...inForce("true", "a.address", "a.chain_id"),
     order,
   });
@@ -201,7 +206,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
   const exact =
     coinType === "60" || isEvm
       ? [
-          { from: first, ...inForce(`d.resolved_address_id = ${holder}`, ownResolver, root), order },
+          { from: first, ...inForce(`domain.resolved_address_id = ${holder}`, ownResolver, root), order },
           stored(isEvm ? `(${isEvmCoin})` : `a.coin_type = ${coin} AND a.chain_id <> ${root}`),
         ]
       : [stored(`a.coin_type = ${coin}`)];
@@ -234,7 +239,7 @@ function matchedCoins(
   if (!hasRecords) return "'[60]'::json";
   const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
   return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM resolver_address_records a
-    WHERE a.chain_id = names.chain AND a.address = names.resolver AND a.node = d.id AND a.value = ${holder} AND (${isAsked})
+    WHERE a.chain_id = names.chain AND a.address = names.resolver AND a.node = domain.id AND a.value = ${holder} AND (${isAsked})
     ORDER BY a.coin_type LIMIT ${mostResolutions + 1}) a)`;
 }
 
@@ -243,8 +248,8 @@ const claimedInEvm = (
   claim: string,
   holder: string,
   coins: string,
-) => `(SELECT bool_or(CASE WHEN c.coin = '60' THEN d.name = ${claim}
-  ELSE EXISTS (SELECT FROM reverse_name_records r WHERE r.address = ${holder} AND r.coin_type = c.coin::bigint AND r.value = d.name) END)
+) => `(SELECT bool_or(CASE WHEN c.coin = '60' THEN domain.name = ${claim}
+  ELSE EXISTS (SELECT FROM reverse_name_records r WHERE r.address = ${holder} AND r.coin_type = c.coin::bigint AND r.value = domain.name) END)
   FROM json_array_elements_text(${coins}) c (coin))`;
 
 function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "resolution" | "resolutions"> {

@@ -120,7 +120,7 @@ const mostCounted = 1_000;
 // Null beyond `mostCounted`.
 async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall, node: string) {
   const statement = openStatement(lookup, call, { isCommon: true });
-  const branches = branchesFrom(lookup.namespaces, `d.parent_id = ${statement.bind(node)}`, byName);
+  const branches = branchesFrom(lookup.namespaces, `domain.parent_id = ${statement.bind(node)}`, byName);
   const sql = countSql(lookup.namespaces, { branches, filters: [] }, mostCounted);
   return statement.count(sql, mostCounted);
 }
@@ -277,7 +277,7 @@ export const subnames = endpoint({
       isDescending: order === "desc",
       branches: (statement) => ({
         ...withText(
-          branchesFrom(lookup.namespaces, `d.parent_id = ${statement.bind(node)}`, sorted[sort]),
+          branchesFrom(lookup.namespaces, `domain.parent_id = ${statement.bind(node)}`, sorted[sort]),
           statement,
           { text: q?.toLowerCase(), match },
         ),
@@ -329,7 +329,7 @@ export const search = endpoint({
           match,
           isOfAll: true,
         }),
-        rowFilters: ["octet_length(d.name) <= 2000"],
+        rowFilters: ["octet_length(domain.name) <= 2000"],
         filters,
       }),
       show: ({ row }) => searchRow(lookup.namespaces, row),
@@ -438,7 +438,7 @@ function windowsOf(asked: Asked) {
   return { ...family, isGrace: family.kind === "grace_ends" };
 }
 
-const sorted = (plus: number, of = "d"): readonly SortKey[] => [
+const sorted = (plus: number, of = "domain"): readonly SortKey[] => [
   { sql: "o.expiry_date", type: "numeric", plus },
   { sql: `left(${of}.name, 256)`, type: "text", isAscending: true },
   { sql: `${of}.id`, type: "text", isAscending: true },
@@ -487,26 +487,26 @@ function branchesOf(
   };
   return [
     {
-      from: `registration o JOIN ${first} ON d.id = o.domain_id`,
+      from: `registration o JOIN ${first} ON domain.id = o.domain_id`,
       where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")}` : ""}${hasLeases ? "" : " AND false"}`,
       derived: v2 ? ["names.expires = o.expiry_date AND NOT names.is_v2"] : [],
       order: sorted(grace),
     },
     ...(home?.nameWrapper === undefined
       ? []
-      : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}${child("d")}`, isDescending)]),
+      : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}${child("domain")}`, isDescending)]),
     ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),
   ];
 }
 
 // Names of one parent often end together: they are sorted by name before anything is derived of them.
 function ofWrapper(names: string, within: string, isDescending: boolean): Branch {
-  const ended = `SELECT o.id, o.expiry_date, left(d.name, 256) AS name FROM wrapped_domain o JOIN ${names} ON d.id = o.id
-    WHERE ${within} AND o.fuses & ${isDotEth} = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(d.name, 256), o.id`;
+  const ended = `SELECT o.id, o.expiry_date, left(domain.name, 256) AS name FROM wrapped_domain o JOIN ${names} ON domain.id = o.id
+    WHERE ${within} AND o.fuses & ${isDotEth} = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(domain.name, 256), o.id`;
   const [first, ...ties] = sorted(0);
   const keys = ties.map((key, at) => ({ ...key, sql: at === 0 ? "o.name" : "o.id" }));
   return {
-    from: `(${ended}) o JOIN ${names} ON d.id = o.id`,
+    from: `(${ended}) o JOIN ${names} ON domain.id = o.id`,
     where: "true",
     derived: ["NOT names.is_lease AND names.is_wrapped"],
     order: first === undefined ? [] : [first, ...keys],
@@ -558,7 +558,7 @@ export const deadlineNames = endpoint({
       const sql = listSql(lookup.namespaces, {
         branches: branchesOf(lookup.namespaces, statement, { ...of, window }),
         filters: [...ofNamespace, ...ofAuthority(authority, namespaces)],
-        rowFilters: node === undefined ? [] : [`d.parent_id = ${statement.bind(node)}`],
+        rowFilters: node === undefined ? [] : [`domain.parent_id = ${statement.bind(node)}`],
         after: opened.after?.map(statement.bind),
         isDescending,
         limit: limitOf(opened.size - found.length),

@@ -554,7 +554,7 @@ function releases(node: string, namespaces: readonly IndexedNamespace[]): string
     leases === undefined ? [] : [`WHEN '${leases}' THEN ${grace + 1}`],
   );
   const ended = `(SELECT e.id, ${partColumns.chain} AS chain, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
-    FROM ${byName} JOIN domain d ON d.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE d.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
+    FROM ${byName} JOIN domain ON domain.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE domain.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
     WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t`;
   const isOver = `t.expiry_date + t.grace <= t.next${secondGeneration(namespaces) ? notBroughtOver(node) : ""}`;
   return partSql(ended, isOver, {
@@ -709,10 +709,10 @@ function entriesSql(
 ): string {
   const keys = historyOrder("h").map((key) => `(${key})::text`);
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', h.timestamp, 'block', h.block_number, 'log', h.log_index, 'transaction', h.transaction_id,
-  'node', h.node, 'name', coalesce(d.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'chain', ${chainOfEntry(namespaces, "h")}, 'namespace', ${namespaceOfEntry(namespaces, "h")}, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
+  'node', h.node, 'name', coalesce(domain.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'chain', ${chainOfEntry(namespaces, "h")}, 'namespace', ${namespaceOfEntry(namespaces, "h")}, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(namespaces)}, 'payment', ${paymentSql},
   'after', json_build_array(${keys.join(", ")})) AS found
-FROM (${entries}) h LEFT JOIN domain d ON d.id = h.node
+FROM (${entries}) h LEFT JOIN domain ON domain.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
   AND h.type IN ${literal([...eventsOf("registrar"), ...eventsOf("wrapper"), "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
 LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_events e ON e.registry = n.registry AND e.labelhash = n.labelhash

@@ -74,7 +74,7 @@ const texts = [
 test.each(texts)("names with %s come in order, page by page, and none is missing", async (text) => {
   for (const filters of [
     { filters: [], rowFilters: [] },
-    { filters: [], rowFilters: ["octet_length(d.name) <= 2000"] },
+    { filters: [], rowFilters: ["octet_length(domain.name) <= 2000"] },
     { filters: ["names.status = 'active'"], rowFilters: [] },
   ]) {
     const isShown = ({ name, owner }: Name) =>

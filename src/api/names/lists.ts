@@ -139,7 +139,7 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
     const own = [where, hasName, ...ofRow, ...(beyond ? [beyond] : []), ...upTo];
     const keys = order.map(({ sql, plus }) => `${sql}${plus ? ` + ${plus}` : ""}`);
     const columns = [
-      "d.id",
+      "domain.id",
       ...keys.map((key, at) => `${key} AS k${at}`),
       ...(needsNames ? [`${found(keys)} AS found`] : []),
     ];
@@ -242,7 +242,7 @@ export const sortedByName = ({ name, id }: { name: string; id: string }): readon
 ];
 
 /** Order by the name of the row. */
-export const byName = sortedByName({ name: "d.name", id: "d.id" });
+export const byName = sortedByName({ name: "domain.name", id: "domain.id" });
 
 /** Order by a number of `names` or of the row, missing ones first, then by name. */
 export const byNumber = (sql: string, { isDerived = true } = {}): readonly SortKey[] => [
@@ -262,7 +262,7 @@ export function countSql(
   most: number,
 ): string {
   const part = ({ from, where }: Branch, joins = "", more: readonly string[] = []) =>
-    `SELECT d.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
+    `SELECT domain.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
   const counted = (parts: readonly string[]) =>
     `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${most + 1})`).join(" UNION ")}) c)`;
   // CASE checks one branch after the other: most lists that are too long are so in one branch. Without `hasName`, which only the root
@@ -285,7 +285,7 @@ export function countSql(
 // come from the index of names, where they are adjacent; the others are looked up in groups of names with the same first two characters,
 // until the page is full. One look-up for both would read thousands again: all names that begin with a word are in one group.
 
-/** SQL conditions that a text is anywhere in `d.name`. */
+/** SQL conditions that a text is anywhere in `domain.name`. */
 type TextAnywhere = {
   text: string;
   /** The name begins with the text, or has it later on. For lists of all names in order, if the text has a trigram. */
@@ -332,7 +332,7 @@ function beginsWith(bind: Bind, text: string): (name?: string) => string {
   const first = [...text].slice(0, 256).join("");
   const [start, end] = [bind(first), bind(`${first}${last}`)];
   const like = first === text ? undefined : bind(`${escaped(text)}%`);
-  return (name = "d.name") => {
+  return (name = "domain.name") => {
     const range = `left(${name}, 256) >= ${start} AND left(${name}, 256) < ${end}`;
     return like === undefined ? range : `${range} AND ${name} LIKE ${like}`;
   };
@@ -341,9 +341,12 @@ function beginsWith(bind: Bind, text: string): (name?: string) => string {
 /** SQL conditions that a name has a text anywhere. `isOfAll`: among all names, listed in order. */
 function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean }): TextAnywhere {
   const like = bind(`%${escaped(text)}%`);
-  const has = { text: `d.name LIKE ${like}` };
+  const has = { text: `domain.name LIKE ${like}` };
   if (!isOfAll || !trigram.test(text)) return has;
-  return { ...has, ofAll: { begins: beginsWith(bind, text)(), later: `substr(d.name, 2) LIKE ${like}` } };
+  return {
+    ...has,
+    ofAll: { begins: beginsWith(bind, text)(), later: `substr(domain.name, 2) LIKE ${like}` },
+  };
 }
 
 const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
@@ -355,39 +358,39 @@ const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
 type KeysWithText = { tables: string[]; stages: string[]; isAll?: string; lookedUp: string };
 
 // The planner follows an order through a column, not through an expression on it. The text is looked for in the table's rows before any
-// join. The look-up has no order, which could tempt the planner to read all names. `own`: further conditions on `d`.
+// join. The look-up has no order, which could tempt the planner to read all names. `own`: further conditions on `domain`.
 function keysWithText(
   { text, ofAll }: TextAnywhere,
   { table, own, most, direction }: Record<"table" | "most" | "direction", string> & { own: string[] },
 ): KeysWithText {
-  const keys = `SELECT d.id, d.name FROM ${table} d WHERE`;
+  const keys = `SELECT domain.id, domain.name FROM ${table} domain WHERE`;
   const conditions = own.join(" AND ");
-  const order = `ORDER BY left(d.name, 256)${direction}, d.id${direction}`;
-  const sorted = "SELECT d.id, left(d.name, 256) AS o0";
-  const first = `${sorted}, d.name FROM ${table} d WHERE ${conditions} ${order} LIMIT ${ofAll ? firstOfAll : firstNames}`;
-  const tried = `SELECT * FROM (${first}) d WHERE ${hideFromPlanner(text)} ORDER BY o0${direction}, id${direction} OFFSET 0`;
-  const lookedUp = `${sorted} FROM ${table} d WHERE ${conditions} AND ${text} OFFSET 0`;
+  const order = `ORDER BY left(domain.name, 256)${direction}, domain.id${direction}`;
+  const sorted = "SELECT domain.id, left(domain.name, 256) AS o0";
+  const first = `${sorted}, domain.name FROM ${table} domain WHERE ${conditions} ${order} LIMIT ${ofAll ? firstOfAll : firstNames}`;
+  const tried = `SELECT * FROM (${first}) domain WHERE ${hideFromPlanner(text)} ORDER BY o0${direction}, id${direction} OFFSET 0`;
+  const lookedUp = `${sorted} FROM ${table} domain WHERE ${conditions} AND ${text} OFFSET 0`;
   if (ofAll === undefined) return { tables: [], stages: [tried], lookedUp };
   const { begins, later } = ofAll;
   const areMany = `(SELECT count(*) FROM few_${table}) > ${few}`;
   const end = `(CASE WHEN char_length(g.start) = 2 THEN g.start || '${last}' ELSE g.start END COLLATE "C")`;
   // Without a trigram index, as in PGlite, the index of names serves a group.
-  const ofGroup = `left(d.name, 2) = g.start AND left(d.name, 256) >= g.start COLLATE "C" AND left(d.name, 256) <= ${end}`;
+  const ofGroup = `left(domain.name, 2) = g.start AND left(domain.name, 256) >= g.start COLLATE "C" AND left(domain.name, 256) <= ${end}`;
   // Groups come in order, and the limit ends the search.
   const ofGroups = `SELECT n.* FROM groups_${table} g CROSS JOIN LATERAL (
     ${keys} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${most}) n LIMIT ${most}`;
   const found = `(${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
-  UNION ALL (SELECT d.id, d.name FROM few_${table} d WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
+  UNION ALL (SELECT domain.id, domain.name FROM few_${table} domain WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
   UNION ALL (${ofGroups})`;
   return {
     lookedUp,
     tables: [
       `few_${table} AS MATERIALIZED (${keys} ${later} LIMIT ${few + 1})`,
       `groups_${table} (start, number) AS (
-  (SELECT left(d.name, 2), 1 FROM ${table} d WHERE ${conditions} AND ${areMany} ${order} LIMIT 1)
-  UNION ALL SELECT (SELECT left(d.name, 2) FROM ${table} d WHERE left(d.name, 256) > ${end} ${order} LIMIT 1), g.number + 1
+  (SELECT left(domain.name, 2), 1 FROM ${table} domain WHERE ${conditions} AND ${areMany} ${order} LIMIT 1)
+  UNION ALL SELECT (SELECT left(domain.name, 2) FROM ${table} domain WHERE left(domain.name, 256) > ${end} ${order} LIMIT 1), g.number + 1
     FROM groups_${table} g WHERE g.start IS NOT NULL AND g.number <= ${mostGroups})`,
-      `keys_${table} AS MATERIALIZED (${sorted} FROM (${found}) d ${order} LIMIT ${most})`,
+      `keys_${table} AS MATERIALIZED (${sorted} FROM (${found}) domain ${order} LIMIT ${most})`,
     ],
     stages: [tried, `SELECT * FROM keys_${table} ORDER BY o0, id OFFSET 0`],
     isAll: `(SELECT count(*) FROM keys_${table}) < ${most} AND (SELECT count(*) FROM groups_${table}) <= ${mostGroups}`,

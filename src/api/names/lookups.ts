@@ -77,7 +77,7 @@ function byPath({ namespaces }: NamesToRead) {
 }
 
 function readingSql({ namespaces, hasRecords }: NamesToRead, [asked, rows]: readonly string[]) {
-  const ofNode = { chain: "names.chain", node: "d.id", hasRecords };
+  const ofNode = { chain: "names.chain", node: "domain.id", hasRecords };
   const records = `SELECT ${recordsJson(ofNode)}::text FROM resolver s2 WHERE s2.id = names.resolver_row`;
   const members = {
     records: `coalesce((${records}), 'null')`,
@@ -288,7 +288,7 @@ export const claimOfCoin = (address: string, coin: string) => `(SELECT value FRO
   WHERE address = ${address} AND coin_type IN (${coin}, ${defaultCoin}) AND value <> '' ORDER BY coin_type <> ${coin} LIMIT 1)`;
 
 /**
- * SQL of whether the records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain d` holds for the name are an
+ * SQL of whether the records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain` holds for the name are an
  * address: a JSON list with null for a missing record, or null if records are not indexed.
  */
 export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: string): string {
@@ -296,7 +296,7 @@ export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: str
   const isAddress = (
     coin: number,
   ) => `(SELECT o.value = ${address} FROM resolver_address_records o WHERE o.chain_id = ${namespaces[0]?.chainId ?? 0}
-    AND o.address = ${ownResolver} AND o.node = d.id AND o.coin_type = ${coin})`;
+    AND o.address = ${ownResolver} AND o.node = domain.id AND o.coin_type = ${coin})`;
   return `json_build_array(${isAddress(60)}, ${isAddress(defaultCoin)})`;
 }
 
@@ -315,8 +315,8 @@ const relations = `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","man
   WHEN ${isManager} THEN '["manager"]' ELSE '[]' END::json`;
 
 const extraOf = (claims: NamesToRead) => ({
-  isPrimary: "coalesce(d.name = c.claim, false)",
-  forward: `CASE WHEN d.name = c.claim THEN ${forwardSql(claims, "q.address")} END`,
+  isPrimary: "coalesce(domain.name = c.claim, false)",
+  forward: `CASE WHEN domain.name = c.claim THEN ${forwardSql(claims, "q.address")} END`,
   relations,
 });
 
@@ -324,26 +324,26 @@ const extraOf = (claims: NamesToRead) => ({
 function fewSql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const { held, candidates } = candidatesOf(namespaces);
-  const beyond = "(o.rank, o.name, d.id) > (q.after_rank, q.after_name, q.after_id)";
+  const beyond = "(o.rank, o.name, domain.id) > (q.after_rank, q.after_name, q.after_id)";
   const row = objectText(nameText, {
-    after: "json_build_array(o.rank::text, o.name, d.id)",
+    after: "json_build_array(o.rank::text, o.name, domain.id)",
     ...extraOf(claims),
   });
-  const found = `array_agg(${row} ORDER BY o.rank, o.name, d.id) FILTER (WHERE ${isMine} AND ${beyond})`;
+  const found = `array_agg(${row} ORDER BY o.rank, o.name, domain.id) FILTER (WHERE ${isMine} AND ${beyond})`;
   return `WITH held AS MATERIALIZED (${held})
 SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
   '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
 FROM ${candidates}${namesJoins(namespaces)}
-CROSS JOIN LATERAL (SELECT left(d.name, 256) AS name, CASE WHEN d.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
+CROSS JOIN LATERAL (SELECT left(domain.name, 256) AS name, CASE WHEN domain.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
 WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
 }
 
-// SQL of what an address holds in any way, up to one more than few per way, and of these names as rows of `domain d`.
+// SQL of what an address holds in any way, up to one more than few per way, and of these names as rows of `domain`.
 function candidatesOf(namespaces: readonly IndexedNamespace[]) {
   const ways = namesHeldBy(namespaces, "q.address");
   const most = few + 1;
   if (secondGeneration(namespaces) !== undefined) {
-    const ids = ways.map(({ from, where }) => `(SELECT d.id FROM ${from} WHERE ${where} LIMIT ${most})`);
+    const ids = ways.map(({ from, where }) => `(SELECT domain.id FROM ${from} WHERE ${where} LIMIT ${most})`);
     return {
       held: ids.join(" UNION ALL "),
       candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(namespaces, "f.id")}`,
@@ -351,11 +351,11 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
   }
   // Each row is read by the index that finds it. Rows that an earlier way found are left out after the limit, which so bounds what is read.
   const rows = ways.map(({ by }, at) => {
-    const isNew = ways.slice(0, at).map((one) => `d.${one.by} IS DISTINCT FROM q.address`);
+    const isNew = ways.slice(0, at).map((one) => `domain.${one.by} IS DISTINCT FROM q.address`);
     const where = isNew.length === 0 ? "" : ` WHERE ${isNew.join(" AND ")}`;
-    return `SELECT * FROM (SELECT ${columns} FROM domain d WHERE d.${by} = q.address LIMIT ${most}) d${where}`;
+    return `SELECT * FROM (SELECT ${columns} FROM domain WHERE domain.${by} = q.address LIMIT ${most}) domain${where}`;
   });
-  return { held: rows.join(" UNION ALL "), candidates: "held d" };
+  return { held: rows.join(" UNION ALL "), candidates: "held domain" };
 }
 
 // Reads the indexes by holder in order, each as far as a page needs. Names that the address only manages come last, if the page has room.
@@ -363,14 +363,14 @@ function manySql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const ranked = (rank: number, { from, where, ...sorted }: Ranked, derived: string): Branch => ({
     from,
-    where: rank === 0 ? where : `${where} AND d.name IS DISTINCT FROM c.claim`,
+    where: rank === 0 ? where : `${where} AND domain.name IS DISTINCT FROM c.claim`,
     derived: [derived],
     order: [{ sql: `${rank}::int`, type: "int" }, ...sortedByName(sorted)],
     isLater: rank === 2,
   });
   const held = namesHeldBy(namespaces, "q.address");
-  const isClaimed = "left(d.name, 256) = left(c.claim, 256) AND d.name = c.claim";
-  const primary = { from: allNames(namespaces), where: isClaimed, name: "d.name", id: "d.id" };
+  const isClaimed = "left(domain.name, 256) = left(c.claim, 256) AND domain.name = c.claim";
+  const primary = { from: allNames(namespaces), where: isClaimed, name: "domain.name", id: "domain.id" };
   const rows = listSql(namespaces, {
     branches: [
       ranked(0, primary, isMine),

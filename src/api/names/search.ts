@@ -62,7 +62,7 @@ function claims(namespaces: readonly IndexedNamespace[]) {
 }
 
 // The sort columns; only the names of the page are looked up again.
-const candidate = (kind: number) => `d.id, ${kind} AS kind, d.created_at, d.name`;
+const candidate = (kind: number) => `domain.id, ${kind} AS kind, domain.created_at, domain.name`;
 
 type Search = {
   /** Normalized; a trailing dot says that the last label is complete. */
@@ -87,23 +87,23 @@ export function relevanceSql(
     bind(value);
   for (const value of [...after, String(limit), isComplete ? text.slice(dot) : ""]) bind(value);
   const joins = filters.length === 0 ? "" : namesJoins(namespaces);
-  const where = ["d.name <> ''", ...filters].join(" AND ");
+  const where = ["domain.name <> ''", ...filters].join(" AND ");
   const { isClaimed, lists } = claims(namespaces);
   const parts = partsOfNames(namespaces);
   const exact = parts.map((part) =>
-    bySize(`SELECT ${candidate(0)} FROM ${part}${joins} WHERE char_length(d.name) = size AND left(d.label_name, 256) = $2::text COLLATE "C"
-    AND ${within("d.name", 4)} AND ${where} ORDER BY d.id`),
+    bySize(`SELECT ${candidate(0)} FROM ${part}${joins} WHERE char_length(domain.name) = size AND left(domain.label_name, 256) = $2::text COLLATE "C"
+    AND ${within("domain.name", 4)} AND ${where} ORDER BY domain.id`),
   );
   const prefix = parts.map((part) =>
-    bySize(`SELECT ${candidate(1)} FROM ${part}${joins} WHERE char_length(d.name) = size AND ${within("d.label_name", 2)}
-    AND left(d.label_name, 256) <> $2::text COLLATE "C" AND ${where} ORDER BY left(d.label_name, 256), d.id`),
+    bySize(`SELECT ${candidate(1)} FROM ${part}${joins} WHERE char_length(domain.name) = size AND ${within("domain.label_name", 2)}
+    AND left(domain.label_name, 256) <> $2::text COLLATE "C" AND ${where} ORDER BY left(domain.label_name, 256), domain.id`),
   );
   const claimed = lists.flatMap((list) =>
     parts.map(
       (
         part,
-      ) => `(SELECT ${candidate(1)} FROM ${bySize(list)} c JOIN ${part} ON left(d.name, 256) = left(c.name, 256) AND d.name = c.name${joins}
-    WHERE left(d.label_name, 256) <> $2::text COLLATE "C" AND ${where})`,
+      ) => `(SELECT ${candidate(1)} FROM ${bySize(list)} c JOIN ${part} ON left(domain.name, 256) = left(c.name, 256) AND domain.name = c.name${joins}
+    WHERE left(domain.label_name, 256) <> $2::text COLLATE "C" AND ${where})`,
     ),
   );
   const ofPrefix = isComplete ? [] : [...prefix, ...(hasRecords ? claimed : [])];
@@ -111,9 +111,9 @@ export function relevanceSql(
   const similar = parts.map(
     (
       part,
-    ) => `(SELECT ${candidate(2)} FROM ${part}${joins} WHERE d.parent_id IN (${[...parents, "'none'"].join(", ")})
-    AND left(d.label_name, 256) = ANY (ARRAY(SELECT json_array_elements_text($6::json))) AND strpos(d.name, $13::text) > 0 AND ${where}
-    ORDER BY d.parent_id, left(d.label_name, 256), d.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${mostOfKind} THEN 0 ELSE ${mostOfKind} END)`,
+    ) => `(SELECT ${candidate(2)} FROM ${part}${joins} WHERE domain.parent_id IN (${[...parents, "'none'"].join(", ")})
+    AND left(domain.label_name, 256) = ANY (ARRAY(SELECT json_array_elements_text($6::json))) AND strpos(domain.name, $13::text) > 0 AND ${where}
+    ORDER BY domain.parent_id, left(domain.label_name, 256), domain.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${mostOfKind} THEN 0 ELSE ${mostOfKind} END)`,
   );
   const keys = ["f.kind", "f.first", "f.second", "f.created_at", "f.id"];
   const order = keys.join(", ");
