@@ -1,23 +1,12 @@
 import { namehash } from "viem";
 import { expect, test } from "vitest";
-import { accountId, addrReverseNode, parseAccountId, tokenIdToHex } from "./ids.ts";
+import { accountId, addrReverseNode, tokenIdToHex } from "./ids.ts";
 
 const address = "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85";
 
 test("writes the account in lower case", () => {
   expect(accountId(1, "0x57f1887a8BF19b14fC0dF6Fd9B2acc9Af147eA85")).toBe(`eip155:1:${address}`);
 });
-
-test("reads what it writes", () => {
-  expect(parseAccountId(`eip155:8453:${address}`)).toEqual({ chainId: 8453, address });
-});
-
-test.each(["", "eip155:1", `cosmos:1:${address}`, `eip155:x:${address}`, "eip155:1:0x57"])(
-  "refuses %j",
-  (id) => {
-    expect(() => parseAccountId(id)).toThrow("is not an account id of an EVM chain");
-  },
-);
 
 test("addr.reverse has its node", () => {
   expect(addrReverseNode).toBe(namehash("addr.reverse"));

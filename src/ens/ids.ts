@@ -31,16 +31,6 @@ export function accountId(chainId: number, address: Hex): string {
   return `eip155:${chainId}:${address.toLowerCase()}`;
 }
 
-/**
- * Chain id and address of a CAIP-10 id. Throws unless the chain is an EVM chain and the address is in lower case.
- * @example parseAccountId("eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85") // { chainId: 1, address: "0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85" }
- */
-export function parseAccountId(id: string): { chainId: number; address: Hex } {
-  const match = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(id);
-  if (match === null) throw new Error(`"${id}" is not an account id of an EVM chain.`);
-  return { chainId: Number(match[1]), address: match[2] as Hex };
-}
-
 /** Token standard of an asset id (CAIP-22 for erc721, CAIP-29 for erc1155). */
 export type AssetNamespace = "erc721" | "erc1155";
 

@@ -58,6 +58,4 @@ export function knownContracts(namespace: Namespace) {
   };
 }
 
-function keyOf(chainId: number, address: Hex | undefined): string {
-  return `${chainId}:${address?.toLowerCase()}`;
-}
+const keyOf = (chainId: number, address: Hex | undefined) => `${chainId}:${address?.toLowerCase()}`;

@@ -255,9 +255,7 @@ export function chainFacts(
   };
 }
 
-/**
- * The second (Unix time) before which the backfill has processed all chains, also those without events; 0 until it is over.
- */
+/** The second (Unix time) before which the backfill has processed all chains, also those without events; 0 until it is over. */
 export function backfilledBefore(facts: readonly ChainFacts[], metrics: readonly SyncMetrics[]): number {
   if (facts.every(({ sync }) => sync === "backfill")) return 0;
   // ponder: every chain has the same figure, from the earliest start of all to the end of the backfill.
