@@ -209,31 +209,33 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   const { times, signal, results, isFeed, namespace } = options;
   const homes = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
-  const opened = given.flatMap(({ given, at }) => {
-    const { address, relation = "any", ...query } = given;
-    const input = echoOf(given);
-    if (!isAddress(given)) {
-      results[at] = JSON.stringify({ input, ...wrong });
-      return [];
-    }
+  for (const { given: input, at } of given)
+    if (!isAddress(input)) results[at] = JSON.stringify({ input: echoOf(input), ...wrong });
+  // Inputs that differ in their id alone are read once: a batch often asks for one address many times.
+  const equal = Map.groupBy(
+    given.filter((one) => isAddress(one.given)),
+    ({ given: { id: _, relation = "any", ...asked } }) => JSON.stringify({ ...asked, relation }),
+  );
+  const groups = [...equal].map(([key, inputs]) => {
+    const { address, relation = "any", ...query }: AddressInput = JSON.parse(key);
     const list = ["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])];
     const page = openPage(query, list, ["int", "text", "text"]);
     const isAsked = { owner: relation !== "manager", manager: relation !== "owner" };
     const namespaces = namespace === undefined ? null : homes;
-    const asked = { address, ...isAsked, size: page.size, after: page.after, namespaces };
-    return [{ at, input, page, asked }];
+    return { inputs, page, asked: { address, ...isAsked, size: page.size, after: page.after, namespaces } };
   });
-  const asked = opened.map((one) => one.asked);
+  const asked = groups.map((group) => group.asked);
   await readAddresses(source, { asked, times }, signal, (index, { rows, total }) => {
-    const { at, input, page: own } = opened[index] as (typeof opened)[number];
+    const { inputs, page: own } = groups[index] as (typeof groups)[number];
     const { shown, page } = own.of(rows, total > mostCountedOfAddress ? null : total);
     const records = shown.map((one) => ({
       ...(isFeed ? feedRow : profileRow)(source.namespaces, one.row),
       ...primaryFacts(source.namespaces, one, source.known),
       relations: one.relations,
     }));
-    const result: Result = { input, kind: "address", status: "ok", records, page };
-    results[at] = JSON.stringify(result);
+    const result: Omit<Result, "input"> = { kind: "address", status: "ok", records, page };
+    const rest = JSON.stringify(result).slice(1);
+    for (const { given, at } of inputs) results[at] = `{"input":${JSON.stringify(echoOf(given))},${rest}`;
   });
 }
 
