@@ -99,8 +99,8 @@ async function historyPage(
   checkOrder({ from_timestamp, to_timestamp });
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
   const opened = openPage(asked, ["history", ...subject, ...filters], historyOrderTypes);
-  // Combinations of kinds are many; most requests ask for all kinds.
-  const isCommon = [type, exclude_type, kind].every((one) => one === undefined);
+  // Combinations of kinds are many; most requests ask for all kinds or for one type.
+  const isCommon = [type?.[1], exclude_type, kind].every((one) => one === undefined);
   const statement = openStatement(lookup, call, { isCommon });
   const kinds = kindsOf(asked);
   const { parts, conditions = [] } = find(statement, kinds);
