@@ -19,7 +19,8 @@ const count = openAnswerCount();
 const sources = contractSources(config);
 
 const { archive } = config;
-const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
+const { needsProofs } = config;
+const urlsOf = ({ id, name, isLocal, rpc, trustedBlock }: IndexedChain) => {
   const believed = new Set<string>();
   shared().believed.set(name, believed);
   const believe = createBelieve({ chain: name, log, believed });
@@ -28,6 +29,7 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
     chainId: id,
     isPublic: isLocal !== true,
     crossCheckShare: config.rpcCrossCheckPercent / 100,
+    ...{ needsProofs, trustedBlock },
     log,
     count,
     believe,
@@ -40,7 +42,7 @@ const urlsOf = ({ id, name, isLocal, rpc }: IndexedChain) => {
   });
   if (archive === undefined) return urls;
   const opened = (found: string) => void shared().archives.set(name, found);
-  const options = { location: archive, chain: name, chainId: id, log, opened, believe };
+  const options = { location: archive, chain: name, chainId: id, needsProofs, log, opened, believe };
   shared().otherResults.set(id, archivedResults(options));
   return archivedUrls(urls, options);
 };
@@ -51,7 +53,8 @@ const chains = Object.fromEntries(
     {
       id: chain.id,
       rpc: urlsOf({ ...chain, rpc }),
-      ...(rpc.ws === undefined ? {} : { ws: rpc.ws }),
+      // ponder: it reads the blooms of heads from a websocket unchecked.
+      ...(rpc.ws === undefined || needsProofs ? {} : { ws: rpc.ws }),
       disableCache: !config.keepsRpcCache,
     },
   ]),

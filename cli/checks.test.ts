@@ -6,7 +6,7 @@ import { PGlite } from "@electric-sql/pglite";
 import Database from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Config, parseEnvironment } from "../src/config/environment.ts";
-import { serveHashes } from "../test/support/ponder/cache.ts";
+import { hashOn, serveHashes } from "../test/support/ponder/cache.ts";
 import { examineIndex } from "./checks/index-state.ts";
 import { examinePort } from "./checks/machine.ts";
 import { examineUrls } from "./checks/nodes.ts";
@@ -49,6 +49,17 @@ describe("RPC URLs", () => {
     const [own, other] = urls();
     await expect(start(examineUrls, chains([own, other]))).rejects.toThrow(
       `RPC_URL_1 entry 2 (${hostOf(other)}) answers for chain 5, not for chain 1. Correct RPC_URL_1.`,
+    );
+  });
+
+  test("with another block at the height of the trusted one are refused with both hashes", async () => {
+    const [own] = urls();
+    const of = (hash: string) => ({
+      chains: [{ id: 1, name: "mainnet", rpc: { http: [own] }, trustedBlock: { number: 0, hash } }],
+    });
+    await start(examineUrls, of(hashOn("b", 0)));
+    await expect(start(examineUrls, of(hashOn("a", 0)))).rejects.toThrow(
+      `Block 0 of chain 1 is ${hashOn("b", 0)} at RPC_URL_1 (${hostOf(own)}), but the trusted one is ${hashOn("a", 0)}. Correct TRUSTED_BLOCK_1 or RPC_URL_1.`,
     );
   });
 

@@ -3,7 +3,7 @@ import type { IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { contractSources, logFilters } from "../../src/config/sources.ts";
 import { seeOperations, spanOf } from "../../src/log/json-log.ts";
-import { requestChainId, requestRpc } from "../../src/ponder/rpc-request.ts";
+import { requestChainId, requestHash, requestRpc } from "../../src/ponder/rpc-request.ts";
 import { believedOfUrls } from "../../src/rpc/believed.ts";
 import { about, type Finding } from "./finding.ts";
 
@@ -17,7 +17,7 @@ export function nameOfUrl(chainId: number, urls: readonly string[], index: numbe
 /** Checks that each chain has an RPC URL that responds, and none of another chain. */
 export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<Finding[]> {
   const { ok, warning, away, fail } = about("RPC");
-  const found = chains.map(async ({ id, rpc }) => {
+  const found = chains.map(async ({ id, rpc, trustedBlock: trusted }) => {
     const silent: string[] = [];
     const others: Finding[] = [];
     const asked = rpc.http.map(async (url, index) => {
@@ -28,6 +28,17 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
         others.push(
           fail(`${name} answers for chain ${served}, not for chain ${id}`, `Correct RPC_URL_${id}.`),
         );
+      else if (trusted !== undefined) {
+        // A node that fails or is behind is asked again when the block is needed.
+        const hash = await requestHash(url, trusted.number).catch(() => undefined);
+        if (hash !== undefined && hash !== trusted.hash)
+          others.push(
+            fail(
+              `Block ${trusted.number} of chain ${id} is ${hash} at ${name}, but the trusted one is ${trusted.hash}`,
+              `Correct TRUSTED_BLOCK_${id} or RPC_URL_${id}.`,
+            ),
+          );
+      }
     });
     await Promise.all(asked);
     if (others.length > 0) return others;
@@ -147,9 +158,9 @@ function needsOf(chain: IndexedChain, config: Config, { number, transactions }: 
   return needs;
 }
 
-function believedFinding({ name, isLocal, rpc }: IndexedChain, { rpcCrossCheckPercent }: Config): Finding[] {
+function believedFinding({ name, isLocal, rpc }: IndexedChain, config: Config): Finding[] {
   const urls = new Set(rpc.http).size;
-  const believed = believedOfUrls(urls, rpcCrossCheckPercent / 100);
+  const believed = believedOfUrls(urls, config.rpcCrossCheckPercent / 100, config.needsProofs);
   if (believed.length === 0) return [];
   const found = `believed without proof: ${believed.join("; ")}`;
   const { ok, warning } = about(`proof of ${name}`);

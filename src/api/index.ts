@@ -11,6 +11,7 @@ import { seeOperations } from "../log/json-log.ts";
 import { createUnverifiedWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatches } from "../operations/finalized-blocks.ts";
+import { keepProvenFrom, readProvenFrom } from "../operations/proven-blocks.ts";
 import { describeIndex, takeOverWhenReady, watchShownSchema } from "../operations/stored-indexes.ts";
 import { readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
@@ -40,6 +41,7 @@ import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
+import { shared as sharedReading } from "./status/shared-reading.ts";
 import { createBlockHashes, endOfChain, isBackfilled, openStatus, statusChains } from "./status/status.ts";
 import { createLabelsVersion, readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
@@ -63,6 +65,9 @@ if (ponder.isIndexer) {
     settings: rowSettings(configured),
   });
   await installChecksums(ponder.write, ponder.schema);
+  const { chains, needsProofs } = configured;
+  const chainIds = chains.map(({ id }) => id);
+  await keepProvenFrom(ponder.write, { schema: ponder.schema, chainIds, needsProofs });
   await ponder.write(reachedFunction(ponder.schema));
 }
 
@@ -136,6 +141,12 @@ ponder.onStop(() => {
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
+const readProven = sharedReading(
+  "From which blocks on logs are proven",
+  (signal) => readProvenFrom((sql) => database.row(sql, [], signal)),
+  { everyMs: 60_000, log },
+);
+
 // A reader serves the index that its schema shows, and describes it by that index's settings.
 const stops: (() => void)[] = [];
 ponder.onStop(stopServing);
@@ -201,6 +212,7 @@ function openApi(config: Config) {
     status,
     database,
     indexes: () => indexBuild?.progress(),
+    provenFrom: async () => (await readProven()).value,
     clock: Date.now,
   };
 

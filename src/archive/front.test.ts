@@ -3,6 +3,7 @@ import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/a
 import { temporaryFolders } from "../../test/support/folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
+import type { RpcRequest } from "../rpc/nodes.ts";
 import { addFile, packLines, writeManifest } from "./folder.ts";
 import { createFront } from "./front.ts";
 import type { ArchiveFilter, Manifest } from "./manifest.ts";
@@ -23,6 +24,7 @@ const range = { from: 0, to: 158 };
 async function fronted(
   segments: { from: number; to: number; filters?: ArchiveFilter[]; blocks?: ArchivedBlock[] }[],
   claimed?: Manifest["segments"][number]["proof"],
+  { needsProofs = false, node = (answer: unknown) => answer } = {},
 ) {
   const archive = await writeArchive(
     chainId,
@@ -36,9 +38,9 @@ async function fronted(
   const log = (_: string, message: string) => void lines.push(message);
   const opened = (found: string) => void lines.push(found.replace(archive.folder, "folder"));
   const believe = vi.fn();
-  const front = createFront({ location: archive.folder, chain: "linea", chainId, log, opened, believe }, [
-    { hostname: "node", request },
-  ]);
+  const options = { location: archive.folder, chain: "linea", chainId, needsProofs, log, opened, believe };
+  const backend = { hostname: "node", request: async (body: RpcRequest) => node(await request(body)) };
+  const front = createFront(options, [backend]);
   const getLogs = async (from: number, to: number, more: object = {}) =>
     (await front({
       method: "eth_getLogs",
@@ -172,4 +174,32 @@ test("receipts that do not have their root are refused", async () => {
   // One in twenty is drawn.
   vi.spyOn(Math, "random").mockReturnValueOnce(0.01);
   await expect(getLogs(0, 158)).rejects.toThrow("do not have the root that its header names");
+});
+
+test("where proofs are needed, segments without receipts are not used", async () => {
+  const bare = between(0, 80).map(({ receipts: _, ...block }) => block);
+  const { getLogs, asked, lines } = await fronted([{ from: 0, to: 80, blocks: bare }], undefined, {
+    needsProofs: true,
+  });
+  expect(await getLogs(0, 80)).toEqual(within(0, 80));
+  expect(asked).toEqual(["logs 0 to 80"]);
+  expect(lines).toEqual([
+    "The archive has no segment with proven receipts of this chain: everything is asked of its RPC URLs",
+  ]);
+});
+
+test("where proofs are needed, the nodes name each block of the archive too", async () => {
+  const segments = [{ from: 0, to: 158 }];
+  const [{ header } = all[0]!] = all;
+  const block = { method: "eth_getBlockByNumber", params: [header.number, true] };
+  const own = await fronted(segments, undefined, { needsProofs: true });
+  await own.getLogs(0, 158);
+  expect(await own.front(block)).toMatchObject({ hash: header.hash });
+  expect(own.believe.mock.calls.flat(2).filter((what) => /beyond a sample/.test(what))).toEqual([]);
+  const node = () => ({ hash: `0x${"7".repeat(64)}` });
+  const foreign = await fronted(segments, undefined, { needsProofs: true, node });
+  await foreign.getLogs(0, 158);
+  await expect(foreign.front(block)).rejects.toThrow(
+    `Block ${Number(header.number)} of chain ${chainId} is ${header.hash} in the archive, and 0x${"7".repeat(64)} at the nodes`,
+  );
 });

@@ -7,6 +7,7 @@ import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
 import { createPaces } from "./ask.ts";
 import { type ArchiveLocation, nameOfLocation, readManifest } from "./folder.ts";
 import {
+  ArchiveError,
   believedOfArchive,
   levelOf,
   type Manifest,
@@ -22,6 +23,8 @@ export type FrontOptions = {
   location: ArchiveLocation;
   chain: string;
   chainId: number;
+  /** Whether only blocks whose receipts are proven count, and only those that the nodes name too. */
+  needsProofs?: boolean;
   log: Log;
   believe?: Believe;
   /** Called with the archive's location and the level of proof that it claims. */
@@ -68,19 +71,22 @@ type OpenArchive = FrontOptions & {
 };
 
 async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive | undefined> {
-  const { location, chain, chainId, log } = options;
-  const manifest = await readManifest(location, chainId);
-  if (manifest === undefined) {
-    log("info", "The archive has no data of this chain: everything is asked of its RPC URLs", { chain });
+  const { location, chain, chainId, needsProofs = false, log } = options;
+  const found = await readManifest(location, chainId);
+  const isUsed = ({ proof }: Segment) => !needsProofs || proof.bloom + proof.header === 0;
+  const segments = found?.segments.filter(isUsed) ?? [];
+  if (found === undefined || segments.length === 0) {
+    const what = found === undefined ? "no data" : "no segment with proven receipts";
+    log("info", `The archive has ${what} of this chain: everything is asked of its RPC URLs`, { chain });
     return undefined;
   }
-  const { segments } = manifest;
+  const manifest = { ...found, segments };
   const from = Math.min(...segments.map((one) => one.from));
   const to = Math.max(...segments.map((one) => one.to));
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
   const proven = levelOf(manifest);
   log("info", "An archive answers what it covers", { chain, from, to, logs, proven });
-  options.believe?.(believedOfArchive(manifest));
+  options.believe?.(believedOfArchive(manifest, needsProofs ? 1 : rootShare));
   options.opened?.(`${nameOfLocation(location)}, ${proven}`);
   return { ...options, manifest, ask, answered: new Map() };
 }
@@ -143,6 +149,7 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   }
   const [{ header } = {}] = found;
   if (header === undefined) return undefined;
+  if (archive.needsProofs) await requireOnChain(archive, header);
   const sent = found.flatMap(({ transactions }) => transactions);
   const { number: blockNumber, hash: blockHash } = header;
   const transactions = [...new Map(sent.map((one) => [Number(one.transactionIndex), one]))]
@@ -152,15 +159,27 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   return { ...header, transactions };
 }
 
+// The nodes name the block, and their answer is checked like any other.
+async function requireOnChain({ ask, chainId }: OpenArchive, { number, hash }: ArchivedBlock["header"]) {
+  const block = (await ask({ method: "eth_getBlockByNumber", params: [number, false] })) as { hash?: string };
+  if (block?.hash === hash) return;
+  throw new ArchiveError(
+    `Block ${Number(number)} of chain ${chainId} is ${hash} in the archive, and ${block?.hash ?? "not there"} at the nodes. Take ARCHIVE out, or use another.`,
+  );
+}
+
 type Blocks = Map<number, ArchivedBlock>;
-type SegmentOfChain = { archive: Pick<FrontOptions, "location" | "chainId">; segment: Segment };
+type SegmentOfChain = {
+  archive: Pick<FrontOptions, "location" | "chainId" | "needsProofs">;
+  segment: Segment;
+};
 
 // For all chains of the process; sizes are in bytes.
 const recent = new LRUCache<string, Blocks, SegmentOfChain>({
   maxSize: 200_000_000,
   fetchMethod: async (_key, _stale, { context: { archive, segment } }) => {
     const blocks = await readSegment(archive.location, archive.chainId, segment);
-    requireProven(segment, blocks, rootShare);
+    requireProven(segment, blocks, archive.needsProofs ? 1 : rootShare);
     return new Map(blocks.map((block) => [Number(block.header.number), block]));
   },
 });

@@ -120,8 +120,8 @@ export function levelOf(manifest: Pick<Manifest, "segments">): string {
 /** Share of blocks whose receipts root is checked on reading: the check takes several times as long as decompression. */
 export const rootShare = 0.05;
 
-/** What is taken on trust of an archive, by the levels in its manifest. */
-export function believedOfArchive(manifest: Manifest): string[] {
+/** What is taken on trust of an archive, by the levels in its manifest and the share of receipts roots that are checked. */
+export function believedOfArchive(manifest: Manifest, share = rootShare): string[] {
   const [unproven = 0, header = 0, receipts = 0] = countsOf(manifest).map(({ blocks }) => blocks);
   const ofBlocks = (blocks: number) => counted(blocks, "archived block");
   const found: [number | undefined, string][] = [
@@ -131,7 +131,7 @@ export function believedOfArchive(manifest: Manifest): string[] {
     ],
     [unproven, `headers of ${ofBlocks(unproven)} (level bloom)`],
     [unproven + header, `number and data of logs of ${ofBlocks(unproven + header)}`],
-    [receipts, `data of logs of ${ofBlocks(receipts)} beyond a sample of ${rootShare * 100} %`],
+    [share < 1 ? receipts : 0, `data of logs of ${ofBlocks(receipts)} beyond a sample of ${share * 100} %`],
     [manifest.results?.length, "archived results of contracts"],
   ];
   return found.flatMap(([count, what]) => (count ? what : []));

@@ -3,10 +3,23 @@ import { chainOf } from "../deployments/chains.ts";
 /** RPC URLs of a chain: one or more http(s), at most one ws(s). */
 export type RpcUrls = { http: string[]; ws?: string };
 
-/** An indexed chain. A local one (`ens-test-env`) may be a fork, with transactions signed for another chain and unusual headers. */
-export type IndexedChain = { id: number; name: string; isLocal?: true; rpc: RpcUrls };
+/** A block by number and hash. */
+type NamedBlock = { number: number; hash: string };
+
+/**
+ * An indexed chain. A local one (`ens-test-env`) may be a fork, with transactions signed for another chain and unusual headers. The
+ * operator vouches for its `trustedBlock`.
+ */
+export type IndexedChain = {
+  id: number;
+  name: string;
+  isLocal?: true;
+  rpc: RpcUrls;
+  trustedBlock?: NamedBlock;
+};
 
 type RpcVariables = {
+  RPC_VERIFY?: "samples" | "receipts" | undefined;
   NAMESPACE?: string | undefined;
   ALCHEMY_API_KEY?: string | undefined;
   QUICKNODE_API_KEY?: string | undefined;
@@ -16,7 +29,7 @@ type RpcVariables = {
 
 /**
  * The chains with their URLs: of RPC_URL_<chainId>, else of hosted providers, else the test network's own. Adds a fault for each chain
- * without URLs and for each malformed list.
+ * without URLs, each malformed list or trusted block, and each chain whose blocks nothing would name twice under RPC_VERIFY=receipts.
  */
 export function chainsFrom(
   sound: RpcVariables,
@@ -27,19 +40,38 @@ export function chainsFrom(
   return chainIds.flatMap((id) => {
     const text = given[`RPC_URL_${id}`];
     const isLocal = sound.NAMESPACE === "ens-test-env";
-    const chain = { id, name: chainName(id), ...(isLocal && { isLocal }) };
+    const trusted = given[`TRUSTED_BLOCK_${id}`];
+    const trustedBlock = trusted === undefined ? undefined : parseBlock(trusted);
+    if (trusted !== undefined && trustedBlock === undefined)
+      faults.push(`TRUSTED_BLOCK_${id} must be <number>:<hash>, such as 21000000:0x and 64 digits.`);
+    const chain = {
+      ...{ id, name: chainName(id) },
+      ...(isLocal && { isLocal }),
+      ...(trustedBlock && { trustedBlock }),
+    };
     try {
       const rpc = text === undefined ? providerUrls(id, sound) : parseRpcUrls(text);
       const local = isLocal ? localUrls[id] : undefined;
-      if (rpc ?? local) return [{ ...chain, rpc: rpc ?? { http: [String(local)] } }];
-      faults.push(
-        `No RPC URL for chain ${id} (${chain.name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
-      );
+      const urls = rpc ?? (local === undefined ? undefined : { http: [local] });
+      if (urls === undefined)
+        faults.push(
+          `No RPC URL for chain ${id} (${chain.name}). Set RPC_URL_${id}, or the API key of a provider that serves it.`,
+        );
+      else if (sound.RPC_VERIFY === "receipts" && new Set(urls.http).size === 1 && trusted === undefined)
+        faults.push(
+          `RPC_VERIFY=receipts needs two URLs in RPC_URL_${id} that name the blocks of chain ${id}, or a block that you trust: TRUSTED_BLOCK_${id}=<number>:<hash>.`,
+        );
+      return urls === undefined ? [] : [{ ...chain, rpc: urls }];
     } catch (error) {
       faults.push(`RPC_URL_${id} is unusable: ${error instanceof Error ? error.message : String(error)}.`);
     }
     return [];
   });
+}
+
+function parseBlock(text: string): NamedBlock | undefined {
+  const [, number, hash = ""] = /^(\d{1,15}):(0x[0-9a-f]{64})$/i.exec(text) ?? [];
+  return number === undefined ? undefined : { number: Number(number), hash: hash.toLowerCase() };
 }
 
 /** A chain's URLs at the hosted providers that have a key: Alchemy, QuickNode, dRPC; then Alchemy's websocket. */

@@ -54,6 +54,7 @@ test("reads the minimal environment with the documented defaults", () => {
     chains: [{ id: 1, name: "mainnet", rpc: { http: ["https://rpc.example/1"] } }],
     blockRange: {},
     rpcCrossCheckPercent: 1,
+    needsProofs: false,
     keepsRpcCache: true,
     ponderStores: "own",
     rowCacheMegabytes: 512,
@@ -68,6 +69,16 @@ test("reads the minimal environment with the documented defaults", () => {
     address: "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
     startBlock: 9380380,
   });
+});
+
+test("proofs compare all ranges of logs, and a trusted block takes the place of a second URL", () => {
+  const hash = `0x${"A".repeat(64)}`;
+  const proving = { ...root, RPC_VERIFY: "receipts", RPC_CROSS_CHECK_PERCENT: "0" };
+  const config = parseEnvironment({ ...proving, TRUSTED_BLOCK_1: `21000000:${hash}` }, noFiles);
+  expect([config.needsProofs, config.rpcCrossCheckPercent]).toEqual([true, 100]);
+  expect(config.chains[0]?.trustedBlock).toEqual({ number: 21_000_000, hash: hash.toLowerCase() });
+  const two = { ...proving, RPC_URL_1: "https://a.example,https://b.example" };
+  expect(parseEnvironment(two, noFiles).chains[0]?.trustedBlock).toBeUndefined();
 });
 
 test("treats an empty variable as unset", () => {
@@ -154,6 +165,17 @@ describe("refused alone", () => {
       { RPC_URL_1: "https://a.example,wss://b.example,wss://c.example" },
       "more than one websocket",
     ],
+    [
+      "a trusted block without a hash",
+      { TRUSTED_BLOCK_1: "21000000" },
+      "TRUSTED_BLOCK_1 must be <number>:<hash>",
+    ],
+    [
+      "proofs of a chain with one URL and no trusted block",
+      { RPC_VERIFY: "receipts" },
+      "RPC_VERIFY=receipts needs two URLs in RPC_URL_1",
+    ],
+    ["proofs by something else", { RPC_VERIFY: "all" }, "samples, receipts"],
     ["text for a URL", { RPC_URL_1: "https://a.example,nonsense" }, "entry 2"],
     ["half of QuickNode", { QUICKNODE_API_KEY: "k" }, "QUICKNODE_ENDPOINT_NAME"],
     ["an end before the start", { START_BLOCK: "9", END_BLOCK: "9" }, "greater than START_BLOCK"],

@@ -70,6 +70,7 @@ const variables = z.object({
     .optional(),
   RPC_REQUESTS_PER_SECOND: decimal(1, 100_000).optional(),
   RPC_CROSS_CHECK_PERCENT: decimal(0, 100).default(1),
+  RPC_VERIFY: oneOf(["samples", "receipts"]).default("samples"),
   RPC_CACHE: flag("true"),
   ROW_CACHE_MB: decimal(1, 1_000_000).default(512),
   PONDER_STORES: oneOf(["own", "stock"]).default("own"),
@@ -138,7 +139,9 @@ const settingsOf = (given: Variables) => ({
   /** Requests per second at which each RPC URL starts; undefined for a default by kind of URL. */
   rpcRequestsPerSecond: given.RPC_REQUESTS_PER_SECOND,
   /** Percentage of log ranges that are asked of a second RPC URL too, if a chain has several. */
-  rpcCrossCheckPercent: given.RPC_CROSS_CHECK_PERCENT,
+  rpcCrossCheckPercent: given.RPC_VERIFY === "receipts" ? 100 : given.RPC_CROSS_CHECK_PERCENT,
+  /** Whether logs are refused unless receipts prove them. */
+  needsProofs: given.RPC_VERIFY === "receipts",
   /** Whether RPC results are kept for later indexes. */
   keepsRpcCache: given.RPC_CACHE,
   /** Whether Ponder uses this project's stores of rows and RPC results, or its own. */
@@ -162,6 +165,8 @@ const settingsOf = (given: Variables) => ({
   logLevel: given.LOG_LEVEL,
 });
 
+const ofChain = /^(RPC_URL|TRUSTED_BLOCK)_\d+$/;
+
 export const knownVariables: readonly string[] = [
   ...Object.keys(variables.shape),
   "LABELS_DATABASE",
@@ -172,8 +177,7 @@ export const knownVariables: readonly string[] = [
 /** A sentence for each set variable that is unknown and close to a known one: probably it is misspelt, and has no effect. */
 export function misspeltVariables(environment: Environment): string[] {
   return Object.entries(environment).flatMap(([name, value]) => {
-    if (!value?.trim() || name.length < 5 || knownVariables.includes(name) || /^RPC_URL_\d+$/.test(name))
-      return [];
+    if (!value?.trim() || name.length < 5 || knownVariables.includes(name) || ofChain.test(name)) return [];
     // Names of other programs are short, or differ in more.
     const near = /^RPC_?URLS?(_|\d|$)/i.test(name)
       ? "RPC_URL_<chain id>"

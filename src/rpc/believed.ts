@@ -14,10 +14,12 @@ export const createBelieve =
     log(level, `Cannot be proven, and is believed: ${fresh.join("; ")}`, { chain, section });
   };
 
-/** What this number of RPC URLs cannot prove if a `share` (0 to 1) of the log ranges is compared. */
-export function believedOfUrls(urls: number, share: number): string[] {
+/** What this number of RPC URLs cannot prove if a `share` (0 to 1) of the log ranges is compared, and if logs need proofs. */
+export function believedOfUrls(urls: number, share: number, needsProofs = false): string[] {
   const logs = "logs of the backfill";
   const beyond = share === 0 ? logs : `${logs} beyond a sample of ${Number((share * 100).toFixed(2))} %`;
   const ofRanges = share < 1 ? [beyond] : urls === 1 ? [`that ${logs} lack no block`] : [];
-  return urls === 1 || share === 0 ? [...ofRanges, "what contracts return to handlers"] : ofRanges;
+  const ofBlocks = needsProofs && urls === 1 ? ["which blocks of the backfill are the chain's"] : [];
+  const ofCalls = urls === 1 || share === 0 ? ["what contracts return to handlers"] : [];
+  return [...ofRanges, ...ofBlocks, ...ofCalls];
 }

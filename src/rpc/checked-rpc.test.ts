@@ -5,7 +5,7 @@ import { type Answer, readRecording } from "../../devnet/recording.ts";
 import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import { emptyRoot, headerHash, receiptsRoot } from "./block-proofs.ts";
 import { checkedUrls } from "./checked-rpc.ts";
-import { type RpcRequest, toHex } from "./nodes.ts";
+import { type NodesOptions, type RpcRequest, toHex } from "./nodes.ts";
 
 type Request = (body: RpcRequest) => Promise<unknown>;
 
@@ -33,8 +33,17 @@ const changing =
     body.method === method ? change((await honest(body)) as never) : honest(body);
 
 /** The checked clients of hosts, as Ponder creates them, and what they report. */
-function checked(byHost: Record<string, Request>, crossCheckShare = 0, chainId = 0, isPublic = true) {
-  const { options, ...watched } = watchedOptions({ chain: "base", chainId, isPublic, crossCheckShare });
+function checked(
+  byHost: Record<string, Request>,
+  crossCheckShare = 0,
+  chainId = 0,
+  isPublic = true,
+  more: Pick<NodesOptions, "needsProofs" | "trustedBlock"> = {},
+) {
+  const { options, ...watched } = watchedOptions({
+    ...{ chain: "base", chainId, isPublic, crossCheckShare },
+    ...more,
+  });
   const urls = checkedUrls(
     Object.keys(byHost).map((host) => `http://${host}/secret`),
     options,
@@ -478,4 +487,63 @@ test("a node that is behind is asked again for the logs of a block", async () =>
   await request({ method: "eth_getBlockByHash", params: [blockHash, true] });
   isBehind = true;
   await expect(request(getLogs({ blockHash }))).rejects.toThrow(/^unknown block$/);
+});
+
+// --- RPC_VERIFY=receipts ---
+
+const proving = (byHost: Record<string, Request>, trustedBlock?: NodesOptions["trustedBlock"]) =>
+  checked(byHost, 1, 0, true, { needsProofs: true, trustedBlock });
+const blocksWithLogs = () => [...new Set(all.map((log) => log["blockNumber"] as string))];
+
+test("where proofs are needed, every block with logs is compared with its receipts, and named by a second URL", async () => {
+  const [one, two] = [vi.fn(honest), vi.fn(honest)];
+  const { request } = proving({ one, two });
+  expect(await request(getLogs())).toEqual(all);
+  for (const number of blocksWithLogs()) await request(blockAt(number));
+  const asked = [...one.mock.calls, ...two.mock.calls].map(([{ method }]) => method);
+  const count = (method: string) => asked.filter((one) => one === method).length;
+  expect(count("eth_getBlockReceipts")).toBe(blocksWithLogs().length);
+  expect(two.mock.calls.filter(([{ method }]) => method === "eth_getBlockByNumber")).toHaveLength(
+    blocksWithLogs().length,
+  );
+});
+
+test("where proofs are needed, logs without receipts are refused, in the backfill and live", async () => {
+  const { request, believe } = proving({ one: bare(), two: bare() });
+  const [number] = blocksWithLogs();
+  await request(getLogs());
+  await expect(request(blockAt(number))).rejects.toThrow(/no receipts prove the logs of block \d+/);
+  await expect(request(getLogs({ blockHash: crowded() }))).rejects.toThrow(
+    /method not found|no receipts prove/,
+  );
+  expect(believe.mock.calls.flat(2).filter((what) => /^data of live/.test(String(what)))).toEqual([]);
+});
+
+test("where proofs are needed, a block that the second URL names otherwise or not at all is refused", async () => {
+  const [number] = blocksWithLogs();
+  const other = changing("eth_getBlockByNumber", (block: Answer) => sibling(block, { extraData: "0x07" }));
+  await expect(proving({ one: honest, other }).request(blockAt(number))).rejects.toThrow(
+    /block \d+ is 0x[0-9a-f]{64} there and 0x[0-9a-f]{64} at other/,
+  );
+  const behind = changing("eth_getBlockByNumber", () => null);
+  await expect(proving({ one: honest, behind }).request(blockAt(number))).rejects.toThrow(
+    /no other URL names block \d+/,
+  );
+});
+
+test("where proofs are needed, a chain's only URL has to serve the trusted block, and what it proves nothing of is said", async () => {
+  const [number = "0x0"] = blocksWithLogs();
+  const { hash } = (await honest(blockAt(number, false))) as { hash: string };
+  const trusted = { number: Number(number), hash };
+  const own = proving({ one: honest }, trusted);
+  expect(await own.request(blockAt(number))).toMatchObject({ hash });
+  expect(own.believe.mock.calls[0]?.[0]).toEqual([
+    "that logs of the backfill lack no block",
+    "which blocks of the backfill are the chain's",
+    "what contracts return to handlers",
+  ]);
+  const foreign = { ...trusted, hash: `0x${"7".repeat(64)}` };
+  await expect(proving({ one: honest }, foreign).request(blockAt(number))).rejects.toThrow(
+    `block ${trusted.number} is ${hash} there, but the trusted one is ${foreign.hash}`,
+  );
 });

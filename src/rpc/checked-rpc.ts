@@ -1,7 +1,7 @@
 import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts";
 import { believedOfUrls } from "./believed.ts";
 import { requestCall } from "./checked-calls.ts";
-import { checkBlock, otherBlock, requestLiveLogs, requestLogs } from "./compared-logs.ts";
+import { checkBlock, otherBlock, requestLiveLogs, requestLogs, requireNamed } from "./compared-logs.ts";
 import { headerIn, type LogsFilter, queryOf } from "./log-answers.ts";
 import {
   hashProblem,
@@ -59,9 +59,9 @@ export function checkedBackends(
     return node;
   });
   const all = newNodes(options, [...byUrl.values()]);
-  const { crossCheckShare, isPublic } = options;
+  const { crossCheckShare, isPublic, needsProofs } = options;
   const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
-  options.believe(believedOfUrls(byUrl.size, crossCheckShare), isWarning ? "warn" : "info");
+  options.believe(believedOfUrls(byUrl.size, crossCheckShare, needsProofs), isWarning ? "warn" : "info");
   return nodes.map((node) => ({
     hostname: node.host,
     request: (body) => checkedRequest(all, inPlaceOf(all, node), body),
@@ -120,6 +120,7 @@ async function requestBlock(nodes: Nodes, node: Node, body: RpcRequest): Promise
     throw refusal(nodes, node, `block ${block.hash} was not asked for`);
   const problem = hashProblem(nodes, node, response);
   if (problem !== undefined) throw refusal(nodes, node, problem);
+  if (nodes.needsProofs && isHex && !isByHash) await requireNamed(nodes, node, block);
   if (wanted === "latest") await requireNearBlock(nodes, node, Number(block.number));
   node.refused = 0;
   if (isHex && !isByHash && isFull === true) await checkBlock(nodes, node, block);

@@ -139,7 +139,7 @@ export async function requestLiveLogs(
   const proven = await logsByReceipts(nodes, node, header, receipts);
   if (proven !== undefined) return proven.logs.filter((log) => matches(log, query));
   const problem = `no receipts prove the logs of block ${Number(header.number)}`;
-  if (nodes.areReceiptsProvable)
+  if (nodes.areReceiptsProvable || nodes.needsProofs)
     throw receipts instanceof Error
       ? ((await otherBlock(nodes, node, blockHash)) ?? receipts)
       : await unproven(problem);
@@ -167,6 +167,31 @@ export async function otherBlock(
   if (now === undefined || now.hash === hash) return undefined;
   const problem = `block ${Number(number)} is ${now.hash} there, no longer ${hash}`;
   return new WrongAnswerError(`Gave up a block of ${node.host}: ${problem}.`, { isFinal: true });
+}
+
+/**
+ * Throws unless another URL names the same block at its height, and unless it is the trusted block if it has that one's height. Where no
+ * other URL answers, the block is refused; of a chain's only URL it is believed.
+ */
+export async function requireNamed(nodes: Nodes, node: Node, { number, hash }: Header): Promise<void> {
+  const { trustedBlock } = nodes;
+  const height = Number(number);
+  const isOther = trustedBlock?.number === height && trustedBlock.hash !== hash;
+  if (isOther)
+    throw refusal(
+      nodes,
+      node,
+      `block ${height} is ${hash} there, but the trusted one is ${trustedBlock.hash}`,
+    );
+  if (nodes.all.length === 1) return;
+  // A URL that is put aside still names blocks.
+  for (const other of nodes.all.filter((one) => one !== node)) {
+    const header = await askHeader(nodes, other, number);
+    if (header?.hash === hash) return;
+    if (header !== undefined)
+      throw refusal(nodes, node, `block ${height} is ${hash} there and ${header.hash} at ${other.host}`);
+  }
+  throw refusal(nodes, node, `no other URL names block ${height}`);
 }
 
 // --- Logs whose blocks are not checked yet ---
@@ -277,6 +302,8 @@ async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Com
   const witness = othersThan(nodes, first)[0] ?? first;
   const proven = await logsByReceipts(nodes, witness, block);
   if (proven === undefined) {
+    if (nodes.needsProofs)
+      throw refusal(nodes, witness, `no receipts prove the logs of block ${number}`, { isFinal: true });
     sayUnverified(nodes, witness, "logs of the backfill, because no URL serves the receipts of whole blocks");
     return;
   }

@@ -42,6 +42,10 @@ export type NodesOptions = {
   chain: string;
   /** Share (0 to 1) of the log ranges that are requested twice, from a second URL if there is one. */
   crossCheckShare: number;
+  /** Whether logs are refused unless receipts prove them and blocks unless two URLs name them. */
+  needsProofs?: boolean;
+  /** A block that the operator vouches for. */
+  trustedBlock?: { number: number; hash: string } | undefined;
   /** 0 skips the check of the chain id. */
   chainId: number;
   /** False for a local chain: see `IndexedChain`. */
@@ -154,7 +158,7 @@ export const newNodes = (options: NodesOptions, all: Node[]) => ({
   /** Resolves once the unverified ranges are stored or storing failed. */
   stored: Promise.resolve() as Promise<void> | undefined,
   /** The budget for headers and receipts, unlimited once a block did not fit its logs. */
-  checks: createBudget(0.005 + options.crossCheckShare, 20),
+  checks: createBudget(0.005 + options.crossCheckShare, options.needsProofs ? Number.POSITIVE_INFINITY : 20),
   /** The budget for comparing calls: enough for all on most chains, unlimited once two URLs differ. */
   calls: createBudget(0.02, 100),
   hasDisputes: false,
@@ -262,7 +266,7 @@ export function hashProblem(nodes: Nodes, node: Node, response: unknown): string
   const computed = headerHash(response as Record<string, unknown>);
   if (computed === hash) return undefined;
   const problem = `the header of block ${Number(number)} ${computed === undefined ? "lacks a field that its hash covers" : `does not hash to ${hash}`}`;
-  if (computed !== undefined || nodes.isPublic) return problem;
+  if (computed !== undefined || nodes.isPublic || nodes.needsProofs) return problem;
   sayUnverified(nodes, node, "headers, which lack fields that their hashes cover");
   return undefined;
 }

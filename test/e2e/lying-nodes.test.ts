@@ -14,7 +14,11 @@ afterEach(async () => {
 /** An index of the recorded chain up to `head`, by a node that lies, and an honest one if `isAlone` is not set. */
 async function startWithLiar(
   lying: Lying,
-  { isAlone, head = 1600 }: { isAlone: boolean; head?: number },
+  {
+    isAlone,
+    head = 1600,
+    environment = {},
+  }: { isAlone: boolean; head?: number; environment?: Record<string, string> },
 ): Promise<[World, Liar]> {
   const world = await startWorld({ head });
   open.push(world);
@@ -23,9 +27,12 @@ async function startWithLiar(
   world.start({
     [`RPC_URL_${chainIds.root}`]: isAlone ? liar.url : `${liar.url},${world.node.url}`,
     RPC_CROSS_CHECK_PERCENT: "100",
+    ...environment,
   });
   return [world, liar];
 }
+
+const proven = { provenFrom: { [chainIds.root]: 0 } };
 
 const checks = async (world: World) => {
   const metrics = await (await fetch(`${world.url}/metrics`)).text();
@@ -45,6 +52,23 @@ test("a second URL shows which one leaves out logs of the backfill, and answers 
   const counted = await checks(world);
   expect(counted.some((line) => /host="localhost",kind="put-aside"/.test(line))).toBe(true);
   expect(counted.some((line) => /host="127.0.0.1",kind="(put-aside|missing-logs)"/.test(line))).toBe(false);
+});
+
+test("where proofs are needed, data that a URL changes in logs and receipts alike is never indexed, and the API says from where on", async () => {
+  const change = { kind: "data", rate: 0.2, of: "logs and receipts" } as const;
+  const [world, liar] = await startWithLiar(
+    { kinds: [], rate: 0, of: "both", change },
+    { isAlone: false, environment: { RPC_VERIFY: "receipts" } },
+  );
+  await world.waitForIndex();
+  world.node.chain.setHead(1666);
+  await world.waitForIndex();
+  expect((await world.compareWithRecording()).differences).toEqual([]);
+  expect(liar.told()).toBeGreaterThan(0);
+  for (const path of ["/api/config", "/api/indexing-status"])
+    expect(await (await fetch(`${world.url}${path}`)).json()).toMatchObject(
+      path === "/api/config" ? proven : { ...proven, responseCode: "ok" },
+    );
 });
 
 test("answers out of form, order or range, blocks that change or are missing and broken answers do no harm", async () => {

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import { endpoint } from "../rest/endpoint.ts";
-import { chainIdSchema } from "../rest/values.ts";
+import { chainIdSchema, countSchema } from "../rest/values.ts";
 import type { LabelsVersion, Versions } from "../status/versions.ts";
 
 /** The context of `/api/config`. Responses contain only the members of `config` that `handle` names. */
@@ -18,7 +18,17 @@ export type ConfigContext = {
   versions: Versions;
   /** The label source's last report about itself. */
   labelSource: () => Promise<LabelsVersion>;
+  provenFrom?: ProvenFrom;
 };
+
+/** Returns, by chain id, the block from which on all logs are proven; undefined where the index needs no proofs. */
+export type ProvenFrom = () => Promise<Readonly<Record<string, number>> | undefined>;
+
+/** `provenFrom` in responses. */
+export const provenFromSchema = z.record(z.string(), countSchema).optional().meta({
+  description:
+    "Only with RPC_VERIFY=receipts: by chain id, the block from which on each log is proven by the receipts of its block",
+});
 
 const text = z.string().min(1);
 
@@ -41,6 +51,7 @@ const schema = z.strictObject({
     nsRainbow: text,
     nsRainbowSchema: z.int().min(1),
   }),
+  provenFrom: provenFromSchema,
 });
 
 /** GET /api/config. */
@@ -50,7 +61,7 @@ export const config = endpoint({
   summary: "What is indexed, and with which versions",
   description: "The public part of the configuration.",
   answers: { 200: { description: "The configuration", schema } },
-  handle: async (_, { config, versions, labelSource }: ConfigContext) => {
+  handle: async (_, { config, versions, labelSource, provenFrom }: ConfigContext) => {
     const { version, schemaVersion } = await labelSource();
     // Members that the schemas do not name are left out.
     const body = schema.strip().parse({
@@ -58,6 +69,7 @@ export const config = endpoint({
       databaseSchemaName: config.databaseSchema,
       labelSet: schema.shape.labelSet.strip().parse(config.labelSet),
       versionInfo: { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion },
+      provenFrom: await provenFrom?.(),
     });
     return { status: 200, body };
   },

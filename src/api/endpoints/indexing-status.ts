@@ -3,6 +3,7 @@ import { endpoint, type GateContext } from "../rest/endpoint.ts";
 import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
 import { countSchema, secondsSchema } from "../rest/values.ts";
 import { project, snapshotSchema } from "../status/status.ts";
+import { type ProvenFrom, provenFromSchema } from "./config.ts";
 
 const schema = z.strictObject({
   responseCode: z.literal("ok"),
@@ -23,6 +24,7 @@ const schema = z.strictObject({
     description:
       "Anomalous events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one",
   }),
+  provenFrom: provenFromSchema,
 });
 
 /** `clock` gives milliseconds, `indexes` the progress of the indexes for queries, `anomalies` the number of anomalies by kind. */
@@ -30,6 +32,7 @@ export type StatusContext = {
   clock: () => number;
   indexes?: () => { built: number; total: number } | undefined;
   anomalies?: () => Promise<Readonly<Record<string, number>> | undefined>;
+  provenFrom?: ProvenFrom;
 };
 
 /** GET /api/indexing-status. */
@@ -43,7 +46,10 @@ export const indexingStatus = endpoint({
     responseCode: "error" as const,
   })),
   answers: { 200: { description: "The status", schema } },
-  handle: async ({ current: { snapshot, stale } }, { clock, indexes, anomalies }: StatusContext) => {
+  handle: async (
+    { current: { snapshot, stale } },
+    { clock, indexes, anomalies, provenFrom }: StatusContext,
+  ) => {
     const found = indexes?.();
     const realtimeProjection = { ...project(snapshot, Math.floor(clock() / 1000)), snapshot };
     const body = {
@@ -52,6 +58,7 @@ export const indexingStatus = endpoint({
       stale,
       indexes: found !== undefined && found.built < found.total ? found : undefined,
       anomalies: await anomalies?.(),
+      provenFrom: await provenFrom?.(),
     };
     return { status: 200, body };
   },

@@ -195,11 +195,12 @@ function createStatus(sources: StatusSources) {
 
   return async () => {
     const current = status.current();
-    const [counts, labels, sized, names] = await Promise.all([
+    const [counts, labels, sized, names, provenFrom] = await Promise.all([
       readCounts(registry),
       sources.labelSource(),
       size(),
       current !== undefined && isBackfilled(current.snapshot) ? newest() : undefined,
+      sources.provenFrom?.(),
     ]);
     const indexes = sources.indexes();
     return {
@@ -208,6 +209,7 @@ function createStatus(sources: StatusSources) {
       stale: current?.stale?.reason,
       counts,
       labels,
+      provenFrom,
       rate: rateOf(samples),
       size: sized.value,
       names: names?.value,
@@ -282,6 +284,7 @@ function describe(sources: StatusSources, found: Found) {
       plugins: [...config.plugins],
       rpcUrls: config.chains.map(({ name, rpc }) => `${rpc.http.length} of ${name}`),
       archives: archives.size === 0 ? undefined : [...archives].map(([chain, found]) => `${chain}: ${found}`),
+      provenByReceipts: found.provenFrom && provenTexts(config.chains, found.provenFrom),
       believedWithoutProof: [...believed].flatMap(([chain, what]) =>
         what.size === 0 ? [] : `${chain}: ${[...what].join("; ")}`,
       ),
@@ -291,6 +294,11 @@ function describe(sources: StatusSources, found: Found) {
     },
   };
 }
+
+const provenTexts = (chains: StatusSources["config"]["chains"], from: Readonly<Record<string, number>>) =>
+  chains.map(
+    ({ id, name }) => `${name}: ${from[id] === undefined ? "no blocks" : `from block ${from[id]} on`}`,
+  );
 
 type Phase = keyof typeof phaseTexts;
 
@@ -375,7 +383,7 @@ const labels =
 const database =
   "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes";
 const configuration =
-  "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Believed without proof=believedWithoutProof, " +
+  "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Logs proven by receipts=provenByReceipts, Believed without proof=believedWithoutProof, " +
   "Version of the program=version, Ponder=ponder, Node=node";
 
 // A reader counts no events, and a backfill follows no reorganizations.
