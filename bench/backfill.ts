@@ -4,6 +4,7 @@
 //   node cli/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --archive [--logs 200000] [--rounds 3]
+//   node cli/with-node.mjs bench/backfill.ts --proofs [--logs 50000] [--rounds 3]
 //
 // Needs a Postgres server's programs (it starts one for the run). The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
@@ -12,7 +13,8 @@
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
 //
 // With --ensv2, the chain has nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each
-// round indexes with a cold cache, over RPC and through the archive.
+// round indexes with a cold cache, over RPC and through the archive. With --proofs, each round does so with two RPC URLs by samples, and
+// with proofs of every log (RPC_VERIFY=receipts), over RPC and through an archive.
 
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -31,6 +33,7 @@ import { createDatabase, inWorld, type World } from "./world.ts";
 const { values: options } = parseArgs({
   options: {
     archive: { type: "boolean", default: false },
+    proofs: { type: "boolean", default: false },
     ensv2: { type: "boolean", default: false },
     logs: { type: "string", default: "500000" },
     rounds: { type: "string", default: "3" },
@@ -74,6 +77,20 @@ async function modesOfArchive({ served: { environment, lastBlock }, world }: Sub
   };
 }
 
+/** Indexes with a cold cache and two URLs, by samples and with proofs. */
+async function modesOfProofs(subject: Subject): Promise<Modes> {
+  const url = `RPC_URL_${holesky}`;
+  const one = subject.served.environment[url] ?? "";
+  const two = { ...inSubgraphMode, [url]: `${one},${one.replace("127.0.0.1", "localhost")}` };
+  const proven = { ...two, RPC_VERIFY: "receipts" };
+  const { "cold, archive": archived } = await modesOfArchive(subject);
+  return {
+    "cold, samples": { settings: two, isCold: true },
+    "cold, proofs": { settings: proven, isCold: true },
+    "archive, proofs": { settings: { ...archived?.settings, ...proven }, isCold: true },
+  };
+}
+
 /** Indexes one generated chain in several modes and compares their speed with that of the first. */
 async function measure(world: World): Promise<void> {
   const { folder } = world;
@@ -89,6 +106,7 @@ async function measure(world: World): Promise<void> {
   const ensv2 = { DATASOURCES_FILE: datasources };
   console.log(`${whole(served.logs)} logs in ${whole(lastBlock - firstBlock + 1)} blocks, ${world.version}`);
   try {
+    if (options.proofs) return printRuns(await inTurn(subject, await modesOfProofs(subject), rounds));
     if (options.archive) return printRuns(await inTurn(subject, await modesOfArchive(subject), rounds));
     const modes = options.ensv2 ? modesOfEnsv2(ensv2) : modesOfNames(ensv2, `http://127.0.0.1:${port}`);
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
