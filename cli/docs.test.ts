@@ -23,3 +23,24 @@ test.each(documents)("%s names files that are there", (document) => {
   const named = [...text.matchAll(/`([\w./-]+\.(?:ts|mjs|cjs|css))`/g)].map(([, name = ""]) => name);
   expect(named.filter((name) => !files.some((file) => `/${file}`.endsWith(`/${name}`)))).toEqual([]);
 });
+
+// As GitHub makes them from headings.
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_\- ]/gu, "")
+    .replaceAll(" ", "-");
+
+test.each(documents)("%s links to files and headings that are there", (document) => {
+  const links = [
+    ...readFileSync(join(root, document), "utf8").matchAll(/\]\((?!https?:)([^)\s#]*)#?([^)\s]*)\)/g),
+  ];
+  const dead = links.flatMap(([link, path = "", anchor = ""]) => {
+    const target = path === "" ? document : join(dirname(document), path);
+    if (!files.includes(target)) return files.some((file) => file.startsWith(target)) ? [] : [link];
+    if (anchor === "") return [];
+    const headings = readFileSync(join(root, target), "utf8").matchAll(/^#+ (.*)$/gm);
+    return [...headings].some(([, heading = ""]) => anchorOf(heading) === anchor) ? [] : [link];
+  });
+  expect(dead).toEqual([]);
+});
