@@ -137,7 +137,8 @@ function needsOf(chain: IndexedChain, config: Config, { number, transactions }: 
     {
       requests: [["eth_getBlockReceipts", [number]]],
       lacks: "no eth_getBlockReceipts",
-      remedy: "Logs are checked by single receipts, which takes more requests.",
+      remedy: "Use a node with it: nothing else proves which logs a block has.",
+      isRequired: config.needsProofs,
     },
   ];
   const readers = config.plugins.filter((id) => id === "threedns" || id === "protocol-acceleration");
