@@ -590,6 +590,10 @@ export interface operations {
                             nsRainbow: string;
                             nsRainbowSchema: number;
                         };
+                        /** @description Only with RPC_VERIFY=receipts: by chain id, the block from which on each log is proven by the receipts of its block */
+                        provenFrom?: {
+                            [key: string]: number;
+                        };
                     };
                 };
             };
@@ -754,6 +758,10 @@ export interface operations {
                         };
                         /** @description Anomalous events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one */
                         anomalies?: {
+                            [key: string]: number;
+                        };
+                        /** @description Only with RPC_VERIFY=receipts: by chain id, the block from which on each log is proven by the receipts of its block */
+                        provenFrom?: {
                             [key: string]: number;
                         };
                     };
