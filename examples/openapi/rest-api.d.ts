@@ -2387,10 +2387,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -2440,6 +2453,9 @@ export interface operations {
                 namespace?: string;
                 include?: string;
                 source?: "indexed";
+                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                at?: string;
+                finality?: "latest" | "safe" | "finalized";
             };
             header?: never;
             path: {
@@ -2603,10 +2619,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -2654,6 +2683,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -2679,6 +2726,9 @@ export interface operations {
             query?: {
                 keys?: string;
                 source?: "indexed" | "verified" | "auto";
+                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                at?: string;
+                finality?: "latest" | "safe" | "finalized";
             };
             header?: never;
             path: {
@@ -2728,10 +2778,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -2763,6 +2826,24 @@ export interface operations {
             };
             /** @description A name that the index never saw, or an unknown namespace */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2826,6 +2907,9 @@ export interface operations {
                 sort?: "name" | "expires_at" | "registered_at";
                 order?: "asc" | "desc";
                 include_expired?: "true" | "false";
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
                 cursor?: string;
                 page_size?: string;
             };
@@ -2998,10 +3082,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -3333,10 +3430,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -3419,6 +3529,9 @@ export interface operations {
                 dedupe?: "name";
                 /** @description `total_count`: exact up to 100000, not with `resolves_to` and `former_owner` */
                 include?: string;
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
                 cursor?: string;
                 page_size?: string;
             };
@@ -3587,10 +3700,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -3716,10 +3842,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -4057,10 +4196,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -4473,10 +4625,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -4560,6 +4725,9 @@ export interface operations {
                 /** @description The deadline that the window is of */
                 sort?: "expires_at" | "grace_ends_at";
                 order?: "asc" | "desc";
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
                 cursor?: string;
                 page_size?: string;
             };
@@ -4726,10 +4894,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };
@@ -4802,6 +4983,9 @@ export interface operations {
                 /** @description Leaves out names that have ended */
                 status?: "active";
                 sort?: "name" | "relevance";
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
                 cursor?: string;
                 page_size?: string;
             };
@@ -4968,10 +5152,23 @@ export interface operations {
                                     timestamp: string;
                                 };
                             };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
                             /** @description The same, as one opaque word */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
                         };
                     };
                 };

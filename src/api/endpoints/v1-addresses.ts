@@ -5,7 +5,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import { type Listed, namesHeldBy, ownResolver, partsOfNames } from "../database/names.ts";
-import { asOfWithToken, closedQuery, metaSchema, refuse } from "../names/contract.ts";
+import { asOfWithToken, closedQuery, latestOnly, metaSchema, refuse } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
   type Binder,
@@ -74,6 +74,7 @@ const query = closedQuery({
   include: includeParameter(["total_count"]).meta({
     description: `\`total_count\`: exact up to ${mostCountedAsked}, not with \`resolves_to\` and \`former_owner\``,
   }),
+  ...latestOnly,
   ...cursorParameters,
 });
 
@@ -91,7 +92,15 @@ export const addressNames = endpoint({
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { address } = call.params;
-    const { cursor: _, page_size: __, dedupe: ___, include = [], ...list } = call.query;
+    const {
+      cursor: _,
+      page_size: __,
+      dedupe: ___,
+      at: ____,
+      finality: _____,
+      include = [],
+      ...list
+    } = call.query;
     const { sort, order, relation, coin_type = "60", namespace, parent, q, match, status } = call.query;
     const asked = { lookup, address, relation, coinType: coin_type, sort };
     if (relation !== "resolves_to" && call.query.coin_type !== undefined)

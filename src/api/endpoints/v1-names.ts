@@ -15,10 +15,13 @@ import {
   asOf,
   asOfWithToken,
   closedQuery,
+  latestOnly,
   metaSchema,
   openPage,
   readTime,
   refuse,
+  requireCurrent,
+  snapshotParameters,
   timeParameter,
 } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
@@ -44,6 +47,7 @@ import {
   openStatement,
   type SortKey,
   type StatementCall,
+  staleAnswer,
   textParameter,
   unsupportedAnswer,
   withText,
@@ -92,10 +96,12 @@ export const nameDetail = endpoint({
     namespace: namespaceParameter,
     include: includeParameter(["counts"]),
     source: choice("source", ["indexed"]).optional(),
+    ...snapshotParameters,
   }),
   answers: {
     200: { description: "The name", schema: z.strictObject({ data: rowSchema, meta: metaSchema }) },
     404: notFoundAnswer,
+    409: staleAnswer,
   },
   handle: async (call, { lookup }: LookupContext) => {
     const { params, query, current } = call;
@@ -104,13 +110,15 @@ export const nameDetail = endpoint({
     const { found, node } = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
     if (query.namespace !== undefined && homeOfRow(namespaces, found.row).namespace !== query.namespace)
       return refuse("not_found", "The index never saw this name");
+    const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
+    const { chainId } = homeOfRow(namespaces, found.row);
+    requireCurrent(query, { current, meta, chainId, time: found.row.now, what: "name" });
     const row = detailRow(namespaces, found, known);
     const counts = query.include?.includes("counts") && {
       record_count: row.records && keysOf(row).length,
       subname_count: (await subnameCount(lookup, call, node)) ?? undefined,
     };
     const data = { ...row, ...counts };
-    const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
     return { status: 200, body: { data, meta }, isCached: true };
   },
 });
@@ -151,6 +159,7 @@ export const nameRecords = endpoint({
       })
       .optional(),
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
+    ...snapshotParameters,
   }),
   answers: {
     200: {
@@ -165,12 +174,18 @@ export const nameRecords = endpoint({
       }),
     },
     404: notFoundAnswer,
+    409: staleAnswer,
     422: unsupportedAnswer,
   },
   handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup } = context;
-    const { keys, source } = call.query;
+    const { query, current } = call;
+    const { keys, source } = query;
     const { found, name } = await readNameOfPath(lookup, call.params.name, { ...call, withRecords: true });
+    const home = homeOfRow(lookup.namespaces, found.row);
+    const position = asOfWithToken(current, lookup.hashOf);
+    const read = { current, meta: position, chainId: home.chainId, time: found.row.now };
+    requireCurrent(query, { ...read, what: "name records" });
     const row = detailRow(lookup.namespaces, found, lookup.known);
     const known = [...new Set(keys ?? keysOf(row))].sort();
     const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
@@ -185,7 +200,7 @@ export const nameRecords = endpoint({
     const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
     const isVerified = source === "verified" || wanted.length > 0;
     const meta = {
-      ...asOfWithToken(call.current, lookup.hashOf),
+      ...position,
       source: isVerified ? ("verified" as const) : ("indexed" as const),
     };
     return { status: 200, body: { data, meta }, isCached: !isVerified };
@@ -259,6 +274,7 @@ export const subnames = endpoint({
     sort: choice("sort", ["name", "expires_at", "registered_at"]).default("name"),
     order: choice("order", ["asc", "desc"]).default("asc"),
     include_expired: choice("include_expired", ["true", "false"]).default("true"),
+    ...latestOnly,
     ...cursorParameters,
   }),
   answers: { 200: listAnswer, 404: notFoundAnswer },
@@ -295,6 +311,7 @@ const searchQuery = closedQuery({
   namespace: namespaceParameter,
   status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
   sort: choice("sort", ["name", "relevance"]).default("name"),
+  ...latestOnly,
   ...cursorParameters,
 });
 
@@ -409,6 +426,7 @@ const deadlinesQuery = closedQuery({
     .optional()
     .meta({ description: "The deadline that the window is of" }),
   order: choice("order", ["asc", "desc"]).default("asc"),
+  ...latestOnly,
   ...cursorParameters,
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { currentStatus } from "../../../test/support/endpoints.ts";
 import {
   alice,
   bob,
@@ -6,8 +7,10 @@ import {
   createStoredNames,
   everyName,
   later,
+  now,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
+import { asOfWithToken, requireCurrent } from "../names/contract.ts";
 
 // What the routes under /v1 have in common: members of rows, faults of requests, and what is sent again.
 const { fetch, get, post } = await createStoredNames();
@@ -124,6 +127,7 @@ describe("what is wrong with a request", () => {
   const windows = (count: number) =>
     Array.from({ length: count }, (_, at) => `&expires_window=${2 * at}..${2 * at + 1}`).join("");
   const notIndexed = 'The namespace "ons" is not indexed; indexed: ens, basenames, lineanames, threedns';
+  const latestAlone = "finality must be latest because collection routes read latest state";
   const inOrder = (from: string, to: string) => `${from} must be less than or equal to ${to}`;
 
   test.each<[string, string | RegExp, status?: number]>([
@@ -132,6 +136,14 @@ describe("what is wrong with a request", () => {
     ["/v1/names/plain.eth?inclde=counts", "unknown query parameter: inclde"],
     ["/v1/names/plain.eth?include=counts,roles", "include must contain only counts"],
     ["/v1/names/plain.eth?namespace=ons", notIndexed, 404],
+    ["/v1/names/plain.eth?at=yesterday", "at is invalid"],
+    ["/v1/names/plain.eth/records?at=7b7d7d", "at is invalid"],
+    ["/v1/names/plain.eth?finality=final", "finality must be one of latest, safe, finalized"],
+    [`${namesOfAlice}?at=1`, "at is not supported because collection routes read latest state"],
+    [`${namesOfAlice}?finality=safe`, latestAlone],
+    ["/v1/names/eth/subnames?finality=finalized", latestAlone],
+    [`${due}&expires_after=1&finality=safe`, latestAlone],
+    ["/v1/search?q=a&finality=safe", latestAlone],
     ["/v1/names/plain.eth?source=indexed&source=indexed", "source must be one of indexed"],
     ["/v1/names/plain.eth/history?include=x", "include must contain only data, raw, or total_count"],
     ["/v1/names/plain.eth/history?type=sale", /^type must be some of registration, renewal/],
@@ -204,6 +216,30 @@ describe("what is wrong with a request", () => {
     });
   });
 
+  test("positions other than the last indexed block: 409", async () => {
+    const { meta } = await get("/v1/names/plain.eth");
+    const { as_of_token: token } = meta as { as_of_token?: string };
+    const block = { block_number: 1, block_hash: null, timestamp: "1" };
+    const other = Buffer.from(JSON.stringify({ 1: block })).toString("hex");
+    for (const [path, what] of [
+      ["/v1/names/plain.eth", "name"],
+      ["/v1/names/plain.eth/records", "name records"],
+    ]) {
+      for (const given of ["", "finality=latest", `at=${now}`, `at=${token}`, "at=2026-01-14T14:19:55.5Z"])
+        expect([given, (await get(`${path}?${given}`)).status]).toEqual([given, 200]);
+      for (const given of [`at=${now - 1}`, "at=99999999999", `at=${other}`, "finality=safe"]) {
+        const { status, error } = await get(`${path}?${given}`);
+        const message = `requested snapshot is not available for ${what}`;
+        expect([given, status, error]).toEqual([given, 409, { code: "stale", message, details: {} }]);
+      }
+    }
+  });
+
+  test("a list's cursor does not depend on finality=latest", async () => {
+    const { page } = await get(`${namesOfAlice}?page_size=1&finality=latest&at=`);
+    expect((await get(`${namesOfAlice}?cursor=${page.next_cursor}`)).status).toBe(200);
+  });
+
   test("what is near to an unknown parameter is a detail", async () => {
     expect((await get("/v1/names/plain.eth?inclde=counts")).error).toEqual({
       code: "invalid_input",
@@ -227,4 +263,27 @@ describe("what is wrong with a request", () => {
       { code: "invalid_input", message: "cursor must be a valid pagination cursor" },
     ]);
   });
+});
+
+test("chains without an indexed block, and one whose last block is final", () => {
+  const block = { number: 7, timestamp: now };
+  const config = { configType: "definite", startBlock: block, endBlock: block };
+  const current = currentStatus();
+  Object.assign(current.snapshot.omnichainSnapshot.chains, {
+    1: { chainStatus: "chain-completed", config, latestIndexedBlock: block },
+    10: { chainStatus: "chain-queued", config },
+  });
+  const meta = asOfWithToken(current, () => "0x12");
+  expect(meta).toMatchObject({
+    as_of: { 1: { block_number: 7, block_hash: "0x12", timestamp: String(now) } },
+    as_of_completeness: {
+      10: { completeness: "unsupported", unsupported_reason: "temporarily_unavailable" },
+    },
+  });
+  const read = { current, meta, time: now, what: "name" };
+  expect(() => requireCurrent({ finality: "finalized" }, { ...read, chainId: 1 })).not.toThrow();
+  expect(() => requireCurrent({ finality: "finalized" }, { ...read, chainId: 10 })).toThrow(/not available/);
+  // The token of the same block, whose hash was not known yet.
+  const at = asOfWithToken(current, () => undefined).as_of_token;
+  expect(() => requireCurrent({ at, finality: "latest" }, { ...read, chainId: 1 })).not.toThrow();
 });

@@ -13,7 +13,7 @@ const codes = {
   invalid_input: 400,
   not_found: 404,
   unsupported: 422,
-  stale: 503,
+  stale: 409,
   overloaded: 503,
   internal_error: 500,
 } as const;
@@ -112,6 +112,32 @@ export function readTime(text: string): number | undefined {
   return Number.isFinite(seconds) ? seconds + Number(`0${fraction}`) : undefined;
 }
 
+/** Parameters of lists, which only read the last indexed block. No cursor depends on them. */
+export const latestOnly = {
+  at: z
+    .string({ error: "at must be given once" })
+    .refine(() => false, { error: "at is not supported because collection routes read latest state" })
+    .optional()
+    .meta({ description: "Refused: lists read the latest state" }),
+  finality: z
+    .enum(["latest"], { error: "finality must be latest because collection routes read latest state" })
+    .optional(),
+};
+
+/** Parameters of reads of one thing; `requireCurrent` checks them. */
+export const snapshotParameters = {
+  at: z
+    .string({ error: "at must be given once" })
+    .refine((text) => readTime(text) !== undefined || readToken(text) !== undefined, {
+      error: "at is invalid",
+    })
+    .optional()
+    .meta({ description: "Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block" }),
+  finality: z
+    .enum(["latest", "safe", "finalized"], { error: "finality must be one of latest, safe, finalized" })
+    .default("latest"),
+};
+
 /** Opens a page of a list under `/v1`. `list`: the list with its filters and order. Refuses the cursor of another one. */
 export const openPage = (query: CursorQuery, list: readonly unknown[], types: readonly SortType[]) =>
   openCursorPage(query, { list, types, refuse: (message) => refuse("invalid_input", message) });
@@ -122,10 +148,21 @@ const block = z.strictObject({
   timestamp: z.string(),
 });
 
+const completeness = z.enum(["full", "partial", "unsupported"]);
+const blocks = z.record(z.string(), block);
+
 export const metaSchema = z.strictObject({
-  as_of: z.record(z.string(), block).optional(),
+  as_of: blocks.optional(),
+  as_of_completeness: z
+    .record(z.string(), z.strictObject({ completeness, unsupported_reason: z.string() }))
+    .optional()
+    .meta({ description: "Chains without an indexed block" }),
   as_of_token: z.string().optional().meta({ description: "The same, as one opaque word" }),
   source: z.enum(["indexed", "verified"]).optional(),
+  completeness: completeness.optional(),
+  unsupported_fields: z.array(z.string()).optional(),
+  unsupported_reason: z.string().optional(),
+  unlisted_permission_surfaces: z.array(z.string()).optional(),
 });
 
 /** The hash of a chain's block, if known. */
@@ -133,21 +170,66 @@ export type HashOf = (chainId: number, block: { number: number; timestamp: numbe
 
 /** The last indexed block of each chain. */
 export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
-  const entries = Object.entries(snapshot.omnichainSnapshot.chains).flatMap(([id, chain]) => {
+  const as_of: z.output<typeof blocks> = {};
+  const missing: NonNullable<z.output<typeof metaSchema>["as_of_completeness"]> = {};
+  for (const [id, chain] of Object.entries(snapshot.omnichainSnapshot.chains)) {
     const indexed = indexedBlockOf(chain);
-    if (indexed === undefined) return [];
+    if (indexed === undefined) {
+      missing[id] = { completeness: "unsupported", unsupported_reason: "temporarily_unavailable" };
+      continue;
+    }
     const { number, timestamp } = indexed;
     const block_hash = hashOf(Number(id), { number, timestamp }) ?? null;
-    return [[id, { block_number: number, block_hash, timestamp: String(timestamp) }]];
-  });
-  return { as_of: Object.fromEntries(entries) };
+    as_of[id] = { block_number: number, block_hash, timestamp: String(timestamp) };
+  }
+  return { as_of, ...(Object.keys(missing).length > 0 ? { as_of_completeness: missing } : {}) };
 }
 
 /** The last indexed block of each chain, and a token that changes with them. For responses about one thing, not for lists. */
 export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
-  const { as_of } = asOf(current, hashOf);
-  return { as_of, as_of_token: Buffer.from(JSON.stringify(as_of)).toString("hex") };
+  const meta = asOf(current, hashOf);
+  return { ...meta, as_of_token: Buffer.from(JSON.stringify(meta.as_of)).toString("hex") };
 }
+
+// A hash may become known between two responses for one block, so tokens are compared without it.
+function readToken(text: string): string | undefined {
+  if (!/^([0-9a-f]{2})+$/.test(text)) return undefined;
+  try {
+    const { data } = blocks.safeParse(JSON.parse(Buffer.from(text, "hex").toString()));
+    const positions = Object.entries(data ?? {}).map(([id, { block_number }]) => [id, block_number]);
+    return data && JSON.stringify(positions);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The position that a read of one thing asks for. */
+export type AskedPosition = { at?: string | undefined; finality: "latest" | "safe" | "finalized" };
+
+/** Refuses to read another position than the last indexed block. `chainId` and `time`: the chain that is read and that block's time. */
+export function requireCurrent(
+  { at, finality }: AskedPosition,
+  { current, meta, chainId, time, what }: CurrentPosition,
+): void {
+  const { chainStatus } = current.snapshot.omnichainSnapshot.chains[String(chainId)] ?? {};
+  const isFinal = finality === "latest" || chainStatus === "chain-completed";
+  const asked = at === undefined ? time : readTime(at);
+  const latest = Math.max(time, Date.now() / 1_000);
+  const isAt =
+    asked === undefined
+      ? readToken(at ?? "") === readToken(meta.as_of_token ?? "")
+      : asked >= time && asked <= latest;
+  if (!isFinal || !isAt) refuse("stale", `requested snapshot is not available for ${what}`);
+}
+
+/** The position that is served, with the `meta` of the response. `what`: the thing in words. */
+type CurrentPosition = {
+  current: CurrentStatus;
+  meta: z.output<typeof metaSchema>;
+  chainId: number;
+  time: number;
+  what: string;
+};
 
 /** A requested name, normalized; `fault` says why it is invalid. */
 export type GivenName = { name: string; node: `0x${string}` } | { fault: string };

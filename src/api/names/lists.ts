@@ -437,6 +437,9 @@ export const notFoundAnswer = {
 /** The response to a question that the index or the chain cannot answer. */
 export const unsupportedAnswer = { description: "What cannot be answered", schema: errorSchema };
 
+/** The response to a read of another position than the last indexed block. */
+export const staleAnswer = { description: "A position that the index does not have", schema: errorSchema };
+
 /** A parameter with a few values. */
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
   z.enum(values, { error: `${name} must be one of ${values.join(", ")}` });
