@@ -3523,11 +3523,16 @@ export interface operations {
                 parent?: string;
                 /** @description Leaves out names that have ended */
                 status?: "active";
+                /** @description Unix seconds or RFC 3339, included; with `relation=former_owner` */
+                expires_after?: string;
+                /** @description Unix seconds or RFC 3339, excluded; with `relation=former_owner` */
+                expires_before?: string;
+                /** @description Default `name`; with `relation=former_owner` only `expires_at` */
                 sort?: "name" | "expires_at" | "registered_at" | "created_at";
                 order?: "asc" | "desc";
                 /** @description One row for each name */
                 dedupe?: "name";
-                /** @description `total_count`: exact up to 100000, not with `resolves_to` and `former_owner` */
+                /** @description `total_count`: exact up to 100000, null with `resolves_to` */
                 include?: string;
                 /** @description Refused: lists read the latest state */
                 at?: string;

@@ -4,8 +4,8 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
-import { type Listed, namesHeldBy, ownResolver, partsOfNames } from "../database/names.ts";
-import { asOfWithToken, closedQuery, latestOnly, metaSchema, refuse } from "../names/contract.ts";
+import { type Listed, namesHeldBy, noExpiry, ownResolver, partsOfNames } from "../database/names.ts";
+import { asOfWithToken, closedQuery, latestOnly, metaSchema, refuse, windowEnd } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
   type Binder,
@@ -39,6 +39,7 @@ import { primaryName } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressSchema, anyCaseAddress, cursorParameters } from "../rest/values.ts";
 import { askChain, type ResolveContext } from "./resolve.ts";
+import { checkOrder } from "./v1-history.ts";
 
 const sorts = {
   name: byName,
@@ -68,17 +69,46 @@ const query = closedQuery({
   match: choice("match", ["prefix", "contains"]).default("prefix"),
   parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
   status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
-  sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"]).default("name"),
+  expires_after: windowEnd("expires_after", "included; with `relation=former_owner`"),
+  expires_before: windowEnd("expires_before", "excluded; with `relation=former_owner`"),
+  sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"])
+    .optional()
+    .meta({ description: "Default `name`; with `relation=former_owner` only `expires_at`" }),
   order: choice("order", ["asc", "desc"]).default("asc"),
   dedupe: choice("dedupe", ["name"]).optional().meta({ description: "One row for each name" }),
   include: includeParameter(["total_count"]).meta({
-    description: `\`total_count\`: exact up to ${mostCountedAsked}, not with \`resolves_to\` and \`former_owner\``,
+    description: `\`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\``,
   }),
   ...latestOnly,
   ...cursorParameters,
 });
 
 const mostResolutions = 100;
+
+type AskedNames = z.output<typeof query>;
+
+// Parameters that have a meaning with one relation alone, and those that have none with a relation.
+const neededBy = {
+  coin_type: "resolves_to",
+  expires_after: "former_owner",
+  expires_before: "former_owner",
+} as const;
+const refusedWith: { [R in Relation]?: readonly (keyof AskedNames)[] } = {
+  former_owner: ["q", "include"],
+};
+
+function checkRelation(asked: AskedNames): void {
+  const { relation, sort = "expires_at", expires_after, expires_before } = asked;
+  checkOrder({ expires_after, expires_before });
+  for (const [name, needed] of Object.entries(neededBy))
+    if (asked[name as keyof typeof neededBy] !== undefined && relation !== needed)
+      refuse("invalid_input", `${name} needs relation=${needed}`);
+  for (const name of refusedWith[relation] ?? [])
+    if (asked[name] !== undefined)
+      refuse("invalid_input", `${name} is not supported with relation=${relation}`);
+  if (relation === "former_owner" && sort !== "expires_at")
+    refuse("invalid_input", "sort must be expires_at with relation=former_owner");
+}
 
 /** GET /v1/addresses/{address}/names. */
 export const addressNames = endpoint({
@@ -92,26 +122,21 @@ export const addressNames = endpoint({
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { address } = call.params;
-    const {
-      cursor: _,
-      page_size: __,
-      dedupe: ___,
-      at: ____,
-      finality: _____,
-      include = [],
-      ...list
-    } = call.query;
-    const { sort, order, relation, coin_type = "60", namespace, parent, q, match, status } = call.query;
+    checkRelation(call.query);
+    const { order, relation, coin_type = "60", namespace, parent, q, match, status } = call.query;
+    const { include = [], sort = relation === "former_owner" ? "expires_at" : "name" } = call.query;
+    const { expires_after, expires_before } = call.query;
+    const window = { expires_after, expires_before };
     const asked = { lookup, address, relation, coinType: coin_type, sort };
-    if (relation !== "resolves_to" && call.query.coin_type !== undefined)
-      refuse("invalid_input", "coin_type needs relation=resolves_to");
     const isCounted = relation !== "resolves_to" && relation !== "former_owner";
-    if (!isCounted && include.includes("total_count"))
-      refuse("invalid_input", `include=total_count is not supported with relation=${relation}`);
     const ofNamespace = inNamespace(lookup, namespace);
     const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
     return listPage(context, call, {
-      list: ["addresses", address, list],
+      list: [
+        "addresses",
+        address,
+        { relation, coin_type, namespace, parent, q, match, status, sort, order, ...window },
+      ],
       isCommon:
         sort === "name" &&
         order === "asc" &&
@@ -124,7 +149,7 @@ export const addressNames = endpoint({
           ...withText(branches, statement, { text: q?.toLowerCase(), match }),
           rowFilters:
             parent === undefined ? [] : [`domain.parent_id = ${statement.bind(nameIn(parent).node)}`],
-          filters: [...filters, ...ofNamespace, ...isActive],
+          filters: [...filters, ...ofNamespace, ...isActive, ...expiringWithin(window, statement)],
         };
       },
       extra: (statement) => extraOf(asked, statement),
@@ -182,12 +207,28 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
   if (relation === "former_owner") {
     return {
       branches: held.filter(({ by }) => by !== "owner_id"),
-      filters: ["names.status = 'released'", `names.last_holder = ${holder}`],
+      // A name of ENSv2 has no owner from its expiry on.
+      filters: [
+        "(names.status = 'released' OR names.is_v2 AND names.status = 'expired')",
+        `names.last_holder = ${holder}`,
+      ],
     };
   }
   const owner = relation === "manager" ? [] : [`names.owner = ${holder}`];
   const manager = relation === "owner" ? [] : [`names.manager = ${holder}`];
   return { branches: held, filters: [`(${[...owner, ...manager].join(" OR ")})`] };
+}
+
+// SQL conditions that names have a date, and one within a window.
+function expiringWithin(
+  { expires_after: from, expires_before: to }: Pick<AskedNames, "expires_after" | "expires_before">,
+  { bind }: Binder,
+): string[] {
+  const ends = [
+    ...(from === undefined ? [] : [`names.expires >= ${bind(from)}::numeric`]),
+    ...(to === undefined ? [] : [`names.expires < ${bind(to)}::numeric`]),
+  ];
+  return ends.length === 0 ? [] : [`names.expires NOT IN (0, ${noExpiry})`, ...ends];
 }
 
 // Names by the address records of their resolvers: a stored record counts while its resolver is the name's; the default one if the resolver

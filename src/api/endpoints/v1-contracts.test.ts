@@ -300,7 +300,7 @@ describe.each([
         (lapsed_registration as Facts | undefined)?.["owner"] === person ? [name] : [],
       );
       const lost = await get<Row[]>(`/v1/addresses/${person}/names?relation=former_owner&page_size=200`);
-      expect(lost.data.map(({ name }) => name)).toEqual(former.sort());
+      expect(lost.data.map(({ name }) => name).sort()).toEqual(former.sort());
 
       const calendar = await text(`/v1/addresses/${person}/calendar.ics?namespace=ens`);
       expect(summariesOf(calendar).sort()).toEqual(expectedSummaries(expected, person).sort());

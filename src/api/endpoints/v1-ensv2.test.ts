@@ -472,6 +472,37 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(byOwner.length).toBeGreaterThan(2);
     });
 
+  if (snapshot.block === 879)
+    test("who held a name of ENSv2 finds it in its grace period and after, among those that it held", async () => {
+      const entries = snapshot.authority.flatMap(({ raw, authority, v1 }) => {
+        const entry = snapshot.registries[ETHRegistry]?.entries.find((one) => one.raw === raw);
+        const name = nameOf([raw, "0x657468"]);
+        const isLasting = String(entry?.expiry) === forever || Buffer.byteLength(name) > 500;
+        // Where ENSv1 has a lease, that may count again.
+        return authority === "v2" && v1 === null && entry && !isLasting ? [{ name, ...entry }] : [];
+      });
+      const [first] = entries.sort((a, b) => Number(a.expiry) - Number(b.expiry));
+      const [owner, expiry] = [some(first?.owner), Number(first?.expiry)];
+      const formerAt = async (time: number, window: string) =>
+        (await open(time).all<Row>(`/v1/addresses/${owner}/names?relation=former_owner&parent=eth${window}`))
+          .filter(({ name }) => name === first?.name)
+          .map(({ status, authority, relations, lapsed_registration, ...row }) => [
+            ...[status, authority, relations, row.owner, lapsed_registration?.owner],
+            ...[lapsed_registration?.release_kind, row.expires_at, row.grace_ends_at],
+          ]);
+      const ends = [String(expiry), String(BigInt(expiry) + graceOfV2)];
+      const lapsed = ["ens_v2", ["former_owner"], undefined, owner, "expired", ...ends];
+      const grace = Number(graceOfV2);
+      // The window of the manager's list of names in grace.
+      const window = (time: number) =>
+        `&sort=expires_at&order=asc&expires_after=${time - grace}&expires_before=${time + 1}`;
+      for (const time of [expiry, expiry + grace - 1])
+        expect(await formerAt(time, window(time))).toEqual([["expired", ...lapsed]]);
+      expect(await formerAt(expiry - 1, "")).toEqual([]);
+      expect(await formerAt(expiry + grace, "")).toEqual([["released", ...lapsed]]);
+      expect(await formerAt(expiry + grace + 1, window(expiry + grace + 1))).toEqual([]);
+    });
+
   // Ten years later; nobody renews meanwhile.
   if (snapshot.block === 879)
     test("a lease is released once its grace period is over, unless ENSv2 had the name before", async () => {

@@ -120,8 +120,8 @@ async function historyPage(
   return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
 }
 
-// Refuses a start beyond the end.
-function checkOrder(bounds: Readonly<Record<string, number | string | undefined>>) {
+/** Refuses a start beyond the end. */
+export function checkOrder(bounds: Readonly<Record<string, number | string | undefined>>) {
   const [[start, from] = [], [end, to] = []] = Object.entries(bounds);
   if (from !== undefined && to !== undefined && Number(from) > Number(to))
     refuse("invalid_input", `${start} must be less than or equal to ${end}`);

@@ -39,6 +39,7 @@ const always: Readonly<Record<string, readonly string[]>> = {
   "/v1/names": ["expires", "grace_ends"].flatMap((kind) =>
     ["after=1", "window=1..9999999999"].map((window) => `namespace=ens&${kind}_${window}`),
   ),
+  "/v1/addresses/{address}/names": ["", "relation=former_owner&expires_after=1&expires_before=9999999999"],
   "/v1/search": ["q=e", "q=e&sort=relevance"],
   "/v1/events": ["", `name=eth&address=${address}`],
 };

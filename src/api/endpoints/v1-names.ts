@@ -22,7 +22,7 @@ import {
   refuse,
   requireCurrent,
   snapshotParameters,
-  timeParameter,
+  windowEnd,
 } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
 import {
@@ -75,6 +75,7 @@ import type { Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressSchema, cursorParameters, limitOf } from "../rest/values.ts";
 import { askChain, type LiveCall, type ResolveContext } from "./resolve.ts";
+import { checkOrder } from "./v1-history.ts";
 
 const namePath = z.object({
   name: z.string().meta({
@@ -383,12 +384,6 @@ const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
 /** A window of deadlines in Unix seconds: `from` included, `to` excluded. */
 type Window = { from: number | undefined; to: number | undefined; home?: number };
 
-const timeOf = (name: string, end: string) =>
-  timeParameter(name)
-    .transform(Math.ceil)
-    .optional()
-    .meta({ description: `Unix seconds or RFC 3339, ${end}` });
-
 const windows = (name: string) =>
   z
     .union([z.string(), z.array(z.string())])
@@ -414,11 +409,11 @@ const deadlinesQuery = closedQuery({
   namespace: textParameter("namespace", 60).meta({
     description: namespacesText,
   }),
-  expires_after: timeOf("expires_after", "included"),
-  expires_before: timeOf("expires_before", "excluded"),
+  expires_after: windowEnd("expires_after", "included"),
+  expires_before: windowEnd("expires_before", "excluded"),
   expires_window: windows("expires_window"),
-  grace_ends_after: timeOf("grace_ends_after", "included"),
-  grace_ends_before: timeOf("grace_ends_before", "excluded"),
+  grace_ends_after: windowEnd("grace_ends_after", "included"),
+  grace_ends_before: windowEnd("grace_ends_before", "excluded"),
   grace_ends_window: windows("grace_ends_window"),
   authority: wordsParameter("authority", authorities).optional(),
   parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
@@ -436,8 +431,7 @@ type Asked = z.output<typeof deadlinesQuery>;
 function windowsOf(asked: Asked) {
   const families = (["expires", "grace_ends"] as const).flatMap((kind) => {
     const { [`${kind}_after` as const]: from, [`${kind}_before` as const]: to } = asked;
-    if (from !== undefined && to !== undefined && from > to)
-      refuse("invalid_input", `${kind}_after must be less than or equal to ${kind}_before`);
+    checkOrder({ [`${kind}_after`]: from, [`${kind}_before`]: to });
     const ranges: Window[] = from === undefined && to === undefined ? [] : [{ from, to }];
     const windows = asked[`${kind}_window`];
     return [

@@ -120,6 +120,7 @@ test("names, records, claims and calendars are sent again only if they have chan
 
 describe("what is wrong with a request", () => {
   const namesOfAlice = `/v1/addresses/${alice}/names`;
+  const formerOfAlice = `${namesOfAlice}?relation=former_owner`;
   const due = "/v1/names?namespace=ens";
   const calendar = `/v1/addresses/${alice}/calendar.ics`;
   const deadlineNeeded = "Give expires_after or expires_before, or expires_window, or the same of grace_ends";
@@ -156,6 +157,12 @@ describe("what is wrong with a request", () => {
       `${namesOfAlice}?relation=owner,resolves_to`,
       "relation must be any, owner, manager or both, or resolves_to or former_owner alone",
     ],
+    [`${namesOfAlice}?coin_type=60`, "coin_type needs relation=resolves_to"],
+    [`${namesOfAlice}?expires_after=1`, "expires_after needs relation=former_owner"],
+    [`${formerOfAlice}&expires_after=2&expires_before=1`, inOrder("expires_after", "expires_before")],
+    [`${formerOfAlice}&sort=name`, "sort must be expires_at with relation=former_owner"],
+    [`${formerOfAlice}&q=a`, "q is not supported with relation=former_owner"],
+    [`${formerOfAlice}&include=total_count`, "include is not supported with relation=former_owner"],
     [`${namesOfAlice}?relation=resolves_to&coin_type=EVM`, "coin_type must be decimal digits, or evm"],
     ["/v1/addresses/0x12/names", "address must be a 0x-prefixed 20-byte hex string"],
     [`/v1/addresses/${alice}/primary-name?namespace=ons`, notIndexed, 404],

@@ -100,6 +100,13 @@ export const timeParameter = (name: string) =>
       error: `${name} must be Unix seconds or a time of RFC 3339, such as 2026-01-31T12:00:00Z`,
     });
 
+/** One end of a window of whole seconds, described by `end`. */
+export const windowEnd = (name: string, end: string) =>
+  timeParameter(name)
+    .transform(Math.ceil)
+    .optional()
+    .meta({ description: `Unix seconds or RFC 3339, ${end}` });
+
 // The day is checked: JavaScript parses 30 February as 2 March.
 const rfc3339 = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
