@@ -2206,7 +2206,9 @@ export interface operations {
                                     texts: {
                                         [key: string]: string | null;
                                     };
-                                    seen_abis: string[];
+                                    /** @description Content types */
+                                    seen_abis?: string[];
+                                    abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
                                     };
@@ -2341,7 +2343,9 @@ export interface operations {
                                     texts: {
                                         [key: string]: string | null;
                                     };
-                                    seen_abis: string[];
+                                    /** @description Content types */
+                                    seen_abis?: string[];
+                                    abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
                                     };
@@ -2581,7 +2585,9 @@ export interface operations {
                                 texts: {
                                     [key: string]: string | null;
                                 };
-                                seen_abis: string[];
+                                /** @description Content types */
+                                seen_abis?: string[];
+                                abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
                                 };
@@ -2724,8 +2730,12 @@ export interface operations {
     getV1NamesNameRecords: {
         parameters: {
             query?: {
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
                 keys?: string;
                 source?: "indexed" | "verified" | "auto";
+                /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
+                include?: string;
                 /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
@@ -2768,6 +2778,13 @@ export interface operations {
                                     unsupported_reason?: string;
                                     failure_reason?: string;
                                 };
+                            };
+                            inventory?: {
+                                known_keys: string[];
+                                unset_keys: string[];
+                                unsupported_keys: string[];
+                                abi_content_types: string[] | null;
+                                abi_unsupported_reason?: string;
                             };
                         };
                         meta: {
@@ -3037,7 +3054,9 @@ export interface operations {
                                 texts: {
                                     [key: string]: string | null;
                                 };
-                                seen_abis: string[];
+                                /** @description Content types */
+                                seen_abis?: string[];
+                                abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
                                 };
@@ -3660,7 +3679,9 @@ export interface operations {
                                 texts: {
                                     [key: string]: string | null;
                                 };
-                                seen_abis: string[];
+                                /** @description Content types */
+                                seen_abis?: string[];
+                                abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
                                 };
@@ -4854,7 +4875,9 @@ export interface operations {
                                 texts: {
                                     [key: string]: string | null;
                                 };
-                                seen_abis: string[];
+                                /** @description Content types */
+                                seen_abis?: string[];
+                                abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
                                 };
@@ -5112,7 +5135,9 @@ export interface operations {
                                 texts: {
                                     [key: string]: string | null;
                                 };
-                                seen_abis: string[];
+                                /** @description Content types */
+                                seen_abis?: string[];
+                                abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
                                 };

@@ -316,6 +316,29 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       });
     });
 
+  // Records of the recorded chain have ABIs of type 1. Of one that was cleared with its record the generation is older.
+  if (snapshot.block === 879)
+    test("content types of ABIs under record ids, since the record was last cleared", async () => {
+      await stored.client.exec(
+        `INSERT INTO v2_records (chain_id, resolver, record_id, key_hash, kind, key, value, generation)
+         SELECT DISTINCT l.chain_id, l.resolver, l.record_id, 'abi:' || a.type, 'abi', a.type, NULL, coalesce(g.generation, 0) - a.age
+         FROM v2_record_links l LEFT JOIN v2_record_generations g USING (chain_id, resolver, record_id)
+         CROSS JOIN (VALUES ('8', 0), ('4', 0), ('2', 1)) a (type, age) WHERE l.record_id <> 0`,
+      );
+      const links = await stored.client.query<{ node: string; resolver: Hex }>(
+        "SELECT node, resolver FROM v2_record_links WHERE record_id <> 0",
+      );
+      const linked = [...rows.values()].filter(({ namehash, resolver, authority }) =>
+        links.rows.some(
+          (one) => authority === "ens_v2" && one.node === namehash && one.resolver === resolver?.address,
+        ),
+      );
+      expect(linked.length).toBeGreaterThan(0);
+      const { data } = await v1.post({ inputs: linked.map(({ name }) => ({ name })) });
+      await stored.client.exec("DELETE FROM v2_records WHERE key_hash LIKE 'abi:%'");
+      expect(data.map(({ record }) => record.records?.seen_abis)).toEqual(linked.map(() => ["1", "4", "8"]));
+    });
+
   if ([350, 879].includes(snapshot.block))
     test("histories have each event of a name's entry, as the contracts emitted it", async () => {
       const hostile = new Set(

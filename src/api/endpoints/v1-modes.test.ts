@@ -22,7 +22,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   ...{ namespace: ["ens", "basenames"], page_size: ["1"], alarms: ["7,1"] },
   relation: [...relations, "resolves_to", "former_owner"],
   coin_type: ["60", "0", "2147483648", "2147492101", "evm"],
-  include: ["counts", "data,raw,total_count", "total_count"],
+  include: ["counts", "inventory", "data,raw,total_count", "total_count"],
   keys: ["addr:60,text:url,avatar,contenthash,name", "addr:0"],
   record_key: ["text:url", "addr:60", "abi:1"],
   ...{ type: ["registration,renewal"], exclude_type: ["record"], kind: ["NewOwner,TextChanged"] },

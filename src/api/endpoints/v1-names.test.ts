@@ -78,20 +78,23 @@ describe("a record of empty bytes, of empty text or of the zero address is none"
     {
       mode: "where values are indexed",
       hasRecords: true,
-      values: { addresses: { 0: null, 60: null }, texts: { url: null }, name: null },
+      values: { addresses: { 0: null, 60: null }, texts: { url: null }, name: null, seen_abis: [] },
       byKey: { "addr:0": unset, "addr:60": unset, contenthash: unset, "text:url": unset },
     },
     {
       mode: "where the subgraph's tables are all",
       hasRecords: false,
-      values: { addresses: { 60: null }, texts: {} },
+      values: {
+        ...{ addresses: { 60: null }, texts: {} },
+        abi_unsupported_reason: "abi_observations_not_supported",
+      },
       byKey: { "addr:60": unset, contenthash: unset },
     },
   ])("$mode", async ({ hasRecords, values, byKey }) => {
     const { get, post } = open({ hasRecords });
     const records = {
       ...{ seen_addresses: ["0", "60"], seen_texts: ["url"], seen_singletons: ["contenthash"] },
-      ...{ seen_abis: [], abis: {}, contenthash: null },
+      ...{ abis: {}, contenthash: null },
       ...values,
     };
     const { data } = await get("/v1/names/cleared.eth");
@@ -286,6 +289,58 @@ test("records by key", async () => {
     avatar: { status: "not_found" },
     contenthash: { status: "ok", value: "0xe301" },
     "text:url": { status: "ok", value: "https://ens.domains" },
+  });
+});
+
+describe("the inventory of a name's records", async () => {
+  await store("stocked.eth", { owner: dave, resolver: publicResolver });
+  await setRecords("stocked.eth", {
+    addresses: { 60: dave },
+    texts: { "a b": "1", url: "https://ens.domains" },
+    seen: { coins: [60], texts: ["url", "a b", "avatar"] },
+    contenthash: "0xe301",
+    abis: [4, 256, 1],
+  });
+  type Answer = { namespace: string; inventory: Record<string, unknown> };
+  const known = ["addr:60", "contenthash", "text:a b", "text:avatar", "text:url"];
+
+  test("keys, those that cannot be asked for, and ABIs, whose text is on the chain", async () => {
+    const { data, meta } = await get<Answer>("/v1/names/stocked.eth/records?namespace=ens&include=inventory");
+    expect(data.inventory).toEqual({
+      known_keys: ["abi:1", "abi:256", "abi:4", ...known],
+      unset_keys: [],
+      unsupported_keys: ["abi:1", "abi:256", "abi:4", "text:a b"],
+      abi_content_types: ["1", "4", "256"],
+    });
+    expect(meta).not.toHaveProperty("completeness");
+    expect((await get("/v1/names/stocked.eth/records")).data).not.toHaveProperty("inventory");
+    const { records } = (await get("/v1/names/stocked.eth")).data;
+    expect(records).toMatchObject({ seen_abis: ["1", "4", "256"], abis: {} });
+  });
+
+  test("without the values of records their keys alone are known", async () => {
+    const path = "/v1/names/stocked.eth/records?include=inventory";
+    const { data } = await open({ hasRecords: false }).get<Answer>(path);
+    const { known_keys, abi_content_types, abi_unsupported_reason } = data.inventory;
+    expect(known_keys).toEqual(["addr:60", "text:a b", "text:avatar", "text:url"]);
+    expect([abi_content_types, abi_unsupported_reason]).toEqual([null, "abi_observations_not_supported"]);
+  });
+
+  test("that of a released name is not known", async () => {
+    const { data, meta } = await get<Answer>("/v1/names/gone.eth/records?include=inventory");
+    const reason = "inventory_not_available";
+    expect(data.inventory).toEqual({
+      ...{ known_keys: [], unset_keys: [], unsupported_keys: [] },
+      ...{ abi_content_types: null, abi_unsupported_reason: reason },
+    });
+    expect(meta).toMatchObject({
+      ...{ completeness: "unsupported", unsupported_fields: ["inventory"], unsupported_reason: reason },
+    });
+  });
+
+  test("a namespace that the name is not in has no records of it", async () => {
+    const { status, error } = await get("/v1/names/stocked.eth/records?namespace=basenames");
+    expect([status, error.code]).toEqual([404, "not_found"]);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   secondGeneration,
 } from "../database/names.ts";
 import {
+  type AskedPosition,
   asOf,
   asOfWithToken,
   closedQuery,
@@ -42,6 +43,7 @@ import {
   listSql,
   nameIn,
   namespaceParameter,
+  namespacesIn,
   notFoundAnswer,
   ofLookup,
   openStatement,
@@ -57,6 +59,7 @@ import { readNameOfPath } from "../names/lookups.ts";
 import {
   defaultAddressOf,
   detailRow,
+  type FoundName,
   isAddressKey,
   isReadFromEvents,
   isTextKey,
@@ -105,24 +108,35 @@ export const nameDetail = endpoint({
     409: staleAnswer,
   },
   handle: async (call, { lookup }: LookupContext) => {
-    const { params, query, current } = call;
-    const { namespaces, known, hashOf } = lookup;
-    inNamespace(lookup, query.namespace);
-    const { found, node } = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
-    if (query.namespace !== undefined && homeOfRow(namespaces, found.row).namespace !== query.namespace)
-      return refuse("not_found", "The index never saw this name");
-    const meta = { ...asOfWithToken(current, hashOf), source: "indexed" as const };
-    const { chainId } = homeOfRow(namespaces, found.row);
-    requireCurrent(query, { current, meta, chainId, time: found.row.now, what: "name" });
-    const row = detailRow(namespaces, found, known);
-    const counts = query.include?.includes("counts") && {
+    const { found, node, position } = await readOne(lookup, call, "name");
+    const row = detailRow(lookup.namespaces, found, lookup.known);
+    const counts = call.query.include?.includes("counts") && {
       record_count: row.records && keysOf(row).length,
       subname_count: (await subnameCount(lookup, call, node)) ?? undefined,
     };
     const data = { ...row, ...counts };
+    const meta = { ...position, source: "indexed" as const };
     return { status: 200, body: { data, meta }, isCached: true };
   },
 });
+
+type OneCall = StatementCall & {
+  params: { name: string };
+  query: AskedPosition & { namespace?: string | undefined };
+};
+
+/** Reads the name in the path with its records, at the position that is asked for. `what`: what is read of it, in words. */
+async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: string) {
+  const { params, query, current } = call;
+  const read = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
+  const { row } = read.found;
+  const home = homeOfRow(lookup.namespaces, row);
+  if (query.namespace !== undefined && !namespacesIn(lookup, query.namespace).includes(home))
+    refuse("not_found", "The index never saw this name");
+  const position = asOfWithToken(current, lookup.hashOf);
+  requireCurrent(query, { current, meta: position, chainId: home.chainId, time: row.now, what });
+  return { ...read, position };
+}
 
 const mostCounted = 1_000;
 
@@ -140,6 +154,14 @@ const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
 // The limit of `/api/resolve/records` for each kind.
 const mostLive = 50;
 
+const inventorySchema = z.strictObject({
+  known_keys: z.array(z.string()),
+  unset_keys: z.array(z.string()),
+  unsupported_keys: z.array(z.string()),
+  abi_content_types: z.array(z.string()).nullable(),
+  abi_unsupported_reason: z.string().optional(),
+});
+
 /** GET /v1/names/{name}/records. */
 export const nameRecords = endpoint({
   ...ofLookup,
@@ -149,6 +171,7 @@ export const nameRecords = endpoint({
   hasTags: true,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
+    namespace: namespaceParameter,
     keys: textParameter("keys", 10_000)
       .transform((text) => text.split(",").map((key) => key.trim()))
       .refine((keys) => keys.length <= mostKeys, { error: `keys must not name more than ${mostKeys}` })
@@ -160,6 +183,9 @@ export const nameRecords = endpoint({
       })
       .optional(),
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
+    include: includeParameter(["inventory"]).meta({
+      description: "`inventory`: the keys that were ever set, and the content types of ABIs",
+    }),
     ...snapshotParameters,
   }),
   answers: {
@@ -170,6 +196,7 @@ export const nameRecords = endpoint({
           namespace: z.string(),
           resolver: z.strictObject({ chain_id: z.int(), address: addressSchema }).nullable(),
           records: z.record(z.string(), recordSchema),
+          inventory: inventorySchema.optional(),
         }),
         meta: metaSchema,
       }),
@@ -180,13 +207,8 @@ export const nameRecords = endpoint({
   },
   handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup } = context;
-    const { query, current } = call;
-    const { keys, source } = query;
-    const { found, name } = await readNameOfPath(lookup, call.params.name, { ...call, withRecords: true });
-    const home = homeOfRow(lookup.namespaces, found.row);
-    const position = asOfWithToken(current, lookup.hashOf);
-    const read = { current, meta: position, chainId: home.chainId, time: found.row.now };
-    requireCurrent(query, { ...read, what: "name records" });
+    const { keys, source, include = [] } = call.query;
+    const { found, name, position } = await readOne(lookup, call, "name records");
     const row = detailRow(lookup.namespaces, found, lookup.known);
     const known = [...new Set(keys ?? keysOf(row))].sort();
     const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
@@ -198,15 +220,44 @@ export const nameRecords = endpoint({
     const wanted = source === "verified" ? known : asked;
     const live = await liveRecordsOf(context, call, { name, keys: wanted });
     const records = Object.fromEntries(known.map((key) => [key, live.get(key) ?? indexed.get(key) ?? unset]));
-    const data = { namespace: row.namespace, resolver: row.resolver ?? null, records };
+    const inventory = include.includes("inventory") ? inventoryOf(row, found) : undefined;
+    const data = { namespace: row.namespace, resolver: row.resolver ?? null, records, inventory };
     const isVerified = source === "verified" || wanted.length > 0;
     const meta = {
       ...position,
+      ...(inventory && !row.records && unknownInventory(inventory.abi_unsupported_reason)),
       source: isVerified ? ("verified" as const) : ("indexed" as const),
     };
     return { status: 200, body: { data, meta }, isCached: !isVerified };
   },
 });
+
+const unknownInventory = (unsupported_reason = "") => ({
+  completeness: "unsupported" as const,
+  unsupported_fields: ["inventory"],
+  unsupported_reason,
+});
+
+/** The keys of a name's records, those that no request can ask for included. */
+function inventoryOf(row: Row, found: FoundName): z.output<typeof inventorySchema> {
+  const { records, status } = row;
+  const abis = records?.seen_abis;
+  const isUnsupported = (key: string) =>
+    !keyForm.test(key) || recordOf(row, key, { found, fallback: undefined }).status === "unsupported";
+  const others = [
+    ...(abis ?? []).map((type) => `abi:${type}`),
+    ...(found.records?.set?.pubkeyX ? ["pubkey"] : []),
+  ];
+  const known_keys = records === undefined ? [] : [...keysOf(row), ...others].sort();
+  const unknown = status === "released" ? "inventory_not_available" : "inventory_not_authoritative";
+  return {
+    known_keys,
+    unset_keys: [],
+    unsupported_keys: known_keys.filter(isUnsupported),
+    abi_content_types: abis ?? null,
+    abi_unsupported_reason: records === undefined ? unknown : records.abi_unsupported_reason,
+  };
+}
 
 const unset: RecordAnswer = { status: "not_found" };
 const numberOf = (key: string) => BigInt(key.slice("addr:".length));

@@ -150,6 +150,7 @@ describe("what is wrong with a request", () => {
     ["/v1/names/plain.eth/history?type=sale", /^type must be some of registration, renewal/],
     ["/v1/names/plain.eth/records?keys=addr:60,addr:60", "keys must not contain duplicate record keys"],
     ["/v1/names/plain.eth/records?keys=dns:a", /^keys must/],
+    ["/v1/names/plain.eth/records?include=counts", "include must contain only inventory"],
     [`${namesOfAlice}?cursor=abc`, "cursor must be a valid pagination cursor"],
     [`${namesOfAlice}?page_size=0`, "page_size must be an integer from 1 to 200"],
     [`${namesOfAlice}?include=counts`, "include must contain only total_count"],

@@ -26,7 +26,8 @@ const recordsSchema = z.strictObject({
   addresses: z.record(z.string(), z.string().nullable()),
   seen_texts: z.array(z.string()),
   texts: z.record(z.string(), z.string().nullable()),
-  seen_abis: z.array(z.string()),
+  seen_abis: z.array(z.string()).optional().meta({ description: "Content types" }),
+  abi_unsupported_reason: z.string().optional(),
   abis: z.record(z.string(), z.string()),
   seen_singletons: z.array(z.enum(["contenthash", "name"])),
   contenthash: z.string().nullable().optional(),
@@ -107,12 +108,21 @@ function groupedRecords(records: StoredRecords | null): GroupedRecords {
     addresses: valued(coins, addresses),
     seen_texts: keys,
     texts: valued(keys, texts),
-    seen_abis: [],
+    ...seenAbis(records),
     abis: {},
     seen_singletons: singletons,
     contenthash,
     name,
   };
+}
+
+// Clients copy what was seen, and ask the chain where nothing tells.
+function seenAbis(
+  records: StoredRecords | null,
+): Pick<GroupedRecords, "seen_abis" | "abi_unsupported_reason"> {
+  if (records !== null && records.set === undefined)
+    return { abi_unsupported_reason: "abi_observations_not_supported" };
+  return { seen_abis: [...(records?.set?.abis ?? [])].sort(byNumber) };
 }
 
 // Twenty zero bytes count as cleared.

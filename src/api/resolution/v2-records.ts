@@ -161,7 +161,7 @@ FROM unnest($2::text[], $3::text[], $4::boolean[]) WITH ORDINALITY q (resolver, 
 LEFT JOIN resolver s2 ON NOT q.by_id AND s2.id = $1 || '-' || q.resolver || '-' || q.node
 LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN r.generation = coalesce((
     SELECT g.generation FROM v2_record_generations g WHERE g.chain_id = $1::int AND g.resolver = q.resolver AND g.record_id = r.record_id), 0)
-  THEN r.value END)) AS found
+  THEN CASE r.kind WHEN 'abi' THEN '0x' ELSE r.value END END)) AS found
   FROM v2_records r WHERE q.by_id AND r.chain_id = $1::int AND r.resolver = q.resolver AND r.record_id = coalesce(
     (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = q.resolver AND l.node = q.node),
     (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = q.resolver AND l.node = '${rootNode}'))) r ON true`;
@@ -187,7 +187,7 @@ async function readStored(
   });
 }
 
-// Kind, key and value of a record. Null: cleared, or only the chain knows it.
+// Kind, key and value of a record. Null: cleared, or only the chain knows it. That of an ABI is only on the chain: it is empty or null.
 type StoredRecord = [string, string, Hex | null];
 
 const textOf = (hex: string) => Buffer.from(hex.slice(2), "hex").toString("utf8");
@@ -210,6 +210,7 @@ function recordsOfId(records: readonly StoredRecord[]): StoredRecords {
       name: text(ofKind("name")[0]?.[2]),
       addresses: keep(coins.map(([, coin, value]) => [coin, bytes(value)])),
       texts: keep(texts.map(([, key, value]) => [textOf(key), text(value)])),
+      abis: ofKind("abi").flatMap(([, type, value]) => (value === null ? [] : [type])),
     },
   };
 }

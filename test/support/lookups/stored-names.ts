@@ -104,6 +104,8 @@ type Records = {
   seen?: { coins: readonly number[]; texts: readonly string[] };
   contenthash?: string;
   name?: string;
+  /** Content types of ABIs. */
+  abis?: readonly number[];
 };
 
 /** A database with these names, bob's primary name and its records; `store` and the like add rows, `open` its routes under /v1. It is closed after the tests of the file. */
@@ -175,6 +177,7 @@ export async function createStoredNames() {
       ...at,
       contenthash: records.contenthash,
       name: records.name,
+      abi_content_types: records.abis,
     });
     await setAddresses(name, addresses, { chainId, resolver });
     const rows = Object.entries(texts).map(([key, value]) => ({
