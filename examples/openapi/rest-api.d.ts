@@ -3183,7 +3183,7 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events */
+                /** @description Names of events, or of groups of them as ENS's own API has them */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
@@ -3192,12 +3192,17 @@ export interface operations {
                 from_timestamp?: string;
                 /** @description Unix seconds or RFC 3339, included */
                 to_timestamp?: string;
-                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: `subject` of each entry, those of subnames are left out, which `meta` says */
                 include?: string;
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
                 cursor?: string;
                 page_size?: string;
-                /** @description Entries of the name and of its registrations */
-                scope?: "both";
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                /** @description Entries of the name, of its registrations, or both */
+                scope?: "both" | "name" | "registration";
             };
             header?: never;
             path: {
@@ -3433,6 +3438,8 @@ export interface operations {
                                 /** @description 32 bytes of hex, lower case */
                                 node?: string;
                             };
+                            /** @enum {string} */
+                            subject?: "name";
                         }[];
                         page: {
                             cursor: string | null;
@@ -3957,7 +3964,7 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events */
+                /** @description Names of events, or of groups of them as ENS's own API has them */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
@@ -3968,10 +3975,17 @@ export interface operations {
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
                 include?: string;
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
                 cursor?: string;
                 page_size?: string;
-                /** @description Entries of the name and of its registrations */
-                scope?: "both";
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                /** @description Entries of the name, of its registrations, or both */
+                scope?: "both" | "name" | "registration";
+                /** @description Entries of the names that it holds are left out, which `meta` says */
+                relation?: string;
             };
             header?: never;
             path: {
@@ -4206,6 +4220,8 @@ export interface operations {
                                 /** @description 32 bytes of hex, lower case */
                                 node?: string;
                             };
+                            /** @enum {string} */
+                            subject?: "name";
                         }[];
                         page: {
                             cursor: string | null;
@@ -4245,6 +4261,24 @@ export interface operations {
             };
             /** @description Invalid parameters */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4375,7 +4409,7 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events */
+                /** @description Names of events, or of groups of them as ENS's own API has them */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
@@ -4386,6 +4420,9 @@ export interface operations {
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
                 include?: string;
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
                 cursor?: string;
                 page_size?: string;
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
@@ -4635,6 +4672,8 @@ export interface operations {
                                 /** @description 32 bytes of hex, lower case */
                                 node?: string;
                             };
+                            /** @enum {string} */
+                            subject?: "name";
                         }[];
                         page: {
                             cursor: string | null;

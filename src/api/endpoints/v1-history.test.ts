@@ -112,9 +112,40 @@ test("the history of a name, its release included, in pages", async () => {
 test.each([
   ["type=record,release", ["release", "record", "record"]],
   ["exclude_type=record&to_timestamp=1700000000", ["registration", "authority"]],
+  ["scope=both&namespace=ens&finality=latest", ["release", "record", "record", "registration", "authority"]],
+  ["scope=name", ["record", "record", "authority"]],
+  ["scope=registration", ["release", "registration", "authority"]],
+  // The words of ENS's own API.
+  ["kind=RegistrationGranted,RecordChanged", ["record", "record", "registration"]],
+  ["kind=AuthorityTransferred,TextChanged", ["record", "authority"]],
+  ["type=token,contract", []],
+  ["record_key=dns:a", []],
 ])("the history of a name by %s", async (query, expected) => {
   const { data } = await get<Entry[]>(`/v1/names/gone.eth/history?${query}`);
   expect(data.map(({ type }) => type)).toEqual(expected);
+});
+
+test("what a history leaves out is said", async () => {
+  const said = (unsupported_reason: string) => ({
+    ...{ completeness: "partial", unsupported_fields: ["data"], unsupported_reason },
+  });
+  const ofName = await get<(Entry & { subject?: string })[]>(
+    "/v1/names/gone.eth/history?include=child_registrations",
+  );
+  expect(ofName.data.map(({ subject }) => subject)).toEqual(Array(5).fill("name"));
+  expect(ofName.meta).toMatchObject(said("child_registrations_not_listed"));
+  const ofAlice = await get<Entry[]>(
+    `/v1/addresses/${alice}/history?relation=any&include=data,raw&namespace=ens`,
+  );
+  expect(ofAlice.data).toHaveLength(2);
+  expect(ofAlice.page.total_count).toBe(2);
+  expect(ofAlice.meta).toMatchObject(said("events_of_names_not_listed"));
+  expect((await get<Entry[]>(`/v1/addresses/${alice}/history?namespace=basenames`)).data).toEqual([]);
+  const ofRoot = await get<Entry[]>(`/v1/events?kind=RootPermissionChanged&address=${alice}`);
+  expect(ofRoot.data).toEqual([]);
+  expect(ofRoot.meta).toMatchObject(said("root_permission_history_not_indexed"));
+  const ofResolver = await get<Entry[]>(`/v1/events?resolver=1:${publicResolver}`);
+  expect(ofResolver.meta).toMatchObject(said("resolver_pointer_events_not_listed"));
 });
 
 describe("what happened to all names", () => {

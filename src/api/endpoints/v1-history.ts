@@ -1,6 +1,14 @@
 import { z } from "zod/v4";
 import { hideFromPlanner } from "../database/names.ts";
-import { asOf, closedQuery, metaSchema, openPage, refuse, timeParameter } from "../names/contract.ts";
+import {
+  asOf,
+  closedQuery,
+  latestOnly,
+  metaSchema,
+  openPage,
+  refuse,
+  timeParameter,
+} from "../names/contract.ts";
 import {
   chainOfEntry,
   entryOf,
@@ -13,6 +21,7 @@ import {
   historyOrderTypes,
   historySql,
   historyTypes,
+  kindsNamed,
   literal,
   namespaceOfEntry,
   ofRecord,
@@ -20,9 +29,10 @@ import {
   partsOfAddress,
   partsOfKinds,
   partsOfName,
+  pipelineKinds,
   type StoredEntry,
 } from "../names/history.ts";
-import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
+import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts";
 import {
   type Binder,
   choice,
@@ -45,10 +55,15 @@ import { anyCaseAddress, cursorPageSchema, cursorParameters } from "../rest/valu
 const time = (name: string) =>
   timeParameter(name).optional().meta({ description: "Unix seconds or RFC 3339, included" });
 
+// No stored event has the last two types.
+const askedTypes = [...historyTypes, "token", "contract"] as const;
+
 const historyParameters = {
-  type: wordsParameter("type", historyTypes).optional(),
-  exclude_type: wordsParameter("exclude_type", historyTypes).optional(),
-  kind: wordsParameter("kind", eventKinds).optional().meta({ description: "Names of events" }),
+  type: wordsParameter("type", askedTypes).optional(),
+  exclude_type: wordsParameter("exclude_type", askedTypes).optional(),
+  kind: wordsParameter("kind", [...eventKinds, ...pipelineKinds])
+    .optional()
+    .meta({ description: "Names of events, or of groups of them as ENS's own API has them" }),
   record_key: textParameter("record_key", 1_000)
     .optional()
     .meta({ description: "Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`" }),
@@ -58,14 +73,33 @@ const historyParameters = {
   include: includeParameter(["data", "raw", "total_count"]).meta({
     description: "`data`: what each entry changed; `raw`: its event; `total_count`",
   }),
+  ...latestOnly,
   ...cursorParameters,
 };
 
-const query = closedQuery({
+const scopes = ["both", "name", "registration"] as const;
+
+const ownParameters = {
   ...historyParameters,
-  scope: choice("scope", ["both"])
+  namespace: namespaceParameter,
+  scope: choice("scope", scopes)
+    .default("both")
+    .meta({ description: "Entries of the name, of its registrations, or both" }),
+};
+
+const nameQuery = closedQuery({
+  ...ownParameters,
+  include: includeParameter(["data", "raw", "total_count", "child_registrations"]).meta({
+    description:
+      "`data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: `subject` of each entry, those of subnames are left out, which `meta` says",
+  }),
+});
+
+const addressQuery = closedQuery({
+  ...ownParameters,
+  relation: wordsParameter("relation", ["any", "owner", "manager", "role_holder"])
     .optional()
-    .meta({ description: "Entries of the name and of its registrations" }),
+    .meta({ description: "Entries of the names that it holds are left out, which `meta` says" }),
 });
 
 const historyAnswer = {
@@ -73,7 +107,12 @@ const historyAnswer = {
   schema: z.strictObject({ data: z.array(entrySchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
-type HistoryCall = StatementCall & { query: z.output<typeof query> };
+type HistoryCall = StatementCall & {
+  query: Omit<z.output<z.ZodObject<typeof historyParameters>>, "include"> & {
+    scope?: (typeof scopes)[number];
+    include?: readonly string[] | undefined;
+  };
+};
 
 /** The subject of a history. `list`: what its cursors belong to besides the common parameters. */
 type Subject = {
@@ -85,6 +124,8 @@ type Subject = {
   ) => Pick<HistoryQuery, "parts"> & Partial<HistoryQuery>;
   /** Whether entries are counted even without `include`. */
   isCounted?: boolean;
+  /** Why entries that are asked for are left out, as one word. */
+  lacks?: string | undefined;
 };
 
 const mostCounted = 10_000;
@@ -92,12 +133,13 @@ const mostCounted = 10_000;
 async function historyPage(
   { lookup }: LookupContext,
   call: HistoryCall,
-  { list: subject, find, isCounted = false }: Subject,
+  { list: subject, find, isCounted = false, lacks }: Subject,
 ) {
   const { query: asked, current } = call;
   const { order, include = [], type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
   checkOrder({ from_timestamp, to_timestamp });
-  const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp];
+  const { scope = "both" } = asked;
+  const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp, scope];
   const opened = openPage(asked, ["history", ...subject, ...filters], historyOrderTypes);
   // Combinations of kinds are many; most requests ask for all kinds or for one type.
   const isCommon = [type?.[1], exclude_type, kind].every((one) => one === undefined);
@@ -116,8 +158,15 @@ async function historyPage(
   const sql = timed(historySql(history, slice, lookup.namespaces));
   const { shown, page } = opened.of(...(await Promise.all([statement.rows<StoredEntry>(sql), total])));
   const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
-  const data = shown.map((entry) => entryOf(entry, lookup.namespaces, members));
-  return { status: 200 as const, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+  const subjectOf = include.includes("child_registrations") ? { subject: "name" as const } : {};
+  const data = shown.map((entry) => ({ ...entryOf(entry, lookup.namespaces, members), ...subjectOf }));
+  const partial = {
+    completeness: "partial" as const,
+    unsupported_fields: ["data"],
+    unsupported_reason: lacks,
+  };
+  const meta = { ...asOf(current, lookup.hashOf), ...(lacks === undefined ? {} : partial) };
+  return { status: 200 as const, body: { data, page, meta } };
 }
 
 /** Refuses a start beyond the end. */
@@ -127,22 +176,29 @@ export function checkOrder(bounds: Readonly<Record<string, number | string | und
     refuse("invalid_input", `${start} must be less than or equal to ${end}`);
 }
 
-function kindsOf({ type, exclude_type = [], kind = eventKinds }: HistoryCall["query"]) {
-  return kind.filter((one) => {
+// Types of entries of one scope alone; the others are of both.
+const onlyIn: Readonly<Record<string, (typeof scopes)[number]>> = {
+  ...{ record: "name", primary_name: "name" },
+  ...{ registration: "registration", renewal: "registration", release: "registration" },
+  ...{ expiry: "registration", transfer: "registration", permission: "registration" },
+  ...{ migration: "registration", reservation: "registration", subregistry: "registration" },
+};
+
+function kindsOf({ type, exclude_type = [], kind, scope = "both" }: HistoryCall["query"]) {
+  return kindsNamed(kind).filter((one) => {
     const of = entryType(one);
-    return (type === undefined || type.includes(of)) && !exclude_type.includes(of);
+    const isInScope = scope === "both" || (onlyIn[of] ?? scope) === scope;
+    return isInScope && (type === undefined || type.includes(of)) && !exclude_type.includes(of);
   });
 }
 
 function conditionsOf({ from_timestamp, to_timestamp, record_key }: HistoryCall["query"], { bind }: Binder) {
-  const record = record_key === undefined ? undefined : ofRecord(record_key, bind);
-  if (record_key !== undefined && record === undefined)
-    refuse(
-      "invalid_input",
-      "record_key must be addr:<coin type>, text:<key>, contenthash, name or abi:<type>",
-    );
   return [
-    ...given(record, (condition) => condition),
+    // Clearing all records writes each of them.
+    ...given(record_key, (key) => {
+      const record = ofRecord(key, bind);
+      return record === undefined ? "false" : `(${record} OR type = 'VersionChanged')`;
+    }),
     ...given(from_timestamp, (time) => `timestamp >= ${bind(Math.ceil(time))}::bigint`),
     ...given(to_timestamp, (time) => `timestamp <= ${bind(Math.floor(time))}::bigint`),
   ];
@@ -159,13 +215,19 @@ export const nameHistory = endpoint({
   description:
     "Registrations, renewals, releases, transfers, owners, resolvers and records, newest first. Releases follow from the dates: they have no transaction.",
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
-  query,
+  query: nameQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
-    const { node } = await readNameOfPath(lookup, call.params.name, call);
+    const { namespace, include } = call.query;
+    namespacesIn(lookup, namespace);
+    const { node, found } = await readNameOfPath(lookup, call.params.name, call);
+    if (namespace !== undefined && homeOfRow(lookup.namespaces, found.row).namespace !== namespace)
+      return refuse("not_found", "The index never saw this name");
+    const hasChildren = include?.includes("child_registrations");
     return historyPage(context, call, {
       list: [node],
+      lacks: hasChildren ? "child_registrations_not_listed" : undefined,
       find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.namespaces) }),
       isCounted: true,
     });
@@ -180,15 +242,22 @@ export const addressHistory = endpoint({
   description:
     "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first.",
   params: z.object({ address: anyCaseAddress("address") }),
-  query,
-  answers: { 200: historyAnswer },
-  handle: (call, context: LookupContext) =>
-    historyPage(context, call, {
-      list: [call.params.address],
+  query: addressQuery,
+  answers: { 200: historyAnswer, 404: notFoundAnswer },
+  handle: (call, context: LookupContext) => {
+    const { namespaces } = context.lookup;
+    const { namespace, relation } = call.query;
+    namespacesIn(context.lookup, namespace);
+    return historyPage(context, call, {
+      list: [call.params.address, namespace],
+      isCounted: true,
+      lacks: relation === undefined ? undefined : "events_of_names_not_listed",
       find: ({ bind }) => ({
-        parts: partsOfAddress(inByteOrder(bind(call.params.address)), context.lookup.namespaces),
+        parts: partsOfAddress(inByteOrder(bind(call.params.address)), namespaces),
+        conditions: given(namespace, (one) => inNamespaceOf(one, namespaces)),
       }),
-    }),
+    });
+  },
 });
 
 const block = (name: string) =>
@@ -242,7 +311,7 @@ export const events = endpoint({
   query: eventsQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (call, context: LookupContext) => {
-    const { namespace, name, registration_id, resolver, from_block, to_block, type } = call.query;
+    const { namespace, name, registration_id, resolver, from_block, to_block, type, kind } = call.query;
     const { namespaces } = context.lookup;
     const within = namespacesIn(context.lookup, namespace);
     const ofOne = [resolver, registration_id].filter((one) => one !== undefined);
@@ -259,7 +328,10 @@ export const events = endpoint({
     const filters = [namespace, node, address, resolver, registration_id, contract_address];
     return historyPage(context, call, {
       list: ["events", ...filters, from_block, to_block],
-      isCounted: isOfName,
+      isCounted: isOfName || (address ?? resolver) !== undefined,
+      lacks: kind?.includes("RootPermissionChanged")
+        ? "root_permission_history_not_indexed"
+        : resolver && "resolver_pointer_events_not_listed",
       find: (statement, kinds) => {
         const { parts, conditions } = partsOf({ ...call.query, node }, { statement, kinds, namespaces });
         const ofBlocks = [
@@ -271,7 +343,7 @@ export const events = endpoint({
           parts,
           conditions: [
             ...conditions,
-            ...given(namespace, (one) => hideFromPlanner(`${namespaceOfEntry(namespaces, "p")} = '${one}'`)),
+            ...given(namespace, (one) => inNamespaceOf(one, namespaces)),
             ...ofBlocks,
           ],
         };
@@ -285,6 +357,9 @@ type Finding = { statement: Binder; kinds: HistoryQuery["kinds"]; namespaces: re
 /** Conditions on a value, if given. */
 const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
   value === undefined ? [] : [sql(value)].flat();
+
+const inNamespaceOf = (namespace: string, namespaces: readonly IndexedNamespace[]) =>
+  hideFromPlanner(`${namespaceOfEntry(namespaces, "p")} = '${namespace}'`);
 
 const onChain = (chainId: number, namespaces: readonly IndexedNamespace[]) =>
   hideFromPlanner(`${chainOfEntry(namespaces, "p")} = ${chainId}`);

@@ -63,6 +63,37 @@ export const eventKinds = Object.keys(events) as [EventKind, ...EventKind[]];
 export const eventsOf = (emitter: EventEmitter): EventKind[] =>
   eventKinds.filter((kind) => emitterOf(kind) === emitter);
 
+// The kinds of events in the words of ENS's own API, by ours. No stored event is a change of a registry's root roles.
+const ofPipeline: Readonly<Record<string, readonly EventKind[]>> = {
+  RegistrationGranted: ["NameRegistered", "LabelRegistered", "Migration"],
+  RegistrationRenewed: ["NameRenewed", "ExpiryUpdated"],
+  RegistrationReleased: ["Release", "LabelUnregistered"],
+  RegistrationReserved: ["LabelReserved"],
+  ExpiryChanged: ["ExpiryExtended"],
+  TokenControlTransferred: ["NameTransferred", "WrappedTransfer", "TransferSingle", "TransferBatch"],
+  AuthorityTransferred: ["NewOwner", "Transfer", "NameWrapped", "NameUnwrapped"],
+  AuthorityEpochChanged: ["NewOwner", "Transfer", "NameWrapped", "NameUnwrapped"],
+  ResolverChanged: ["NewResolver", "ResolverUpdated"],
+  RecordChanged: eventsOf("resolver").filter((kind) => entryType(kind) === "record"),
+  RecordVersionChanged: ["VersionChanged"],
+  ReverseChanged: ["ReverseNameChanged", "NameForAddrChanged"],
+  PermissionChanged: ["EACRolesChanged", "FusesSet", "AuthorisationChanged"],
+  PermissionScopeChanged: ["EACRolesChanged", "FusesSet", "AuthorisationChanged"],
+  RolesChanged: ["EACRolesChanged", "FusesSet", "AuthorisationChanged"],
+  RootPermissionChanged: [],
+  SubregistryChanged: ["SubregistryUpdated"],
+  MigrationApplied: ["Migration"],
+};
+
+/** The words of ENS's own API for kinds of events. */
+export const pipelineKinds: readonly string[] = Object.keys(ofPipeline);
+
+/** The kinds of events that words name, ours or those of ENS's own API; all without words. */
+export const kindsNamed = (words: readonly string[] | undefined): readonly EventKind[] =>
+  words === undefined
+    ? eventKinds
+    : eventKinds.filter((kind) => words.some((word) => word === kind || ofPipeline[word]?.includes(kind)));
+
 // Events that begin a registration in ENSv2.
 const begins = ["LabelRegistered", "Migration"];
 
@@ -361,6 +392,7 @@ export const entrySchema = z.strictObject({
   kind: z.enum(eventKinds).optional(),
   contract_address: addressSchema.nullable().optional(),
   data: dataSchema.optional(),
+  subject: z.enum(["name"]).optional(),
 });
 
 /** The optional members of entries. */
