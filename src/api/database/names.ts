@@ -152,7 +152,7 @@ CROSS JOIN LATERAL (SELECT CASE ${namespaces.map(isAt).join(" ")} WHEN true THEN
 CROSS JOIN LATERAL (SELECT ($1::bigint[])[home.index] AS now, ${ofHome(({ nameWrapper }) => (nameWrapper ? `'${nameWrapper}'` : "NULL"), "text")} AS wrapper,
   ${ofHome(({ grace }) => grace, "bigint")} AS grace, domain.parent_id IN (${[...managed, "'none'"].join(", ")}) AS is_managed OFFSET 0) rule${first}${v2 ? bothGenerations(v2, path) : firstAlone}
 CROSS JOIN LATERAL (SELECT domain.id AS node, domain.name, domain.labelhash, domain.parent_id AS parent, domain.created_at AS created, home.index AS home, rule.now,
-  ${ofHome(({ chainId }) => chainId, "int")} AS chain, held.status, held.owner, held.manager, held.registered, held.expires, held.grace_ends,
+  ${ofHome(({ chainId }) => chainId, "int")} AS chain, held.status, held.owner, held.manager, held.started, held.registered, held.expires, held.grace_ends,
   held.is_lease, rule.is_managed, held.is_wrapped, held.is_lapsed, of_v1.is_emancipated, wrapped.fuses, wrapped.expiry_date AS wrapper_expires,
   wrapped.id IS NOT NULL OR (SELECT true FROM domain_event e WHERE e.domain_id = domain.id AND e.type = 'NameWrapped' LIMIT 1) IS NOT NULL AS was_wrapped,
   held.last_holder, lease.registrant_id = rule.wrapper AS is_held_through_wrapper, domain.is_migrated, domain.owner_id <> ${nobody} AS is_owned,
@@ -165,10 +165,10 @@ const lastHolder =
   "CASE WHEN of_v1.is_wrapped THEN wrapped.owner_id WHEN lease.registrant_id IS DISTINCT FROM rule.wrapper THEN lease.registrant_id END";
 
 const firstAlone = `
-CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS registered, ${lastHolder} AS last_holder, true AS has_v1_resolver,
+CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS started, lease.registration_date AS registered, ${lastHolder} AS last_holder, true AS has_v1_resolver,
   NULL::text AS v2_resolver, false AS is_v2, NULL::text AS registry, NULL::json AS v2, NULL::json AS reading) held`;
 
-// `kept.is_v2`: the ENSv2 entry gives the state. `kept.is_gone`: the Graveyard holds the lease. `reading`: how to read the ENSv2 resolver.
+// A lease that came over keeps its date; `started` is that of the registration in force. `kept.is_v2`: the ENSv2 entry gives the state. `kept.is_gone`: the Graveyard holds the lease. `reading`: how to read the ENSv2 resolver.
 const bothGenerations = (v2: WalkContracts, path?: string) => `
 CROSS JOIN LATERAL (SELECT CASE WHEN home.index = 1 THEN domain.id END AS id OFFSET 0) walked
 LEFT JOIN LATERAL (${walkSql(path === undefined ? askedByRow("walked", v2.chainId) : askedByPath(path), v2, { time: indexTime, hasV1: true })} OFFSET 0) entry ON true${inForceJoin(v2)}
@@ -183,7 +183,9 @@ CROSS JOIN LATERAL (SELECT of_v1.is_wrapped AND NOT kept.is_v2 AS is_wrapped, of
     WHEN rule.now < entry.expiry THEN 'active' WHEN rule.now < entry.grace_ends THEN 'expired' ELSE 'released' END AS status,
   CASE WHEN kept.is_v2 THEN in_force.owner WHEN NOT kept.is_gone THEN of_v1.owner END AS owner,
   CASE WHEN kept.is_v2 THEN in_force.owner WHEN NOT kept.is_gone THEN of_v1.manager END AS manager,
-  CASE WHEN kept.is_v2 THEN entry.created_at ELSE lease.registration_date END AS registered,
+  CASE WHEN kept.is_v2 THEN entry.created_at ELSE lease.registration_date END AS started,
+  CASE WHEN kept.is_v2 AND entry.migrated_at IS NULL THEN entry.created_at WHEN kept.is_v2 THEN least(lease.registration_date, entry.created_at)
+    ELSE lease.registration_date END AS registered,
   CASE WHEN kept.is_v2 THEN entry.holder ELSE ${lastHolder} END AS last_holder,
   NOT (kept.is_v2 OR kept.is_gone) AS has_v1_resolver, in_force.resolver AS v2_resolver, kept.is_v2, entry.registry,
   CASE WHEN home.index = 1 AND (entry.version IS NOT NULL OR kept.is_v2) THEN json_build_object('version', entry.version, 'isReserved', coalesce(entry.authority = 'reserved', false),
@@ -327,7 +329,8 @@ const perhaps = {
   parent: ofText("parent"),
   owner: ofText("owner"),
   manager: ofText("manager"),
-  since: ofText<string>("registered"),
+  registered: ofText<string>("registered"),
+  since: ofText<string>("started"),
   expires: ofText<string>("expires"),
   graceEnds: ofText<string>("grace_ends"),
   isLease: ifTrue("is_lease"),

@@ -2,7 +2,8 @@ import { decodeEventLog, type Hex, hexToBytes, hexToString, toEventSelector } fr
 import { beforeAll, describe, expect, test } from "vitest";
 import { leaseAbi, registryV2Abi } from "../../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../../abis/names.ts";
-import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-chains.ts";
+import { v2Addresses, v2ChainId, v2Environment, v2Folder } from "../../../devnet/recorded-chains.ts";
+import { readRecording } from "../../../devnet/recording.ts";
 import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import {
@@ -15,6 +16,7 @@ import {
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
+import { labelhashIn } from "../../ens/names.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
 import type { Row } from "../names/rows.ts";
@@ -220,6 +222,10 @@ function paidFor({ transaction_hash, log_index, data }: Entry): Facts {
   };
 }
 
+const timeOf = new Map(
+  readRecording(v2Folder).blocks.map(({ number, timestamp }) => [Number(number), String(Number(timestamp))]),
+);
+
 describe.each(readTruth())("at block $block", (snapshot) => {
   const rows = new Map<string, Row>();
   let v1: ReturnType<typeof open>;
@@ -314,6 +320,27 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(await recordsOf("evilres.eth")).toEqual({
         "text:url": { status: "unsupported", unsupported_reason },
       });
+    });
+
+  if (snapshot.block === 879)
+    test("a lease that came over is registered since ENSv1's registrar had it, its registration in ENSv2 since then", () => {
+      const topic = toEventSelector("NameRegistered(uint256,address,uint256)");
+      const came = [...rows.values()].filter(
+        ({ name, authority, migrated_at }) =>
+          /^[^.]+\.eth$/.test(name) && authority === "ens_v2" && migrated_at,
+      );
+      const leased = came.flatMap(({ name, registered_at, registration_id, migrated_at }) => {
+        const [label = ""] = name.split(".");
+        const leases = index.logs.filter(
+          ({ topics, blockNumber }) =>
+            topics[0] === topic && topics[1] === labelhashIn(label) && Number(blockNumber) <= snapshot.block,
+        );
+        const timestamp = timeOf.get(Number(leases.at(-1)?.blockNumber));
+        expect([name, registered_at]).toEqual([name, timestamp ?? migrated_at]);
+        expect(registration_id?.split("-").at(-1)).toBe(migrated_at);
+        return timestamp === undefined ? [] : [name];
+      });
+      expect(leased.length).toBeGreaterThan(5);
     });
 
   // Records of the recorded chain have ABIs of type 1. Of one that was cleared with its record the generation is older.

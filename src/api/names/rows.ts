@@ -400,7 +400,7 @@ export function listRow(namespaces: Namespaces, row: StoredName): Row {
     ...identity(row, home),
     owner: row.owner,
     manager: row.manager,
-    registered_at: row.since,
+    registered_at: row.registered,
     created_at: row.created,
     ...lifecycle(row),
     ...authority(row, home),
