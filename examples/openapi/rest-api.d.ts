@@ -3549,6 +3549,9 @@ export interface operations {
                 parent?: string;
                 /** @description Leaves out names that have ended */
                 status?: "active";
+                authority?: string;
+                /** @description Whether the name came over from ENSv1 to ENSv2 */
+                is_migrated?: "true" | "false";
                 /** @description Unix seconds or RFC 3339, included; with `relation=former_owner` */
                 expires_after?: string;
                 /** @description Unix seconds or RFC 3339, excluded; with `relation=former_owner` */
@@ -3556,8 +3559,8 @@ export interface operations {
                 /** @description Default `name`; with `relation=former_owner` only `expires_at` */
                 sort?: "name" | "expires_at" | "registered_at" | "created_at";
                 order?: "asc" | "desc";
-                /** @description One row for each name */
-                dedupe?: "name";
+                /** @description One row for each name, which has one registration */
+                dedupe?: "name" | "registration";
                 /** @description `total_count`: exact up to 100000, null with `resolves_to` */
                 include?: string;
                 /** @description Refused: lists read the latest state */

@@ -156,6 +156,8 @@ const lookups = [
   "/v1/addresses/$address/names?relation=owner&sort=expires_at&q=label",
   "/v1/addresses/$address/names?relation=former_owner",
   "/v1/addresses/$address/names?relation=former_owner&parent=eth&expires_after=1&expires_before=1780000000",
+  "/v1/addresses/$address/names?authority=ens_v1,ens_v0&sort=expires_at",
+  "/v1/addresses/$address/names?relation=owner&is_migrated=true&dedupe=name",
   "/v1/addresses/$address/names?relation=resolves_to",
   "/v1/addresses/$address/names?relation=resolves_to&coin_type=2147492101",
   "/v1/addresses/$address/history",

@@ -40,6 +40,17 @@ test.each<[string, string, string[]]>([
   ],
   [alice, "relation=former_owner&parent=eth&order=desc&sort=expires_at", ["wrappedgone.eth", "gone.eth"]],
   [alice, "relation=resolves_to&coin_type=60", []],
+  // Names of other chains have no authority.
+  [alice, "relation=owner&authority=ens_v1", ownedByAlice.filter((name) => name !== "me.base.eth")],
+  [alice, "relation=owner&authority=ens_v2", []],
+  [bob, "relation=owner&authority=ens_v0", ["old.eth"]],
+  [
+    bob,
+    "relation=owner&authority=ens_v2,ens_v1%2Cens_v0",
+    ["anew.eth", "locked.wrapped.eth", "old.eth", "records.eth", "sub.wrapped.eth"],
+  ],
+  [alice, "relation=owner&is_migrated=true", []],
+  [alice, "relation=owner&is_migrated=false&dedupe=registration", ownedByAlice],
   [bob, "namespace=basenames", ["me.base.eth"]],
   [bob, "order=desc&page_size=2", ["sub.wrapped.eth", "records.eth"]],
 ])("names of %s by %s", async (address, query, expected) => {

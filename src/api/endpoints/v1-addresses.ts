@@ -8,6 +8,7 @@ import { type Listed, namesHeldBy, noExpiry, ownResolver, partsOfNames } from ".
 import { asOfWithToken, closedQuery, latestOnly, metaSchema, refuse, windowEnd } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
+  authorityParameter,
   type Binder,
   type Branch,
   byExpiry,
@@ -24,6 +25,7 @@ import {
   namespaceParameter,
   namespacesIn,
   notFoundAnswer,
+  ofAuthority,
   ofLookup,
   openStatement,
   type Relation,
@@ -37,7 +39,7 @@ import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } 
 import { addressRow, defaultCoin, listRow, type Row } from "../names/rows.ts";
 import { primaryName } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressSchema, anyCaseAddress, cursorParameters } from "../rest/values.ts";
+import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } from "../rest/values.ts";
 import { askChain, type ResolveContext } from "./resolve.ts";
 import { checkOrder } from "./v1-history.ts";
 
@@ -69,13 +71,19 @@ const query = closedQuery({
   match: choice("match", ["prefix", "contains"]).default("prefix"),
   parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
   status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
+  authority: authorityParameter,
+  is_migrated: booleanParameter("is_migrated")
+    .optional()
+    .meta({ description: "Whether the name came over from ENSv1 to ENSv2" }),
   expires_after: windowEnd("expires_after", "included; with `relation=former_owner`"),
   expires_before: windowEnd("expires_before", "excluded; with `relation=former_owner`"),
   sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"])
     .optional()
     .meta({ description: "Default `name`; with `relation=former_owner` only `expires_at`" }),
   order: choice("order", ["asc", "desc"]).default("asc"),
-  dedupe: choice("dedupe", ["name"]).optional().meta({ description: "One row for each name" }),
+  dedupe: choice("dedupe", ["name", "registration"])
+    .optional()
+    .meta({ description: "One row for each name, which has one registration" }),
   include: includeParameter(["total_count"]).meta({
     description: `\`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\``,
   }),
@@ -84,6 +92,8 @@ const query = closedQuery({
 });
 
 const mostResolutions = 100;
+
+const isMigrated = "names.is_v2 AND names.v2->>'migrated' IS NOT NULL";
 
 type AskedNames = z.output<typeof query>;
 
@@ -94,11 +104,12 @@ const neededBy = {
   expires_before: "former_owner",
 } as const;
 const refusedWith: { [R in Relation]?: readonly (keyof AskedNames)[] } = {
-  former_owner: ["q", "include"],
+  resolves_to: ["is_migrated"],
+  former_owner: ["q", "include", "authority", "is_migrated"],
 };
 
 function checkRelation(asked: AskedNames): void {
-  const { relation, sort = "expires_at", expires_after, expires_before } = asked;
+  const { relation, sort = "expires_at", dedupe, expires_after, expires_before } = asked;
   checkOrder({ expires_after, expires_before });
   for (const [name, needed] of Object.entries(neededBy))
     if (asked[name as keyof typeof neededBy] !== undefined && relation !== needed)
@@ -108,6 +119,8 @@ function checkRelation(asked: AskedNames): void {
       refuse("invalid_input", `${name} is not supported with relation=${relation}`);
   if (relation === "former_owner" && sort !== "expires_at")
     refuse("invalid_input", "sort must be expires_at with relation=former_owner");
+  if (relation === "former_owner" && dedupe === "registration")
+    refuse("invalid_input", "dedupe=registration is not supported with relation=former_owner");
 }
 
 /** GET /v1/addresses/{address}/names. */
@@ -123,24 +136,25 @@ export const addressNames = endpoint({
     const { lookup } = context;
     const { address } = call.params;
     checkRelation(call.query);
-    const { order, relation, coin_type = "60", namespace, parent, q, match, status } = call.query;
-    const { include = [], sort = relation === "former_owner" ? "expires_at" : "name" } = call.query;
-    const { expires_after, expires_before } = call.query;
+    const { order, relation, match, include = [] } = call.query;
+    const { sort = relation === "former_owner" ? "expires_at" : "name" } = call.query;
+    const { namespace, parent, q, status, authority, is_migrated, expires_after, expires_before } =
+      call.query;
+    const { coin_type = "60" } = call.query;
     const window = { expires_after, expires_before };
+    const given = { namespace, parent, q, status, authority, is_migrated, ...window };
     const asked = { lookup, address, relation, coinType: coin_type, sort };
     const isCounted = relation !== "resolves_to" && relation !== "former_owner";
-    const ofNamespace = inNamespace(lookup, namespace);
+    const ofKind = [...inNamespace(lookup, namespace), ...ofAuthority(authority, lookup.namespaces)];
+    if (is_migrated !== undefined) ofKind.push(`${is_migrated ? "" : "NOT "}(${isMigrated})`);
     const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
     return listPage(context, call, {
-      list: [
-        "addresses",
-        address,
-        { relation, coin_type, namespace, parent, q, match, status, sort, order, ...window },
-      ],
+      list: ["addresses", address, { relation, coin_type, match, sort, order, ...given }],
       isCommon:
         sort === "name" &&
         order === "asc" &&
-        [namespace, parent, q, status, call.query.coin_type].every((one) => one === undefined),
+        coin_type === "60" &&
+        Object.values(given).every((one) => one === undefined),
       isDescending: order === "desc",
       branches: (statement) => {
         const { branches, filters } = branchesOf(asked, statement);
@@ -149,7 +163,7 @@ export const addressNames = endpoint({
           ...withText(branches, statement, { text: q?.toLowerCase(), match }),
           rowFilters:
             parent === undefined ? [] : [`domain.parent_id = ${statement.bind(nameIn(parent).node)}`],
-          filters: [...filters, ...ofNamespace, ...isActive, ...expiringWithin(window, statement)],
+          filters: [...filters, ...ofKind, ...isActive, ...expiringWithin(window, statement)],
         };
       },
       extra: (statement) => extraOf(asked, statement),

@@ -343,6 +343,28 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(leased.length).toBeGreaterThan(5);
     });
 
+  if (snapshot.block === 879)
+    test("names of an address by authority, and those that came over", async () => {
+      const owned = Map.groupBy(rows.values(), ({ owner }) => owner);
+      const busiest = [...owned].filter(([owner]) => owner).sort((a, b) => b[1].length - a[1].length);
+      let seen = 0;
+      for (const [owner] of busiest.slice(0, 3)) {
+        const path = `/v1/addresses/${owner}/names?relation=owner`;
+        const all = await v1.all(path);
+        const listed = async (query: string) => (await v1.all(`${path}&${query}`)).map(({ name }) => name);
+        const meant = (is: (row: Row) => boolean) => all.filter(is).map(({ name }) => name);
+        for (const word of ["ens_v0", "ens_v1", "ens_v2"])
+          expect(await listed(`authority=${word}`)).toEqual(meant(({ authority }) => authority === word));
+        const came = meant((row) => row.authority === "ens_v2" && row.migrated_at !== undefined);
+        seen += came.length;
+        expect(await listed("is_migrated=true&dedupe=name")).toEqual(came);
+        expect(await listed("is_migrated=false")).toEqual(meant(({ name }) => !came.includes(name)));
+        const { page } = await v1.get(`${path}&is_migrated=true&page_size=1`);
+        expect(page.total_count).toBe(came.length);
+      }
+      expect(seen).toBeGreaterThan(0);
+    });
+
   // Records of the recorded chain have ABIs of type 1. Of one that was cleared with its record the generation is older.
   if (snapshot.block === 879)
     test("content types of ABIs under record ids, since the record was last cleared", async () => {

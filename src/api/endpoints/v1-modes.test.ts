@@ -31,7 +31,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   registration_id: [`${registration}-1700000000`, `${registration}-wrapper`],
   ...{ expires_after: ["1"], expires_before: ["9999999999"], expires_window: ["1..5"] },
   ...{ grace_ends_after: ["1"], grace_ends_before: ["9999999999"], grace_ends_window: ["1..5"] },
-  authority: ["ens_v0,ens_v1,ens_v2"],
+  authority: ["ens_v0,ens_v1,ens_v2", "ens_v2"],
 };
 
 /** What requests of a route have in any case. */

@@ -27,6 +27,7 @@ import {
 } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
 import {
+  authorityParameter,
   type Binder,
   type Branch,
   branchesFrom,
@@ -45,6 +46,7 @@ import {
   namespaceParameter,
   namespacesIn,
   notFoundAnswer,
+  ofAuthority,
   ofLookup,
   openStatement,
   type SortKey,
@@ -53,7 +55,6 @@ import {
   textParameter,
   unsupportedAnswer,
   withText,
-  wordsParameter,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
 import {
@@ -430,7 +431,6 @@ function fragmentOf(q: string, match: "prefix" | "contains"): string {
 }
 
 const mostWindows = 32;
-const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
 
 /** A window of deadlines in Unix seconds: `from` included, `to` excluded. */
 type Window = { from: number | undefined; to: number | undefined; home?: number };
@@ -466,7 +466,7 @@ const deadlinesQuery = closedQuery({
   grace_ends_after: windowEnd("grace_ends_after", "included"),
   grace_ends_before: windowEnd("grace_ends_before", "excluded"),
   grace_ends_window: windows("grace_ends_window"),
-  authority: wordsParameter("authority", authorities).optional(),
+  authority: authorityParameter,
   parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
   sort: choice("sort", ["expires_at", "grace_ends_at"])
     .optional()
@@ -575,21 +575,6 @@ function ofWrapper(names: string, within: string, isDescending: boolean): Branch
     order: first === undefined ? [] : [first, ...keys],
     isLater: true,
   };
-}
-
-function ofAuthority(authority: Asked["authority"], namespaces: readonly IndexedNamespace[]): string[] {
-  if (authority === undefined) return [];
-  const v2 = secondGeneration(namespaces);
-  const ofFirst = v2 ? " AND NOT names.is_v2" : "";
-  const conditions = {
-    ens_v0: [`NOT names.is_migrated${ofFirst}`],
-    ens_v1: [`names.is_migrated${ofFirst}`],
-    ens_v2: v2 ? ["names.is_v2"] : [],
-  };
-  const asked = authority.flatMap((one) => conditions[one]);
-  return namespaces.some(({ isRoot }) => isRoot) && asked.length > 0
-    ? [`(${asked.join(" OR ")})`]
-    : ["false"];
 }
 
 /** GET /v1/names: deadlines. */

@@ -165,6 +165,18 @@ describe("what is wrong with a request", () => {
     [`${namesOfAlice}?expires_after=1`, "expires_after needs relation=former_owner"],
     [`${formerOfAlice}&expires_after=2&expires_before=1`, inOrder("expires_after", "expires_before")],
     [`${formerOfAlice}&sort=name`, "sort must be expires_at with relation=former_owner"],
+    [`${formerOfAlice}&authority=ens_v1`, "authority is not supported with relation=former_owner"],
+    [`${formerOfAlice}&is_migrated=true`, "is_migrated is not supported with relation=former_owner"],
+    [
+      `${formerOfAlice}&dedupe=registration`,
+      "dedupe=registration is not supported with relation=former_owner",
+    ],
+    [
+      `${namesOfAlice}?relation=resolves_to&is_migrated=false`,
+      "is_migrated is not supported with relation=resolves_to",
+    ],
+    [`${namesOfAlice}?is_migrated=yes`, "is_migrated must be true or false"],
+    [`${namesOfAlice}?authority=,`, "authority must be some of ens_v0, ens_v1, ens_v2"],
     [`${formerOfAlice}&q=a`, "q is not supported with relation=former_owner"],
     [`${formerOfAlice}&include=total_count`, "include is not supported with relation=former_owner"],
     [`${namesOfAlice}?relation=resolves_to&coin_type=EVM`, "coin_type must be decimal digits, or evm"],

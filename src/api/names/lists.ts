@@ -509,6 +509,33 @@ export function inNamespace(source: NamesSource, namespace: string | undefined):
   return ofIt.length === 0 ? [] : [`names.home IN (${ofIt.join(", ")})`];
 }
 
+const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
+
+/** The parameter that selects registries of the root chain by their generation. */
+export const authorityParameter = wordsParameter("authority", authorities)
+  .refine((words) => words.length > 0, { error: `authority must be some of ${authorities.join(", ")}` })
+  .transform((words) => words.sort())
+  .optional();
+
+/** SQL conditions that rows have one of the authorities. Names of other chains have none, nor have those that nobody ever held. */
+export function ofAuthority(
+  authority: readonly (typeof authorities)[number][] | undefined,
+  namespaces: readonly IndexedNamespace[],
+): string[] {
+  if (authority === undefined) return [];
+  const v2 = secondGeneration(namespaces);
+  const isHeld = "(names.is_owned OR names.status <> 'unregistered')";
+  const ofFirst = v2 ? `${isHeld} AND NOT names.is_v2` : isHeld;
+  const conditions = {
+    ens_v0: [`${ofFirst} AND NOT names.is_migrated`],
+    ens_v1: [`${ofFirst} AND names.is_migrated`],
+    ens_v2: v2 ? ["names.is_v2"] : [],
+  };
+  const asked = authority.flatMap((one) => conditions[one]);
+  if (!namespaces[0]?.isRoot || asked.length === 0) return ["false"];
+  return [`(${asked.join(" OR ")})`, ...(namespaces.length > 1 ? ["names.home = 1"] : [])];
+}
+
 /** Reads a name from a path or parameter. Refuses one that cannot be normalized. */
 export function nameIn(given: string) {
   const name = readName(given);
