@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { type RoleHolder, roleNames } from "./roles.ts";
+import { powersOf, type RoleHolder, roleNames } from "./roles.ts";
 
 const recordRoles = [
   "CAN_SET_ADDR",
@@ -38,4 +38,25 @@ test.each<[Hex, RoleHolder, string[]]>([
   ["0x11111111", "recordResolver", recordRoles],
 ])("%s of a %s", (bitmap, holder, names) => {
   expect(roleNames(bitmap, holder)).toEqual(names);
+});
+
+// The words of ENS's own API, docs/api-v1.md "Permission powers vocabulary": bits that it does not name are left out.
+test.each<[Hex, RoleHolder, string[]]>([
+  ["0x0", "registry", []],
+  [
+    "0x1110000000000000000000000000000101100000",
+    "registry",
+    [
+      ...["set_subregistry", "set_resolver", "was_reserved"],
+      ...["admin_set_subregistry", "admin_set_resolver", "can_transfer_admin"],
+    ],
+  ],
+  // Neither a transfer role without its admin nor the admin of the mark.
+  [`0x1${"0".repeat(32)}10000000`, "registry", []],
+  // Bits 28 and 156 of the node-keyed generation have no word.
+  [`0x1${"0".repeat(31)}10000001`, "resolver", ["set_addr"]],
+  [`0x1${"0".repeat(31)}10001000`, "recordResolver", ["set_abi", "link", "admin_link"]],
+  ["0x100001000", "resolver", ["set_pubkey", "clear_records"]],
+])("powers in %s of a %s", (bitmap, holder, powers) => {
+  expect(powersOf(bitmap, holder)).toEqual(powers);
 });

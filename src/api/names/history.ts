@@ -4,6 +4,7 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
+import { powersOf, powerWords } from "../../ens/roles.ts";
 import { addressOfResolver, indexTime, noExpiry, secondGeneration } from "../database/names.ts";
 import { reachedJoin } from "../database/v2-walk.ts";
 import { addressSchema, hashSchema, type SortType } from "../rest/values.ts";
@@ -156,33 +157,9 @@ const migrationPaths = [
   "emancipated_child",
 ] as const;
 
-// Names of registry roles (four bits each), by index. A role's admin is 32 above it; other indexes have no name.
-const roles: Readonly<Record<number, string>> = {
-  0: "registrar",
-  1: "register_reserved",
-  2: "set_parent",
-  3: "unregister",
-  4: "renew",
-  5: "set_subregistry",
-  6: "set_resolver",
-  9: "set_uri",
-  30: "can_name",
-  31: "upgrade",
-};
-const powers: Readonly<Record<number, string>> = {
-  ...roles,
-  ...Object.fromEntries(Object.entries(roles).map(([index, role]) => [32 + Number(index), `admin_${role}`])),
-  ...{ 8: "was_reserved", 39: "can_transfer_admin" },
-};
-
-const powersOf = (bitmap: Hex) =>
-  Object.entries(powers).flatMap(([index, power]) =>
-    (BigInt(bitmap) >> (4n * BigInt(index))) & 1n ? power : [],
-  );
-
 const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 const digits = z.string().regex(/^\d+$/);
-const power = z.enum(Object.values(powers) as [string, ...string[]]);
+const power = z.enum(powerWords("registry"));
 
 type Told = { type: string; entry: StoredEntry; contract?: Hex | undefined };
 
@@ -352,7 +329,7 @@ function actionId({ entry: { chain, transaction, node, facts }, contract }: Told
 function rolesOf({ entry: { type, value, facts } }: Told) {
   if (type !== "EACRolesChanged") return undefined;
   const [before, after] = [facts?.formerRoles ?? "0x0", (value ?? "0x0") as Hex];
-  const [former, now] = [powersOf(before), powersOf(after)];
+  const [former, now] = [powersOf(before, "registry"), powersOf(after, "registry")];
   return {
     now,
     added: now.filter((one) => !former.includes(one)),
