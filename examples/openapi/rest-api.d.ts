@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * The name that an address gave itself
-         * @description `indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.
+         * @description `indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward, which `verification` repeats; `mismatch` if the claimed name has another address. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.
          */
         get: operations["getV1AddressesAddressPrimaryName"];
         put?: never;
@@ -533,7 +533,7 @@ export interface paths {
         };
         /**
          * What is indexed of a namespace
-         * @description Its networks, and what is known of its names.
+         * @description Its networks, what is known of its names, and what the chain can be asked.
          */
         get: operations["getV1NamespacesNamespace"];
         put?: never;
@@ -3861,14 +3861,21 @@ export interface operations {
                             namespace: string;
                             answers: {
                                 /** @enum {string} */
-                                source: "indexed" | "verified";
-                                /** @enum {string} */
-                                status: "ok" | "not_found" | "invalid_name" | "unsupported" | "failed";
+                                status: "ok" | "not_found" | "invalid_name" | "mismatch" | "unsupported" | "failed";
                                 name?: string;
-                                raw_claim_name?: string;
                                 unsupported_reason?: string;
                                 failure_reason?: string;
+                                /** @enum {string} */
+                                source: "indexed" | "verified";
+                                raw_claim_name?: string;
                             }[];
+                            verification?: {
+                                /** @enum {string} */
+                                status: "ok" | "not_found" | "invalid_name" | "mismatch" | "unsupported" | "failed";
+                                name?: string;
+                                unsupported_reason?: string;
+                                failure_reason?: string;
+                            };
                         };
                         meta: {
                             as_of?: {
@@ -5409,11 +5416,25 @@ export interface operations {
                                 [key: string]: {
                                     /** @enum {string} */
                                     completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason?: string;
+                                    chains?: {
+                                        [key: string]: {
+                                            /** @enum {string} */
+                                            completeness: "full" | "partial" | "unsupported";
+                                            unsupported_reason?: string;
+                                        };
+                                    };
                                 };
                             };
                             networks: {
                                 network: string;
                                 chain_id: number;
+                                /** @description The generation that `.eth` names resolve by; since when is not indexed */
+                                resolution?: {
+                                    /** @enum {string} */
+                                    protocol: "ens_v1" | "ens_v2";
+                                    since_block: number | null;
+                                };
                             }[];
                         };
                         meta: Record<string, never>;

@@ -1,4 +1,7 @@
+import { decodeFunctionData, encodeFunctionResult } from "viem";
 import { describe, expect, test } from "vitest";
+import { resolverReadAbi, universalResolverAbi } from "../../../abis/resolver.ts";
+import { chainOf } from "../../../test/support/endpoints.ts";
 import { namesOf } from "../../../test/support/lookups/lookups.ts";
 import {
   addressOf,
@@ -217,6 +220,43 @@ describe("primary names by chain, and names that resolve to an address on any", 
     await setAddresses(name, Object.fromEntries(coins));
     const many = await get(`/v1/addresses/${holder}/names?relation=resolves_to&coin_type=evm`);
     expect([many.status, many.error.code]).toEqual([422, "unsupported"]);
+  });
+});
+
+describe("what the chain says of a primary name", () => {
+  const abi = [...resolverReadAbi, ...universalResolverAbi];
+  /** A chain with one resolver, at which the account claims a name that has an address. */
+  const chainWith = (name: string, owner: string) =>
+    chainOf(({ data }) => {
+      const { functionName, args } = decodeFunctionData({ abi, data });
+      const results: Record<string, unknown> = {
+        findResolver: [publicResolver, namehash(""), 0n],
+        supportsInterface: false,
+        ...{ name, addr: owner },
+      };
+      const isMeant = (item: (typeof abi)[number]) =>
+        item.name === functionName && item.inputs.length === args.length;
+      return encodeFunctionResult({
+        ...{ abi: abi.filter(isMeant), functionName, result: results[functionName] },
+      } as never);
+    });
+
+  test.each<[string, string, object]>([
+    ["plain.eth", alice, { status: "ok", name: "plain.eth" }],
+    ["plain.eth", bob, { status: "mismatch", name: "plain.eth" }],
+    ["plain.eth", "0x", { status: "not_found" }],
+    ["", alice, { status: "not_found" }],
+  ])("the claim %j of a name with the address %s", async (name, owner, expected) => {
+    const { get } = open({ chain: chainWith(name, owner) });
+    const path = `/v1/addresses/${alice}/primary-name`;
+    const verified = { source: "verified", ...expected };
+    expect((await get(`${path}?source=verified`)).data).toMatchObject({
+      answers: [verified],
+      verification: expected,
+    });
+    const both = await get(path);
+    expect(both.data).toMatchObject({ answers: [{ source: "indexed" }, verified], verification: expected });
+    expect((await get(`${path}?source=indexed`)).data).not.toHaveProperty("verification");
   });
 });
 

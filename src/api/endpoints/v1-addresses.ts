@@ -37,7 +37,7 @@ import {
 } from "../names/lists.ts";
 import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
 import { addressRow, defaultCoin, listRow, type Row } from "../names/rows.ts";
-import { primaryName } from "../resolution/resolve.ts";
+import { primaryNameClaim } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } from "../rest/values.ts";
 import { askChain, type ResolveContext } from "./resolve.ts";
@@ -337,14 +337,16 @@ function relationsOf(relation: Relation, holder: string): string {
   return `array_to_json(array_remove(ARRAY[${asked.map((one) => `CASE WHEN names.${one} = ${holder} THEN '${one}' END`).join(", ")}], NULL))`;
 }
 
-const answerWord = z.enum(["ok", "not_found", "invalid_name", "unsupported", "failed"]);
-const primaryAnswer = z.strictObject({
-  source: z.enum(["indexed", "verified"]),
+const answerWord = z.enum(["ok", "not_found", "invalid_name", "mismatch", "unsupported", "failed"]);
+const verificationSchema = z.strictObject({
   status: answerWord,
   name: z.string().optional(),
-  raw_claim_name: z.string().optional(),
   unsupported_reason: z.string().optional(),
   failure_reason: z.string().optional(),
+});
+const primaryAnswer = verificationSchema.extend({
+  source: z.enum(["indexed", "verified"]),
+  raw_claim_name: z.string().optional(),
 });
 
 type PrimaryAnswer = z.output<typeof primaryAnswer>;
@@ -355,7 +357,7 @@ export const addressPrimaryName = endpoint({
   path: "/v1/addresses/{address}/primary-name",
   summary: "The name that an address gave itself",
   description:
-    "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
+    "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward, which `verification` repeats; `mismatch` if the claimed name has another address. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
   hasTags: true,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
@@ -376,6 +378,7 @@ export const addressPrimaryName = endpoint({
           coin_type: z.int(),
           namespace: z.string(),
           answers: z.array(primaryAnswer),
+          verification: verificationSchema.optional(),
         }),
         meta: metaSchema,
       }),
@@ -389,34 +392,36 @@ export const addressPrimaryName = endpoint({
     const { lookup } = context;
     const [home] = namespacesIn(lookup, namespace);
     const coin = given.coin_type ?? (home && !home.isRoot ? Number(toCoinType(home.chainId)) : eth);
-    const answers = await Promise.all([
-      ...(source === "verified" ? [] : [claimOf(lookup, { address, coin }, call.request.raw.signal)]),
-      ...(source === "indexed" ? [] : [verified()]),
+    const [claim, verification] = await Promise.all([
+      source === "verified" ? undefined : claimOf(lookup, { address, coin }, call.request.raw.signal),
+      source === "indexed" ? undefined : verified(),
     ]);
-    const data = { address, coin_type: coin, namespace, answers };
+    const answers = [
+      ...(claim ? [claim] : []),
+      ...(verification ? [{ source: "verified" as const, ...verification }] : []),
+    ];
+    const data = { address, coin_type: coin, namespace, answers, verification };
     const body = { data, meta: asOfWithToken(current, lookup.hashOf) };
     return { status: 200, body, isCached: source === "indexed" };
 
-    async function verified(): Promise<PrimaryAnswer> {
-      const source = "verified" as const;
-      if (!isEvmCoinType(BigInt(coin))) return { source, ...noSuchNames };
+    async function verified(): Promise<z.output<typeof verificationSchema>> {
+      if (!isEvmCoinType(BigInt(coin))) return noSuchNames;
       // Coin type 60 means the root chain, which is 1 here on test networks too.
       const chainId = coin === eth ? 1 : coin - Number(defaultCoin);
       const found = await askChain(context, call, async (resolution) => ({
-        name: await primaryName(resolution, { address, chainId }),
+        claim: await primaryNameClaim(resolution, { address, chainId }),
       }));
       // The claim is worth sending even if the chain fails.
-      if ("failure_reason" in found) return { source, status: "failed", ...found };
-      return { source, ...namedBy(found.name) };
+      if ("failure_reason" in found) return { status: "failed", ...found };
+      const { name = null, address: forward = null } = found.claim ?? {};
+      if (name === null || forward === null) return { status: "not_found" };
+      return { status: forward === address ? "ok" : "mismatch", name };
     }
   },
 });
 
 const eth = 60;
 const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
-const namedBy = (name: string | null) =>
-  name === null ? ({ status: "not_found" } as const) : ({ status: "ok", name } as const);
-
 async function claimOf(
   lookup: LookupContext["lookup"],
   { address, coin }: { address: Hex; coin: number },
@@ -431,9 +436,10 @@ async function claimOf(
       ? [claimSql(lookup, text(1), text(2)), [address, reverseNode(address)]]
       : [claimOfCoin(text(1), String(coin)), [address]];
   const [name] = await lookup.database.row(`SELECT ${sql}`, values, signal);
-  return name && !isNormalizedName(name)
-    ? { source, status: "invalid_name", raw_claim_name: name }
-    : { source, ...namedBy(name || null) };
+  if (!name) return { source, status: "not_found" };
+  return isNormalizedName(name)
+    ? { source, status: "ok", name }
+    : { source, status: "invalid_name", raw_claim_name: name };
 }
 
 const mostNames = 500;

@@ -9,6 +9,7 @@ import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
 import { createNamesSource } from "../names/lookups.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
+import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { documentOf } from "../rest/docs.ts";
 import { type ApiContext, endpoints } from "./endpoints.ts";
 
@@ -35,6 +36,7 @@ const source = {
 };
 const context = {
   ...chainOf(),
+  ensv2: v2ContractsOf(datasources),
   plugins,
   status: { current: () => status },
   clock: () => block.timestamp * 1_000,

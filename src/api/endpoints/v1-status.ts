@@ -3,6 +3,7 @@ import { closedQuery, errorSchema, lookupEnvelope, refuse } from "../names/contr
 import type { LookupContext } from "../names/lists.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { indexedBlockOf } from "../status/status.ts";
+import type { ResolveContext } from "./resolve.ts";
 
 const number = z.int().nullable();
 const state = z.enum(["ready", "degraded", "stale"]);
@@ -96,19 +97,36 @@ export const lookupStatus = endpoint({
   },
 });
 
-const capability = z.strictObject({ completeness: z.enum(["full", "partial", "unsupported"]) });
+const completeness = z.enum(["full", "partial", "unsupported"]);
+const support = z.strictObject({ completeness, unsupported_reason: z.string().optional() });
+const capability = support.extend({ chains: z.record(z.string(), support).optional() });
 const namespaceSchema = z.strictObject({
   namespace: z.string(),
   capabilities: z.record(z.string(), capability),
-  networks: z.array(z.strictObject({ network: z.string(), chain_id: z.int() })),
+  networks: z.array(
+    z.strictObject({
+      network: z.string(),
+      chain_id: z.int(),
+      resolution: z
+        .strictObject({ protocol: z.enum(["ens_v1", "ens_v2"]), since_block: z.int().nullable() })
+        .optional()
+        .meta({ description: "The generation that `.eth` names resolve by; since when is not indexed" }),
+    }),
+  ),
 });
+
+const full = { completeness: "full" as const };
+const noProvider = {
+  completeness: "unsupported" as const,
+  unsupported_reason: "execution_provider_not_configured",
+};
 
 /** GET /v1/namespaces/{namespace}. */
 export const lookupNamespace = endpoint({
   path: "/v1/namespaces/{namespace}",
   tag: "Lookup",
   summary: "What is indexed of a namespace",
-  description: "Its networks, and what is known of its names.",
+  description: "Its networks, what is known of its names, and what the chain can be asked.",
   envelope: lookupEnvelope,
   params: z.object({ namespace: z.string().max(60) }),
   query: closedQuery({}),
@@ -119,20 +137,32 @@ export const lookupNamespace = endpoint({
     },
     404: { description: "A namespace that is not indexed", schema: errorSchema },
   },
-  handle: ({ params: { namespace } }, { lookup: { namespaces, hasRecords } }: LookupContext) => {
-    const ofIt = namespaces.filter((home) => home.namespace === namespace);
+  handle: ({ params: { namespace } }, { lookup, ensv2, resolution }: LookupContext & ResolveContext) => {
+    const ofIt = lookup.namespaces.filter((home) => home.namespace === namespace);
     if (ofIt.length === 0)
       return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed`);
-    const full = { completeness: "full" as const };
-    const withRecords = hasRecords ? full : { completeness: "partial" as const };
+    const withRecords = lookup.hasRecords ? full : { completeness: "partial" as const };
+    // Names of every chain resolve from the root registry.
+    const asked = resolution.clientOf(resolution.known.root.chainId) === undefined ? noProvider : full;
+    const verified = { ...asked, chains: Object.fromEntries(ofIt.map(({ chainId }) => [chainId, asked])) };
     const capabilities = {
+      subnames: full,
+      name_profile: full,
+      name_history: full,
+      verified_records: verified,
+      verified_primary_name: verified,
       names: full,
       address_names: full,
       search: full,
       records: withRecords,
       primary_names: withRecords,
     };
-    const networks = ofIt.map(({ network, chainId }) => ({ network, chain_id: chainId }));
+    const protocol = ensv2?.isInForce ? ("ens_v2" as const) : ("ens_v1" as const);
+    const networks = ofIt.map(({ network, chainId, isRoot }) => ({
+      network,
+      chain_id: chainId,
+      resolution: isRoot ? { protocol, since_block: null } : undefined,
+    }));
     return { status: 200, body: { data: { namespace, capabilities, networks }, meta: {} } };
   },
 });

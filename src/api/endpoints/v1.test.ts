@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { currentStatus } from "../../../test/support/endpoints.ts";
+import { chainOf, currentStatus } from "../../../test/support/endpoints.ts";
 import {
   alice,
   bob,
@@ -13,7 +13,7 @@ import { namehash } from "../../ens/names.ts";
 import { asOfWithToken, requireCurrent } from "../names/contract.ts";
 
 // What the routes under /v1 have in common: members of rows, faults of requests, and what is sent again.
-const { fetch, get, post } = await createStoredNames();
+const { fetch, get, post, open } = await createStoredNames();
 
 describe("the members of rows, by the tables of the format", () => {
   const identity = ["name", "display_name", "namespace", "namehash"];
@@ -313,4 +313,28 @@ test("chains without an indexed block, and one whose last block is final", () =>
   // The token of the same block, whose hash was not known yet.
   const at = asOfWithToken(current, () => undefined).as_of_token;
   expect(() => requireCurrent({ at, finality: "latest" }, { ...read, chainId: 1 })).not.toThrow();
+});
+
+test("a namespace says what is known of its names, and what the chain can be asked", async () => {
+  const full = { completeness: "full" };
+  const { data } = await get("/v1/namespaces/ens");
+  const verified = { ...full, chains: { 1: full } };
+  expect(data).toMatchObject({
+    namespace: "ens",
+    capabilities: {
+      ...{ subnames: full, name_profile: full, name_history: full },
+      ...{ verified_records: verified, verified_primary_name: verified },
+    },
+    networks: [{ chain_id: 1, resolution: { protocol: "ens_v1", since_block: null } }],
+  });
+  const chain = chainOf();
+  const alone = open({ chain: { ...chain, resolution: { ...chain.resolution, clientOf: () => undefined } } });
+  const unable = { completeness: "unsupported", unsupported_reason: "execution_provider_not_configured" };
+  const basenames = await alone.get("/v1/namespaces/basenames");
+  expect(basenames.data).toMatchObject({
+    capabilities: { verified_records: { ...unable, chains: { 8453: unable } } },
+    networks: [{ chain_id: 8453 }],
+  });
+  expect(JSON.stringify(basenames.data)).not.toContain("resolution");
+  expect((await get("/v1/namespaces/ons")).status).toBe(404);
 });

@@ -169,14 +169,27 @@ const execute = (...[reader, target, selection]: Parameters<typeof liveRecords>)
 
 const reverse = (step: string) => ["reverse-resolution", step] as const;
 
+/** An account's claim to a primary name on a chain; null without one. `address`: what the name resolves to there. */
+export type PrimaryNameClaim = { name: string; address: string | null } | null;
+
 /** An account's verified primary name on a chain (ENSIP-19), else null. Chain 0 is the default of EVM chains. Throws UnavailableError. */
-export function primaryName(
-  resolution: Resolution,
-  { address, chainId }: { address: Hex; chainId: number },
-): Promise<string | null> {
-  return span(reverse("reverse-resolution"), { address, chainId }, async () => {
-    const coinType = toCoinType(chainId);
-    const ofAccount = { name: reverseName({ address, coinType }), selection: { name: true } };
+export async function primaryName(resolution: Resolution, account: Account): Promise<string | null> {
+  return verifiedName(await primaryNameClaim(resolution, account), account);
+}
+
+type Account = { address: Hex; chainId: number };
+
+const verifiedName = (claim: PrimaryNameClaim, { address }: Account) =>
+  claim?.address === address ? claim.name : null;
+
+/** Reads what `primaryName` compares. Throws UnavailableError. */
+export function primaryNameClaim(resolution: Resolution, account: Account): Promise<PrimaryNameClaim> {
+  const read = async () => {
+    const coinType = toCoinType(account.chainId);
+    const ofAccount = {
+      name: reverseName({ address: account.address, coinType }),
+      selection: { name: true },
+    };
     const { name = null } = await span(reverse("resolve-reverse-name"), { name: ofAccount.name }, () =>
       resolveRecords(resolution, ofAccount),
     );
@@ -187,7 +200,9 @@ export function primaryName(
       resolveRecords(resolution, { name, selection: { addresses: [coinType] } }),
     );
     const found = addresses?.[String(coinType)] ?? null;
-    const isSame = found === address;
-    return (await check(reverse("verify-resolved-address-matches-address"), { found }, isSame)) ? name : null;
-  });
+    const isSame = found === account.address;
+    await check(reverse("verify-resolved-address-matches-address"), { found }, isSame);
+    return { name, address: found };
+  };
+  return span(reverse("reverse-resolution"), account, read, (claim) => verifiedName(claim, account));
 }
