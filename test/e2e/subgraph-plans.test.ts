@@ -28,6 +28,7 @@ const cases = clientQueries();
 const unserved = new Set(["dapp: sorted by the registration"]);
 // Has many events; most addresses have few.
 const busyAddress = "0x".padEnd(42, "7");
+const resolver = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";
 let generated: GeneratedDatabase;
 
 beforeAll(async () => {
@@ -36,7 +37,21 @@ beforeAll(async () => {
   generated = created;
   await generated.run(`INSERT INTO domain_event (id, block_number, transaction_id, timestamp, log_index, type, domain_id, owner_id)
     SELECT 'busy-' || id, change_block, id, created_at::int, 1, 'Transfer', id, '${busyAddress}' FROM domain LIMIT 3000`);
-  await generated.run("ANALYZE domain_event");
+  // Each owner has a role on its entry; one account has many, and one registry and one resolver have many accounts.
+  const roles = "INSERT INTO v2_roles (chain_id, address, resource, account, roles)";
+  const resource = "'0x' || lpad(to_hex(i), 64, '0')";
+  const account = "'0x' || lpad(to_hex(i), 40, '0')";
+  const role = "'0x' || lpad('1', 64, '0')";
+  await generated.run(`${roles} SELECT 1, registry, labelhash, owner_id, ${role} FROM v2_domains`);
+  for (const values of [
+    `'${resolver}', ${resource}, '${busyAddress}'`,
+    `'${generatedV2.ethRegistry}', '0x${"0".repeat(64)}', ${account}`,
+    `'${resolver}', '0x${"0".repeat(64)}', ${account}`,
+  ])
+    await generated.run(`${roles} SELECT 1, ${values}, ${role} FROM generate_series(1, 20000) i`);
+  await generated.run(`INSERT INTO v2_resources (chain_id, resolver, resource, node, kind, key)
+    SELECT 1, '${resolver}', ${resource}, '0x' || lpad(to_hex(i / 5), 64, '0'), 'name', '' FROM generate_series(1, 20000) i`);
+  await generated.run("ANALYZE domain_event, v2_roles, v2_resources");
 });
 afterAll(() => generated?.close());
 beforeEach(({ skip }) => {
@@ -158,6 +173,9 @@ const lookups = [
   "/v1/addresses/$address/names?relation=former_owner&parent=eth&expires_after=1&expires_before=1780000000",
   "/v1/addresses/$address/names?authority=ens_v1,ens_v0&sort=expires_at",
   "/v1/addresses/$address/names?relation=owner&is_migrated=true&dedupe=name",
+  "/v1/addresses/$address/names?relation=role_holder",
+  "/v1/addresses/$address/names?relation=role_holder&sort=expires_at&order=desc",
+  `/v1/addresses/${busyAddress}/names`,
   "/v1/addresses/$address/names?relation=resolves_to",
   "/v1/addresses/$address/names?relation=resolves_to&coin_type=2147492101",
   "/v1/addresses/$address/history",

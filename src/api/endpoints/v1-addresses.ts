@@ -4,7 +4,15 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
-import { type Listed, namesHeldBy, noExpiry, ownResolver, partsOfNames } from "../database/names.ts";
+import {
+  type Listed,
+  namesHeldBy,
+  noExpiry,
+  ownResolver,
+  partsOfNames,
+  secondGeneration,
+} from "../database/names.ts";
+import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
 import { asOfWithToken, closedQuery, latestOnly, metaSchema, refuse, windowEnd } from "../names/contract.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
@@ -29,7 +37,9 @@ import {
   ofLookup,
   openStatement,
   type Relation,
+  type RelationOfState,
   relationText,
+  type StatementCall,
   sortedByName,
   textParameter,
   unsupportedAnswer,
@@ -55,9 +65,9 @@ const mostCountedAsked = 100_000;
 
 const query = closedQuery({
   namespace: namespaceParameter,
-  relation: relationText.default("any").meta({
+  relation: relationText.meta({
     description:
-      "`any`, `owner`, `manager`, `owner,manager`, or alone `resolves_to` or `former_owner`; default `any`",
+      "Some of `owner`, `manager` and `role_holder`, `any` for all three, or alone `resolves_to` or `former_owner`; default `any`",
   }),
   coin_type: z
     .string({ error: "coin_type must be given once" })
@@ -103,13 +113,14 @@ const neededBy = {
   expires_after: "former_owner",
   expires_before: "former_owner",
 } as const;
-const refusedWith: { [R in Relation]?: readonly (keyof AskedNames)[] } = {
+const refusedWith: Readonly<Record<string, readonly (keyof AskedNames)[]>> = {
   resolves_to: ["is_migrated"],
   former_owner: ["q", "include", "authority", "is_migrated"],
 };
 
 function checkRelation(asked: AskedNames): void {
-  const { relation, sort = "expires_at", dedupe, expires_after, expires_before } = asked;
+  const { sort = "expires_at", dedupe, expires_after, expires_before } = asked;
+  const relation = "alone" in asked.relation ? asked.relation.alone : "";
   checkOrder({ expires_after, expires_before });
   for (const [name, needed] of Object.entries(neededBy))
     if (asked[name as keyof typeof neededBy] !== undefined && relation !== needed)
@@ -137,18 +148,19 @@ export const addressNames = endpoint({
     const { address } = call.params;
     checkRelation(call.query);
     const { order, relation, match, include = [] } = call.query;
-    const { sort = relation === "former_owner" ? "expires_at" : "name" } = call.query;
+    const alone = "alone" in relation ? relation.alone : undefined;
+    const { sort = alone === "former_owner" ? "expires_at" : "name" } = call.query;
     const { namespace, parent, q, status, authority, is_migrated, expires_after, expires_before } =
       call.query;
     const { coin_type = "60" } = call.query;
     const window = { expires_after, expires_before };
     const given = { namespace, parent, q, status, authority, is_migrated, ...window };
-    const asked = { lookup, address, relation, coinType: coin_type, sort };
-    const isCounted = relation !== "resolves_to" && relation !== "former_owner";
+    const asked = { lookup, address, relation, coinType: coin_type, sort, order };
+    const isCounted = alone === undefined;
     const ofKind = [...inNamespace(lookup, namespace), ...ofAuthority(authority, lookup.namespaces)];
     if (is_migrated !== undefined) ofKind.push(`${is_migrated ? "" : "NOT "}(${isMigrated})`);
     const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
-    return listPage(context, call, {
+    const listed = listPage(context, call, {
       list: ["addresses", address, { relation, coin_type, match, sort, order, ...given }],
       isCommon:
         sort === "name" &&
@@ -173,8 +185,24 @@ export const addressNames = endpoint({
         ...(listed.coins && resolutionsOf(listed.coins, coin_type)),
       }),
     });
+    const [answer, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
+    Object.assign(answer.body.meta, meta);
+    return answer;
   },
 });
+
+// What `meta` says where an address has more roles than are read: it may be the role holder of more names.
+async function rolesNotRead({ lookup, address, relation }: Asked, call: StatementCall) {
+  const v2 = secondGeneration(lookup.namespaces);
+  if (v2 === undefined || !("of" in relation) || !relation.of.includes("role_holder")) return {};
+  const [isMore] = await lookup.database.row(
+    `SELECT (${hasMoreRoles(v2, "$1")})::text`,
+    [address],
+    call.request.raw.signal,
+  );
+  const reason = { unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
+  return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};
+}
 
 type Asked = {
   lookup: LookupContext["lookup"];
@@ -182,14 +210,17 @@ type Asked = {
   relation: Relation;
   coinType: string;
   sort: keyof typeof sorts;
+  order: "asc" | "desc";
 };
 
 // Members beyond the name's own. The primary name is the address's claim for the coin type.
 function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
   const holder = statement.bind(address);
-  const relations = relationsOf(relation, holder);
+  const relations = relationsOf(lookup.namespaces, relation, holder);
   const coins =
-    relation === "resolves_to" ? { coins: matchedCoins(lookup, { holder, coinType }) } : undefined;
+    "alone" in relation && relation.alone === "resolves_to"
+      ? { coins: matchedCoins(lookup, { holder, coinType }) }
+      : undefined;
   if (coins && coinType !== "60" && coinType !== "evm")
     return {
       relations,
@@ -211,14 +242,14 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
   const { lookup, address, relation, sort } = asked;
   const { namespaces } = lookup;
   const holder = bind(address);
-  if (relation === "resolves_to") return resolving(asked, holder);
+  if ("alone" in relation && relation.alone === "resolves_to") return resolving(asked, holder);
   const isNobody = isCustodian(namespaces, address) ? " AND false" : "";
   const held = namesHeldBy(namespaces, holder).map((found) => ({
     ...found,
     where: `${found.where}${isNobody}`,
     order: sort === "name" ? sortedByName(found) : sorts[sort],
   }));
-  if (relation === "former_owner") {
+  if ("alone" in relation) {
     return {
       branches: held.filter(({ by }) => by !== "owner_id"),
       // A name of ENSv2 has no owner from its expiry on.
@@ -228,9 +259,35 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
       ],
     };
   }
-  const owner = relation === "manager" ? [] : [`names.owner = ${holder}`];
-  const manager = relation === "owner" ? [] : [`names.manager = ${holder}`];
-  return { branches: held, filters: [`(${[...owner, ...manager].join(" OR ")})`] };
+  const byRole = relation.of.includes("role_holder")
+    ? namesByRole(namespaces, holder, asked.order === "desc")
+    : undefined;
+  const ofRole = byRole && {
+    ...byRole,
+    where: `${byRole.where}${isNobody}`,
+    order:
+      sort === "name"
+        ? [byRole.sorted, byRole.id].map((sql) => ({ sql, type: "text" as const }))
+        : sorts[sort],
+  };
+  return {
+    branches: [
+      ...(relation.of.some((one) => one !== "role_holder") || !ofRole ? held : []),
+      ...(ofRole ? [ofRole] : []),
+    ],
+    filters: [`(${relation.of.map((one) => isRelated(namespaces, one, holder)).join(" OR ")})`],
+  };
+}
+
+/** SQL condition that an address has a relation to a row of `names`. */
+function isRelated(
+  namespaces: readonly IndexedNamespace[],
+  relation: RelationOfState,
+  holder: string,
+): string {
+  if (relation !== "role_holder") return `names.${relation} = ${holder}`;
+  const v2 = secondGeneration(namespaces);
+  return v2 === undefined ? "false" : hasRole(v2, holder);
 }
 
 // SQL conditions that names have a date, and one within a window.
@@ -331,10 +388,10 @@ function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "r
   return { resolutions: coins.map((coin) => of(coin, coin)) };
 }
 
-function relationsOf(relation: Relation, holder: string): string {
-  if (relation === "resolves_to" || relation === "former_owner") return `json_build_array('${relation}')`;
-  const asked = (["owner", "manager"] as const).filter((one) => relation === "any" || relation === one);
-  return `array_to_json(array_remove(ARRAY[${asked.map((one) => `CASE WHEN names.${one} = ${holder} THEN '${one}' END`).join(", ")}], NULL))`;
+function relationsOf(namespaces: readonly IndexedNamespace[], relation: Relation, holder: string): string {
+  if ("alone" in relation) return `json_build_array('${relation.alone}')`;
+  const words = relation.of.map((one) => `CASE WHEN ${isRelated(namespaces, one, holder)} THEN '${one}' END`);
+  return `array_to_json(array_remove(ARRAY[${words.join(", ")}], NULL))`;
 }
 
 const answerWord = z.enum(["ok", "not_found", "invalid_name", "mismatch", "unsupported", "failed"]);

@@ -10,7 +10,7 @@ import {
   refuse,
 } from "../names/contract.ts";
 import { homeOfRow, namespacesText, timesOf } from "../names/indexed-namespaces.ts";
-import { type LookupContext, namespacesIn, ofLookup, relationText } from "../names/lists.ts";
+import { type LookupContext, namespacesIn, ofLookup, relationsText } from "../names/lists.ts";
 import { mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
 import { detailRow, type FoundName, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -27,11 +27,7 @@ const addressInput = z.strictObject({
   // An invalid address fails only its own input.
   address: anyCaseAddress("address").catch(({ value }) => String(value) as Hex),
   coin_type: z.literal(60, { error: "coin_type must be 60" }).default(60),
-  relation: relationText
-    .refine((relation) => relation === "any" || relation === "owner" || relation === "manager", {
-      error: "relation must be any, owner, manager or both",
-    })
-    .optional(),
+  relation: relationsText(["owner", "manager"], "relation must be any, owner, manager or both").optional(),
   ...cursorMembers,
 });
 const isAddress = ({ address }: AddressInput) => /^0x[0-9a-f]{40}$/.test(address);
@@ -203,6 +199,7 @@ function nameResult(
 
 type NormalizationReason = NonNullable<Result["normalization"]>["reason"];
 
+const both = ["owner", "manager"] as const;
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
 async function ofAddresses(source: Source, given: Asked<AddressInput>[], options: Options): Promise<void> {
@@ -214,13 +211,14 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   // Inputs that differ in their id alone are read once: a batch often asks for one address many times.
   const equal = Map.groupBy(
     given.filter((one) => isAddress(one.given)),
-    ({ given: { id: _, relation = "any", ...asked } }) => JSON.stringify({ ...asked, relation }),
+    ({ given: { id: _, relation = both, ...asked } }) => JSON.stringify({ ...asked, relation }),
   );
   const groups = [...equal].map(([key, inputs]) => {
-    const { address, relation = "any", ...query }: AddressInput = JSON.parse(key);
-    const list = ["lookup", address, relation, ...(namespace === undefined ? [] : [namespace])];
+    const { address, relation = both, ...query }: AddressInput = JSON.parse(key);
+    const word = relation.length === 1 ? relation[0] : "any";
+    const list = ["lookup", address, word, ...(namespace === undefined ? [] : [namespace])];
     const page = openPage(query, list, ["int", "text", "text"]);
-    const isAsked = { owner: relation !== "manager", manager: relation !== "owner" };
+    const isAsked = { owner: relation.includes("owner"), manager: relation.includes("manager") };
     const namespaces = namespace === undefined ? null : homes;
     return { inputs, page, asked: { address, ...isAsked, size: page.size, after: page.after, namespaces } };
   });
@@ -242,5 +240,5 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
 // The input with its defaults; relations in the order of rows.
 const echoOf = (given: AddressInput) => ({
   ...given,
-  relation: given.relation === "any" ? "owner,manager" : given.relation,
+  relation: given.relation?.join(","),
 });

@@ -20,7 +20,7 @@ const relations = ["any", "owner", "manager", "owner,manager"];
 const values: Readonly<Record<string, readonly string[]>> = {
   ...{ at: ["1", "7b7d"], q: ["e", "eth.", ".eth"], name: ["eth"], parent: ["eth"], address: [address] },
   ...{ namespace: ["ens", "basenames"], page_size: ["1"], alarms: ["7,1"] },
-  relation: [...relations, "resolves_to", "former_owner"],
+  relation: [...relations, "role_holder", "resolves_to", "former_owner"],
   coin_type: ["60", "0", "2147483648", "2147492101", "evm"],
   include: ["counts", "inventory", "data,raw,total_count", "total_count"],
   keys: ["addr:60,text:url,avatar,contenthash,name", "addr:0"],

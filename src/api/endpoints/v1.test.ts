@@ -159,7 +159,7 @@ describe("what is wrong with a request", () => {
     [`${namesOfAlice}?include=counts`, "include must contain only total_count"],
     [
       `${namesOfAlice}?relation=owner,resolves_to`,
-      "relation must be any, owner, manager or both, or resolves_to or former_owner alone",
+      "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone",
     ],
     [`${namesOfAlice}?coin_type=60`, "coin_type needs relation=resolves_to"],
     [`${namesOfAlice}?expires_after=1`, "expires_after needs relation=former_owner"],

@@ -473,21 +473,43 @@ export const includeParameter = <const T extends readonly [string, ...string[]]>
 
 const standAlone = ["resolves_to", "former_owner"] as const;
 
-/** The relation of an address to names. `any`: owner or manager. */
-export type Relation = "owner" | "manager" | "any" | (typeof standAlone)[number];
+const ofState = ["owner", "manager", "role_holder"] as const;
+
+/** What an address is to a name by the state in force. */
+export type RelationOfState = (typeof ofState)[number];
+
+/** The relation of an address to names: some by the state in force, or one that stands alone. */
+export type Relation = { of: readonly RelationOfState[] } | { alone: (typeof standAlone)[number] };
+
+// Those of `known` among words, in this order; `any` is all of them. Undefined if there is another word, or none.
+const relationsIn = <T extends RelationOfState>(words: readonly string[], known: readonly T[]) =>
+  words.length > 0 && words.every((word) => word === "any" || known.some((one) => one === word))
+    ? known.filter((one) => words.includes("any") || words.includes(one))
+    : undefined;
+
+/** Relations by the state in force, from comma-separated words of those known, in any order and repeatable. */
+export const relationsText = <const T extends readonly RelationOfState[]>(known: T, error: string) =>
+  textParameter("relation", 100)
+    .transform(wordsOf)
+    .transform((words, context): readonly T[number][] => {
+      const found = relationsIn<T[number]>(words, known);
+      if (found === undefined) context.addIssue(error);
+      return found ?? z.NEVER;
+    });
 
 /** A relation from comma-separated words, in any order and repeatable. */
 export const relationText = textParameter("relation", 100)
   .transform(wordsOf)
   .transform((words, context): Relation => {
-    const [first] = words;
-    const alone = standAlone.find((one) => one === first);
-    if (alone !== undefined && words.length === 1) return alone;
-    if (words.length > 0 && words.every((word) => word === "any" || word === "owner" || word === "manager"))
-      return words.length > 1 ? "any" : (first as Relation);
-    context.addIssue("relation must be any, owner, manager or both, or resolves_to or former_owner alone");
-    return z.NEVER;
-  });
+    const alone = standAlone.find((one) => words.length === 1 && one === words[0]);
+    const of = relationsIn(words, ofState);
+    if (alone === undefined && of === undefined)
+      context.addIssue(
+        "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone",
+      );
+    return alone === undefined ? { of: of ?? z.NEVER } : { alone };
+  })
+  .default({ of: ofState });
 
 /** The parameter that selects a namespace. */
 export const namespaceParameter = textParameter("namespace", 60)

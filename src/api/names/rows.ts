@@ -375,7 +375,7 @@ export const rowSchema = z.strictObject({
   record_count: z.int().optional(),
   is_primary: z.boolean().optional(),
   is_primary_verified: z.boolean().optional(),
-  relations: z.array(z.enum(["owner", "manager", "resolves_to", "former_owner"])).optional(),
+  relations: z.array(z.enum(["owner", "manager", "role_holder", "resolves_to", "former_owner"])).optional(),
   resolution: resolutionSchema.optional(),
   resolutions: z.array(resolutionSchema).optional(),
   expires_window_index: z.int().optional(),
