@@ -190,24 +190,27 @@ export const v2Role = indexed(
 );
 
 /** What a resource of a resolver's roles stands for. Resource 0, the whole contract, has no row. */
-export const v2Resource = onchainTable(
-  "v2_resources",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    resolver: hex(t).notNull(),
-    resource: hex(t).notNull(),
-    /** Node of the name that the roles are limited to; null if they hold for every name of the resolver. */
-    node: hex(t),
-    /** DNS wire format; null likewise. */
-    name: hex(t),
-    /** `name`: all records of it; `text`, `data`, `address`: one record; `argument`: a setter's first argument. */
-    kind: text(t).notNull(),
-    /** Key in hex, coin type in decimal digits, argument in hex; empty for `name`. */
-    key: text(t).notNull(),
-  }),
-  (table) => ({
-    pk: primaryKey({ columns: [table.chainId, table.resolver, table.resource] }),
-  }),
+export const v2Resource = indexed(
+  onchainTable(
+    "v2_resources",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      resolver: hex(t).notNull(),
+      resource: hex(t).notNull(),
+      /** Node of the name that the roles are limited to; null if they hold for every name of the resolver. */
+      node: hex(t),
+      /** DNS wire format; null likewise. */
+      name: hex(t),
+      /** `name`: all records of it; `text`, `data`, `address`: one record; `argument`: a setter's first argument. */
+      kind: text(t).notNull(),
+      /** Key in hex, coin type in decimal digits, argument in hex; empty for `name`. */
+      key: text(t).notNull(),
+    }),
+    (table) => ({
+      pk: primaryKey({ columns: [table.chainId, table.resolver, table.resource] }),
+    }),
+  ),
+  (table) => ({ byNode: [table.resolver, table.node, table.resource] }),
 );
 
 /** Every label that the label store announced, as bytes. */

@@ -12,6 +12,7 @@ import {
   search,
   subnames,
 } from "../../src/api/endpoints/v1-names.ts";
+import { lookupPermissions } from "../../src/api/endpoints/v1-permissions.ts";
 import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
@@ -176,6 +177,7 @@ const lookups = [
   "/v1/addresses/$address/names?relation=role_holder",
   "/v1/addresses/$address/names?relation=role_holder&sort=expires_at&order=desc",
   `/v1/addresses/${busyAddress}/names`,
+  "/v1/addresses/$address/names?include=role_summary",
   "/v1/addresses/$address/names?relation=resolves_to",
   "/v1/addresses/$address/names?relation=resolves_to&coin_type=2147492101",
   "/v1/addresses/$address/history",
@@ -196,6 +198,11 @@ const lookups = [
   "/v1/events?contract_address=0x314159265dd8dbb310642f98f50c066173c1259b",
   "/v1/events?contract_address=0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
   "/v1/events?record_key=text:url&from_timestamp=1760000000",
+  "/v1/permissions?name=eth",
+  "/v1/permissions?address=$address",
+  `/v1/permissions?address=${busyAddress}`,
+  `/v1/permissions?registry=1:${generatedV2.ethRegistry}`,
+  `/v1/permissions?registration_id=1-${resolver}-0x${"0".repeat(63)}9`,
   "/v1/addresses/$address/calendar.ics",
   "lookup feed",
   "lookup detail",
@@ -239,6 +246,7 @@ test.each([
       addressHistory,
       addressCalendar,
       events,
+      lookupPermissions,
       search,
     ],
     context,
@@ -256,7 +264,7 @@ test.each([
   const [, profile] = path.split("lookup ");
   const answer = await (profile ? post(profile) : ask(path.replaceAll("$address", address)));
   expect(answer.status).toBe(200);
-  expect(statements.length).toBeLessThanOrEqual(3);
+  expect(statements.length).toBeLessThanOrEqual(path.includes("role_summary") ? 5 : 3);
   for (const statement of statements) {
     const nodes = await explain(statement);
     expect(scannedTables(nodes, 1_500)).toEqual([]);

@@ -33,7 +33,6 @@ test("has indexes of every table but those that are read by their keys alone", (
     "v2_record_links",
     "v2_records",
     "v2_registry_paths",
-    "v2_resources",
   ]);
 });
 

@@ -10,6 +10,7 @@ import {
   noExpiry,
   ownResolver,
   partsOfNames,
+  type StoredName,
   secondGeneration,
 } from "../database/names.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
@@ -46,6 +47,7 @@ import {
   withText,
 } from "../names/lists.ts";
 import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
+import { readSummaries } from "../names/permissions.ts";
 import { addressRow, defaultCoin, listRow, type Row } from "../names/rows.ts";
 import { primaryNameClaim } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -94,8 +96,8 @@ const query = closedQuery({
   dedupe: choice("dedupe", ["name", "registration"])
     .optional()
     .meta({ description: "One row for each name, which has one registration" }),
-  include: includeParameter(["total_count"]).meta({
-    description: `\`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\``,
+  include: includeParameter(["total_count", "role_summary"]).meta({
+    description: `\`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
   }),
   ...latestOnly,
   ...cursorParameters,
@@ -160,6 +162,7 @@ export const addressNames = endpoint({
     const ofKind = [...inNamespace(lookup, namespace), ...ofAuthority(authority, lookup.namespaces)];
     if (is_migrated !== undefined) ofKind.push(`${is_migrated ? "" : "NOT "}(${isMigrated})`);
     const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
+    const shown: StoredName[] = [];
     const listed = listPage(context, call, {
       list: ["addresses", address, { relation, coin_type, match, sort, order, ...given }],
       isCommon:
@@ -180,14 +183,17 @@ export const addressNames = endpoint({
       },
       extra: (statement) => extraOf(asked, statement),
       mostCounted: isCounted ? mostCounted : undefined,
-      show: (listed) => ({
-        ...addressRow(lookup.namespaces, listed, lookup.known),
-        ...(listed.coins && resolutionsOf(listed.coins, coin_type)),
-      }),
+      show: (listed) => {
+        shown.push(listed.row);
+        return {
+          ...addressRow(lookup.namespaces, listed, lookup.known),
+          ...(listed.coins && resolutionsOf(listed.coins, coin_type)),
+        };
+      },
     });
     const [answer, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
     Object.assign(answer.body.meta, meta);
-    return answer;
+    return include.includes("role_summary") ? withSummaries(lookup, call, answer, shown) : answer;
   },
 });
 
@@ -202,6 +208,23 @@ async function rolesNotRead({ lookup, address, relation }: Asked, call: Statemen
   );
   const reason = { unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
   return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};
+}
+
+type Answer = Awaited<ReturnType<typeof listPage>>;
+
+// Adds who has which powers to the rows of a page, given their names.
+async function withSummaries(
+  lookup: LookupContext["lookup"],
+  call: StatementCall,
+  answer: Answer,
+  names: readonly StoredName[],
+) {
+  const { members, meta } = await readSummaries(lookup, call, names);
+  const data = answer.body.data.map((row, at) => ({ ...row, ...members[at] }));
+  const { unsupported_fields: fields = [], ...given } = answer.body.meta;
+  const all = [...fields, ...(meta.unsupported_fields ?? [])];
+  const unsupported_fields = all.length > 0 ? all : undefined;
+  return { ...answer, body: { ...answer.body, data, meta: { ...given, ...meta, unsupported_fields } } };
 }
 
 type Asked = {

@@ -36,6 +36,7 @@ import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts
 import {
   type Binder,
   choice,
+  contractParameter,
   includeParameter,
   type LookupContext,
   nameIn,
@@ -266,20 +267,14 @@ const block = (name: string) =>
     .optional()
     .meta({ description: "Number of a block of one chain, included" });
 
-const resolverParameter = textParameter("resolver", 80)
-  .regex(/^[1-9]\d{0,14}:0x[0-9a-f]{40}$/i, { error: "resolver must be <chain id>:<address>" })
-  .transform((text) => {
-    const [chain = "", address = ""] = text.toLowerCase().split(":");
-    return { chainId: Number(chain), address };
-  });
-
 const registrationParameter = textParameter("registration_id", 120)
-  .regex(/^[1-9]\d{0,14}-0x[0-9a-f]{64}-(\d{1,10}|wrapper)$/, {
+  .regex(/^[1-9]\d{0,14}-0x[0-9a-f]{64}-(\d{1,10}|wrapper|registry)$/, {
     error: "registration_id must be one that a row of a name gave",
   })
   .transform((text) => {
     const [chain = "", node = "", since = ""] = text.split("-");
-    return { chainId: Number(chain), node, since: since === "wrapper" ? undefined : since };
+    const emitter = (["wrapper", "registry"] as const).find((one) => one === since);
+    return { chainId: Number(chain), node, emitter, since };
   });
 
 const eventsQuery = closedQuery({
@@ -289,7 +284,9 @@ const eventsQuery = closedQuery({
   address: anyCaseAddress("address")
     .optional()
     .meta({ description: "Who received something, or whose primary name changed" }),
-  resolver: resolverParameter.optional().meta({ description: "`<chain id>:<address>`: its records" }),
+  resolver: contractParameter("resolver")
+    .optional()
+    .meta({ description: "`<chain id>:<address>`: its records" }),
   contract_address: anyCaseAddress("contract_address").optional().meta({
     description:
       "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
@@ -375,11 +372,11 @@ function partsOf(
   const holder = address === undefined ? undefined : inByteOrder(bind(address));
   const isHeld = given(holder, (one) => `holder = ${one}`);
   const conditions = [
-    ...given(registration_id, ({ chainId, since }) => [
+    ...given(registration_id, ({ chainId, emitter, since }) => [
       onChain(chainId, namespaces),
-      since === undefined
-        ? `type IN ${literal(eventsOf("wrapper"))}`
-        : ofRegistrationSince(bound ?? "", bind(since)),
+      emitter === undefined
+        ? ofRegistrationSince(bound ?? "", bind(since))
+        : `type IN ${literal(eventsOf(emitter))}`,
       ...(of === registration_id?.node ? [] : ["false"]),
     ]),
     ...given(resolver, ({ chainId }) => [

@@ -22,13 +22,14 @@ const values: Readonly<Record<string, readonly string[]>> = {
   ...{ namespace: ["ens", "basenames"], page_size: ["1"], alarms: ["7,1"] },
   relation: [...relations, "role_holder", "resolves_to", "former_owner"],
   coin_type: ["60", "0", "2147483648", "2147492101", "evm"],
-  include: ["counts", "inventory", "data,raw,total_count", "total_count"],
+  include: ["counts", "inventory", "data,raw,total_count", "total_count", "role_summary", "lineage"],
   keys: ["addr:60,text:url,avatar,contenthash,name", "addr:0"],
   record_key: ["text:url", "addr:60", "abi:1"],
   ...{ type: ["registration,renewal"], exclude_type: ["record"], kind: ["NewOwner,TextChanged"] },
   ...{ from_timestamp: ["1"], to_timestamp: ["9"], from_block: ["1"], to_block: ["2"] },
   ...{ resolver: [`1:${contract}`], contract_address: [contract] },
-  registration_id: [`${registration}-1700000000`, `${registration}-wrapper`],
+  registration_id: ["1700000000", "wrapper", "registry"].map((since) => `${registration}-${since}`),
+  registry: [`11155111:${contract}`],
   ...{ expires_after: ["1"], expires_before: ["9999999999"], expires_window: ["1..5"] },
   ...{ grace_ends_after: ["1"], grace_ends_before: ["9999999999"], grace_ends_window: ["1..5"] },
   authority: ["ens_v0,ens_v1,ens_v2", "ens_v2"],
@@ -42,6 +43,7 @@ const always: Readonly<Record<string, readonly string[]>> = {
   "/v1/addresses/{address}/names": ["", "relation=former_owner&expires_after=1&expires_before=9999999999"],
   "/v1/search": ["q=e", "q=e&sort=relevance"],
   "/v1/events": ["", `name=eth&address=${address}`],
+  "/v1/permissions": ["name=eth", `address=${address}`],
 };
 
 type Parameter = { name: string; in: string; schema: { enum?: string[] } };

@@ -4,7 +4,7 @@ import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
-import { type CursorQuery, openCursorPage, type SortType } from "../rest/values.ts";
+import { addressSchema, type CursorQuery, openCursorPage, type SortType } from "../rest/values.ts";
 import { type CurrentStatus, indexedBlockOf } from "../status/status.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors, limits.
@@ -148,6 +148,9 @@ export const snapshotParameters = {
 /** Opens a page of a list under `/v1`. `list`: the list with its filters and order. Refuses the cursor of another one. */
 export const openPage = (query: CursorQuery, list: readonly unknown[], types: readonly SortType[]) =>
   openCursorPage(query, { list, types, refuse: (message) => refuse("invalid_input", message) });
+
+/** A contract on a chain. */
+export const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 
 const block = z.strictObject({
   block_number: z.int(),

@@ -8,6 +8,7 @@ import { powersOf, powerWords } from "../../ens/roles.ts";
 import { addressOfResolver, indexTime, noExpiry, secondGeneration } from "../database/names.ts";
 import { reachedJoin } from "../database/v2-walk.ts";
 import { addressSchema, hashSchema, type SortType } from "../rest/values.ts";
+import { located } from "./contract.ts";
 import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
 
 // Events shown in histories: the emitter of each, the type of its entry, and the action if it is not the type's default. `Migration` and
@@ -157,7 +158,6 @@ const migrationPaths = [
   "emancipated_child",
 ] as const;
 
-const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 const digits = z.string().regex(/^\d+$/);
 const power = z.enum(powerWords("registry"));
 

@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { type Database, planOnce, type RowsReader } from "../database/client.ts";
@@ -452,6 +453,15 @@ export const textParameter = (name: string, most: number) =>
     })
     .max(most, { error: `${name} has more than ${most} characters` })
     .refine((text) => !text.includes("\0"), { error: `${name} must not hold NUL` });
+
+/** A contract on a chain: `<chain id>:<address>`, in any case. */
+export const contractParameter = (name: string) =>
+  textParameter(name, 80)
+    .regex(/^[1-9]\d{0,14}:0x[0-9a-f]{40}$/i, { error: `${name} must be <chain id>:<address>` })
+    .transform((text) => {
+      const [chain = "", address = ""] = text.toLowerCase().split(":");
+      return { chainId: Number(chain), address: address as Hex };
+    });
 
 const wordsOf = (text: string) => [...new Set(text.split(",").map((word) => word.trim()))].filter(Boolean);
 

@@ -8,10 +8,12 @@ import { type Listed, noExpiry, type StoredName } from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { StoredRecords } from "../resolution/v2-records.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
+import { located } from "./contract.ts";
+import { roleSummarySchema } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 
 /** The chain and address of a name's resolver; undefined without one. */
-function resolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
+export function resolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
   return resolver === undefined || resolver === zeroAddress
     ? undefined
     : { chain_id: chainId, address: resolver };
@@ -227,7 +229,8 @@ const noDates: Readonly<Record<string, "not_set" | "no_expiry">> = {
   [noExpiry]: "no_expiry",
 };
 
-function wrapperFacts({ isWrapped, wasWrapped, isLapsed, now, ...row }: StoredName) {
+/** The name's state in the wrapper; `wrapper_fuses` only while the wrapper's entry is in force. */
+export function wrapperFacts({ isWrapped, wasWrapped, isLapsed, now, ...row }: StoredName): Row["wrapper"] {
   if (!isWrapped || row.fuses === undefined || row.wrapperExpires === undefined)
     return wasWrapped ? { wrapper_state: "unwrapped" as const } : undefined;
   const reason = noDates[row.wrapperExpires];
@@ -289,13 +292,14 @@ const generation = ({ v2 }: StoredName) => ({
   migrated_at: v2?.migrated ?? undefined,
 });
 
-/** Id of the registration: chain, node, and its start. Undefined for names that only a registry holds. */
-function registrationId(
-  { node, since, isLease, isWrapped }: StoredName,
+/** Id of the registration: chain, node, and its start or what holds it. Undefined for names that nobody holds. */
+export function registrationId(
+  { node, since, isLease, isWrapped, status }: StoredName,
   { chainId }: IndexedNamespace,
 ): string | undefined {
   if (isLease) return `${chainId}-${node}-${since}`;
-  return isWrapped ? `${chainId}-${node}-wrapper` : undefined;
+  if (isWrapped) return `${chainId}-${node}-wrapper`;
+  return status === "unregistered" ? undefined : `${chainId}-${node}-registry`;
 }
 
 /** Id of the token that the registrar or the ENSv2 registry issued; undefined for names without one. */
@@ -317,14 +321,28 @@ function displayName(name: string): string {
 }
 
 const seconds = z.string().regex(/^\d+$/);
-const located = z.strictObject({ chain_id: z.int(), address: addressSchema });
 
-const wrapperShape = {
+/** Members of the wrapper's state of a name. */
+export const wrapperShape = {
   wrapper_state: z.enum(["wrapped", "emancipated", "locked", "lapsed", "unwrapped"]).optional(),
   wrapper_fuses: z.strictObject({ fuses: z.int(), ...ofFuses(() => z.boolean()) }).optional(),
   wrapper_expires_at: seconds.nullable().optional(),
   wrapper_expires_at_reason: z.enum(["no_expiry", "not_set"]).optional(),
 };
+
+/** What binds a registration whoever holds it: fuses of the wrapper, or roles of ENSv2 that nobody can give or take any more. */
+export const restrictionsSchema = z.union([
+  z.strictObject({
+    kind: z.literal("ens_v1_wrapper"),
+    registration_id: z.string(),
+    ...wrapperShape,
+  }),
+  z.strictObject({
+    kind: z.literal("ens_v2_registry"),
+    registration_id: z.string(),
+    locked_roles: z.array(z.enum(["unregister", "renew", "set_subregistry", "set_resolver", "transfer"])),
+  }),
+]);
 
 const resolutionSchema = z.strictObject({ coin_type: z.int(), record_key: z.string() });
 
@@ -378,6 +396,8 @@ export const rowSchema = z.strictObject({
   relations: z.array(z.enum(["owner", "manager", "role_holder", "resolves_to", "former_owner"])).optional(),
   resolution: resolutionSchema.optional(),
   resolutions: z.array(resolutionSchema).optional(),
+  role_summary: roleSummarySchema.optional(),
+  restrictions: restrictionsSchema.optional(),
   expires_window_index: z.int().optional(),
   grace_ends_window_index: z.int().optional(),
 });
