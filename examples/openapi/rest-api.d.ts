@@ -333,7 +333,7 @@ export interface paths {
         };
         /**
          * Direct subnames of a name
-         * @description `total_count` is exact up to 1000 subnames, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.
+         * @description `total_count` is exact up to 10000 subnames, without those that have expired up to 1000, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.
          */
         get: operations["getV1NamesNameSubnames"];
         put?: never;
@@ -2918,12 +2918,15 @@ export interface operations {
     getV1NamesNameSubnames: {
         parameters: {
             query?: {
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
                 /** @description Text in the name */
                 q?: string;
                 match?: "prefix" | "contains";
                 sort?: "name" | "expires_at" | "registered_at";
                 order?: "asc" | "desc";
                 include_expired?: "true" | "false";
+                include?: string;
                 /** @description Refused: lists read the latest state */
                 at?: string;
                 finality?: "latest";
@@ -3561,7 +3564,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description One row for each name, which has one registration */
                 dedupe?: "name" | "registration";
-                /** @description `total_count`: exact up to 100000, null with `resolves_to` */
+                /** @description `counts`: of subnames and records; `total_count`: exact up to 100000, null with `resolves_to` */
                 include?: string;
                 /** @description Refused: lists read the latest state */
                 at?: string;

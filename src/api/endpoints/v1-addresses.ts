@@ -15,6 +15,7 @@ import {
 } from "../database/names.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
 import { asOfWithToken, closedQuery, latestOnly, metaSchema, refuse, windowEnd } from "../names/contract.ts";
+import { withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
   authorityParameter,
@@ -96,8 +97,8 @@ const query = closedQuery({
   dedupe: choice("dedupe", ["name", "registration"])
     .optional()
     .meta({ description: "One row for each name, which has one registration" }),
-  include: includeParameter(["total_count", "role_summary"]).meta({
-    description: `\`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
+  include: includeParameter(["counts", "total_count", "role_summary"]).meta({
+    description: `\`counts\`: of subnames and records; \`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
   }),
   ...latestOnly,
   ...cursorParameters,
@@ -193,7 +194,11 @@ export const addressNames = endpoint({
     });
     const [answer, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
     Object.assign(answer.body.meta, meta);
-    return include.includes("role_summary") ? withSummaries(lookup, call, answer, shown) : answer;
+    const body = include.includes("counts")
+      ? await withCounts(lookup, call, answer.body, { withRecords: true })
+      : answer.body;
+    const counted = { ...answer, body };
+    return include.includes("role_summary") ? withSummaries(lookup, call, counted, shown) : counted;
   },
 });
 

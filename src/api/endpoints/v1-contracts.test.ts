@@ -317,9 +317,12 @@ describe.each([
 
     for (const parent of ["plain.eth", "locked.eth"]) {
       const children = await get<Row[]>(`/v1/names/${parent}/subnames?include_expired=false`);
-      const active = [...seen].filter(
-        (name) => name.replace(/^[^.]+\./, "") === parent && expected.get(name)?.["status"] === "active",
-      );
+      // The date of a wrapped name that its parent controls may pass without an end.
+      const active = [...seen].filter((name) => {
+        const { status, expires_at } = expected.get(name) ?? {};
+        const isPast = Number(expires_at ?? Number.POSITIVE_INFINITY) <= moment.time;
+        return name.replace(/^[^.]+\./, "") === parent && status === "active" && !isPast;
+      });
       expect(children.data.map(({ name }) => name)).toEqual(active.sort());
     }
     const dated = [...expected].flatMap(([name, { expires_at }]) => (expires_at ? [name] : []));

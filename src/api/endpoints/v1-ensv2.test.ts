@@ -490,6 +490,11 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         expect(namesOf(found.data[0]?.records ?? []).sort()).toEqual(namesOf(listed.data));
       }
       const known = new Map(listedRows.map((row) => [row.name, row]));
+      const below = await v1.all("/v1/names/eth/subnames?include=counts");
+      for (const { name, subregistry, subname_count } of below) {
+        const { data } = await v1.get<Row>(`/v1/names/${encodeURIComponent(name)}?include=counts`);
+        expect([name, subregistry, subname_count]).toEqual([name, data.subregistry, data.subname_count]);
+      }
       const pages = async (path: string) => (await v1.all(path)).filter(({ name }) => known.has(name));
       const statesOf = (found: readonly Row[]) =>
         found.map(({ name, status, expires_at }) => `${name} ${status} ${expires_at}`).sort();

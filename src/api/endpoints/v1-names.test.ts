@@ -18,7 +18,8 @@ import { namehash } from "../../ens/names.ts";
 import type { Row } from "../names/rows.ts";
 
 // Rows of names, subnames and search. The rules are those of docs/names.md, which v1-contracts.test.ts proves for the root chain.
-const { client, insert, store, setRecords, claim, open, get, post, all } = await createStoredNames();
+const { client, insert, store, setRecords, setAddresses, claim, open, get, post, all } =
+  await createStoredNames();
 
 const managedBy = (address: string) => ({ owner: address, manager: address });
 
@@ -231,6 +232,72 @@ test.each<[string, string[]]>([
   const { data, page } = await get(`/v1/${path}`);
   expect(namesOf(data)).toEqual(expected);
   if (path.startsWith("names")) expect(page.total_count).toBe(expected.length);
+});
+
+test("subnames whose date has passed are left out, and those that nobody owns", async () => {
+  const wrapped = { owner: bob, fuses: 0 };
+  await store("old.child.plain.eth", { owner: wrapper, wrapped: { ...wrapped, expires: now - 1 } });
+  await store("none.child.plain.eth", { owner: wrapper, wrapped: { ...wrapped, expires: 0 } });
+  await store("new.child.plain.eth", { owner: wrapper, wrapped: { ...wrapped, expires: later } });
+  await store("void.child.plain.eth", { owner: zero });
+  const path = "/v1/names/child.plain.eth/subnames";
+  const { data, page } = await get(`${path}?include_expired=false`);
+  expect(namesOf(data)).toEqual(["new.child.plain.eth", "none.child.plain.eth"]);
+  expect(page.total_count).toBe(2);
+  expect(namesOf((await get(path)).data)).toContain("old.child.plain.eth");
+  expect((await get(`${path}?namespace=ens`)).status).toBe(200);
+  const { status, error } = await get(`${path}?namespace=basenames`);
+  expect([status, error.code]).toEqual([404, "not_found"]);
+});
+
+describe("numbers of subnames and records", () => {
+  const countsOf = ({ data, ...rest }: { data: Row[] | Row }) => ({
+    ...rest,
+    counts: Object.fromEntries(
+      [data].flat().map(({ name, subname_count, record_count }) => [name, [subname_count, record_count]]),
+    ),
+  });
+
+  test("of a name, of subnames and of an address's names", async () => {
+    const { counts } = countsOf(await get("/v1/names/wrapped.eth?include=counts"));
+    expect(counts).toEqual({ "wrapped.eth": [4, 0] });
+    const below = countsOf(await get("/v1/names/eth/subnames?include=counts&page_size=200")).counts;
+    expect(below).toMatchObject({ "wrapped.eth": [4, undefined], "old.eth": [0, undefined] });
+    const owned = countsOf(await get(`/v1/addresses/${bob}/names?include=counts,total_count`)).counts;
+    // Two coin types, two texts and a contenthash.
+    expect(owned).toMatchObject({ "records.eth": [0, 5], "old.eth": [0, 0] });
+    const other = addressOf("7c");
+    await setAddresses("records.eth", { 2: other });
+    const path = `/v1/addresses/${other}/names?relation=resolves_to&coin_type=2&include=counts`;
+    expect(countsOf(await get(path)).counts).toEqual({ "records.eth": [0, 6] });
+    expect((await get(`/v1/addresses/${wrapper}/names?include=counts`)).data).toEqual([]);
+  });
+
+  test("more than 10,000 subnames are not counted, and the response says so", async () => {
+    const holder = addressOf("7d");
+    await store("crowd.eth", { owner: holder });
+    await client.query(
+      `INSERT INTO domain SELECT (json_populate_record(d, json_build_object('id', '0x' || lpad(to_hex(n), 64, '0'),
+         'name', n || '.crowd.eth', 'parent_id', d.id))).* FROM domain d, generate_series(1, 10000) n WHERE d.name = 'crowd.eth'`,
+    );
+    const paths = [
+      "/v1/names/crowd.eth?include=counts",
+      `/v1/addresses/${holder}/names?include=counts&parent=eth`,
+    ];
+    for (const path of paths) expect(countsOf(await get(path)).counts["crowd.eth"]).toEqual([10_000, 0]);
+    expect((await get("/v1/names/crowd.eth/subnames")).page.total_count).toBe(10_000);
+    await store("another.crowd.eth", { owner: bob });
+    const partial = {
+      completeness: "partial",
+      ...{ unsupported_fields: ["subname_count"], unsupported_reason: "count_above_limit" },
+    };
+    for (const path of paths) {
+      const { counts, meta } = countsOf(await get(path)) as never as { counts: object; meta: object };
+      expect([counts, meta]).toMatchObject([{ "crowd.eth": [undefined, 0] }, partial]);
+    }
+    expect((await get("/v1/names/crowd.eth/subnames")).page.total_count).toBeNull();
+    await client.query("DELETE FROM domain WHERE name LIKE '%crowd.eth'");
+  });
 });
 
 describe("names as a person looks for them", async () => {

@@ -25,6 +25,7 @@ import {
   snapshotParameters,
   windowEnd,
 } from "../names/contract.ts";
+import { mostSubnames, withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
 import {
   authorityParameter,
@@ -35,7 +36,6 @@ import {
   byName,
   byNumber,
   choice,
-  countSql,
   includeParameter,
   inNamespace,
   type LookupContext,
@@ -64,6 +64,7 @@ import {
   isAddressKey,
   isReadFromEvents,
   isTextKey,
+  keysOf,
   listRow,
   type RecordAnswer,
   type Row,
@@ -71,6 +72,7 @@ import {
   recordSchema,
   rowSchema,
   searchRow,
+  subregistryOf,
   textKeyOf,
 } from "../names/rows.ts";
 import { relevanceSql, relevanceTypes } from "../names/search.ts";
@@ -109,15 +111,13 @@ export const nameDetail = endpoint({
     409: staleAnswer,
   },
   handle: async (call, { lookup }: LookupContext) => {
-    const { found, node, position } = await readOne(lookup, call, "name");
-    const row = detailRow(lookup.namespaces, found, lookup.known);
-    const counts = call.query.include?.includes("counts") && {
-      record_count: row.records && keysOf(row).length,
-      subname_count: (await subnameCount(lookup, call, node)) ?? undefined,
-    };
-    const data = { ...row, ...counts };
+    const { found, position } = await readOne(lookup, call, "name");
+    const data = detailRow(lookup.namespaces, found, lookup.known);
     const meta = { ...position, source: "indexed" as const };
-    return { status: 200, body: { data, meta }, isCached: true };
+    if (!call.query.include?.includes("counts")) return { status: 200, body: { data, meta }, isCached: true };
+    const counted = await withCounts(lookup, call, { data: [data], meta }, { withRecords: false });
+    const row = { ...data, ...counted.data[0], record_count: data.records && keysOf(data).length };
+    return { status: 200, body: { data: row, meta: counted.meta }, isCached: true };
   },
 });
 
@@ -126,27 +126,23 @@ type OneCall = StatementCall & {
   query: AskedPosition & { namespace?: string | undefined };
 };
 
+/** The namespace of a name. Refuses another one than was asked for. */
+function homeIn(lookup: LookupContext["lookup"], row: { home: number }, asked: string | undefined) {
+  const home = homeOfRow(lookup.namespaces, row);
+  if (asked !== undefined && !namespacesIn(lookup, asked).includes(home))
+    refuse("not_found", "The index never saw this name");
+  return home;
+}
+
 /** Reads the name in the path with its records, at the position that is asked for. `what`: what is read of it, in words. */
 async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: string) {
   const { params, query, current } = call;
   const read = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
   const { row } = read.found;
-  const home = homeOfRow(lookup.namespaces, row);
-  if (query.namespace !== undefined && !namespacesIn(lookup, query.namespace).includes(home))
-    refuse("not_found", "The index never saw this name");
+  const home = homeIn(lookup, row, query.namespace);
   const position = asOfWithToken(current, lookup.hashOf);
   requireCurrent(query, { current, meta: position, chainId: home.chainId, time: row.now, what });
   return { ...read, position };
-}
-
-const mostCounted = 1_000;
-
-// Null beyond `mostCounted`.
-async function subnameCount(lookup: LookupContext["lookup"], call: StatementCall, node: string) {
-  const statement = openStatement(lookup, call, { isCommon: true });
-  const branches = branchesFrom(lookup.namespaces, `domain.parent_id = ${statement.bind(node)}`, byName);
-  const sql = countSql(lookup.namespaces, { branches, filters: [] }, mostCounted);
-  return statement.count(sql, mostCounted);
 }
 
 const mostKeys = 200;
@@ -304,43 +300,42 @@ function answerOf({ addresses, texts, contenthash, name }: Records, key: string)
   return value ? { status: "ok", value } : unset;
 }
 
-function keysOf({ records }: Row): string[] {
-  if (records === undefined) return [];
-  const { seen_addresses, seen_texts, seen_singletons } = records;
-  return [
-    ...seen_addresses.map((coin) => `addr:${coin}`),
-    ...seen_texts.map((key) => `text:${key}`),
-    ...seen_singletons,
-  ];
-}
+// Each counted name is derived.
+const mostFiltered = 1_000;
+
+// The expiry of a wrapped name that its parent controls does not end it.
+const unexpired = ["names.status = 'active'", "NOT coalesce(names.expires BETWEEN 1 AND names.now, false)"];
 
 /** GET /v1/names/{name}/subnames. */
 export const subnames = endpoint({
   ...ofLookup,
   path: "/v1/names/{name}/subnames",
   summary: "Direct subnames of a name",
-  description: `\`total_count\` is exact up to ${mostCounted} subnames, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.`,
+  description: `\`total_count\` is exact up to ${mostSubnames} subnames, without those that have expired up to ${mostFiltered}, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.`,
   params: namePath,
   query: closedQuery({
+    namespace: namespaceParameter,
     q: textParameter("q", 500).optional().meta({ description: "Text in the name" }),
     match: choice("match", ["prefix", "contains"]).default("prefix"),
     sort: choice("sort", ["name", "expires_at", "registered_at"]).default("name"),
     order: choice("order", ["asc", "desc"]).default("asc"),
     include_expired: choice("include_expired", ["true", "false"]).default("true"),
+    include: includeParameter(["counts"]),
     ...latestOnly,
     ...cursorParameters,
   }),
   answers: { 200: listAnswer, 404: notFoundAnswer },
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
-    const { q, match, sort, order, include_expired } = call.query;
-    const { node } = await readNameOfPath(lookup, call.params.name, call);
+    const { namespace, q, match, sort, order, include_expired, include = [] } = call.query;
+    const { node, found } = await readNameOfPath(lookup, call.params.name, call);
+    const home = homeIn(lookup, found.row, namespace);
     const sorted = {
       name: byName,
       expires_at: byExpiry,
       registered_at: byNumber("names.registered"),
     };
-    return listPage(context, call, {
+    const listing = await listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
       isCommon: sort === "name" && order === "asc",
       isDescending: order === "desc",
@@ -350,11 +345,17 @@ export const subnames = endpoint({
           statement,
           { text: q?.toLowerCase(), match },
         ),
-        filters: include_expired === "true" ? [] : ["names.status = 'active'"],
+        filters: include_expired === "true" ? [] : unexpired,
       }),
-      mostCounted,
-      show: ({ row }) => ({ ...searchRow(lookup.namespaces, row), labelhash: row.labelhash }),
+      mostCounted: include_expired === "true" ? mostSubnames : mostFiltered,
+      show: ({ row }) => ({
+        ...searchRow(lookup.namespaces, row),
+        labelhash: row.labelhash,
+        subregistry: subregistryOf(row, home),
+      }),
     });
+    if (!include.includes("counts")) return listing;
+    return { ...listing, body: await withCounts(lookup, call, listing.body, { withRecords: false }) };
   },
 });
 

@@ -156,7 +156,8 @@ describe("what is wrong with a request", () => {
     ["/v1/names/plain.eth/records?include=counts", "include must contain only inventory"],
     [`${namesOfAlice}?cursor=abc`, "cursor must be a valid pagination cursor"],
     [`${namesOfAlice}?page_size=0`, "page_size must be an integer from 1 to 200"],
-    [`${namesOfAlice}?include=counts`, "include must contain only total_count or role_summary"],
+    [`${namesOfAlice}?include=roles`, "include must contain only counts, total_count, or role_summary"],
+    ["/v1/names/eth/subnames?include=total_count", "include must contain only counts"],
     [
       `${namesOfAlice}?relation=owner,resolves_to`,
       "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone",

@@ -85,6 +85,17 @@ const ownValue = (values: Readonly<Record<string, string>> | null | undefined, k
 
 const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
 
+/** The keys of a row's records that the index knows of. */
+export function keysOf({ records }: Row): string[] {
+  if (records === undefined) return [];
+  const { seen_addresses, seen_texts, seen_singletons } = records;
+  return [
+    ...seen_addresses.map((coin) => `addr:${coin}`),
+    ...seen_texts.map((key) => `text:${key}`),
+    ...seen_singletons,
+  ];
+}
+
 /** A name's records, in the form of rows. A seen key without a value was cleared; if values are not indexed, the map lacks the key. */
 function groupedRecords(records: StoredRecords | null): GroupedRecords {
   const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
@@ -463,6 +474,10 @@ export function primaryFacts(
   return { is_primary: true, is_primary_verified: own ?? (fixed.hasDefaultAddress && general === true) };
 }
 
+/** The registry that has the subnames of a name of ENSv2; undefined without one. */
+export const subregistryOf = ({ v2 }: StoredName, { chainId }: IndexedNamespace): Row["subregistry"] =>
+  v2?.subregistry ? { chain_id: chainId, address: v2.subregistry } : undefined;
+
 /** The short row of a lookup, for lists of accounts. */
 export function feedRow(namespaces: Namespaces, row: StoredName): Row {
   const home = homeOfRow(namespaces, row);
@@ -473,6 +488,7 @@ export function feedRow(namespaces: Namespaces, row: StoredName): Row {
     ...lifecycle(row),
     lapsed_registration: lapsedRegistration(row),
     ...{ ens_v1, wrapper },
+    subregistry: subregistryOf(row, home),
     ...generation(row),
     chain_id: home.chainId,
     network: home.network,
@@ -492,7 +508,7 @@ export function profileRow(namespaces: Namespaces, row: StoredName): Row {
     token_id: tokenId(row),
     resolver: isReleased(row) ? undefined : resolverOf(row, home),
     registry_path: row.v2?.path ?? undefined,
-    subregistry: row.v2?.subregistry ? { chain_id: home.chainId, address: row.v2.subregistry } : undefined,
+    subregistry: subregistryOf(row, home),
     chain_id: home.chainId,
     network: home.network,
   };
