@@ -464,6 +464,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/permissions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who has which powers over a name or a registry, or what an account may do
+         * @description By `name`, `registration_id`, `address` or `registry`, which narrow each other; one at least. In the order of accounts, then of contracts and resources. A page may have fewer rows than its size. `meta` says which powers are not listed.
+         */
+        get: operations["getV1Permissions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/names": {
         parameters: {
             query?: never;
@@ -2226,7 +2246,7 @@ export interface operations {
                                 record_count?: number;
                                 is_primary?: boolean;
                                 is_primary_verified?: boolean;
-                                relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                                relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
                                 resolution?: {
                                     coin_type: number;
                                     record_key: string;
@@ -2235,6 +2255,66 @@ export interface operations {
                                     coin_type: number;
                                     record_key: string;
                                 }[];
+                                role_summary?: {
+                                    /** @description Address, lower case */
+                                    address: string;
+                                    grants: {
+                                        grant_scope: {
+                                            /** @constant */
+                                            kind: "root";
+                                            detail: {
+                                                registry: {
+                                                    chain_id: number;
+                                                    /** @description Address, lower case */
+                                                    address: string;
+                                                };
+                                            };
+                                        } | {
+                                            /** @enum {string} */
+                                            kind: "registry" | "registration";
+                                            detail: Record<string, never>;
+                                        } | {
+                                            /** @constant */
+                                            kind: "resolver";
+                                            detail: {
+                                                resolver: {
+                                                    chain_id: number;
+                                                    /** @description Address, lower case */
+                                                    address: string;
+                                                };
+                                            };
+                                        };
+                                        powers: string[];
+                                    }[];
+                                }[];
+                                restrictions?: {
+                                    /** @constant */
+                                    kind: "ens_v1_wrapper";
+                                    registration_id: string;
+                                    /** @enum {string} */
+                                    wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                    wrapper_fuses?: {
+                                        fuses: number;
+                                        cannot_unwrap: boolean;
+                                        cannot_burn_fuses: boolean;
+                                        cannot_transfer: boolean;
+                                        cannot_set_resolver: boolean;
+                                        cannot_set_ttl: boolean;
+                                        cannot_create_subdomain: boolean;
+                                        cannot_approve: boolean;
+                                        parent_cannot_control: boolean;
+                                        is_dot_eth: boolean;
+                                        can_extend_expiry: boolean;
+                                    };
+                                    wrapper_expires_at?: string | null;
+                                    /** @enum {string} */
+                                    wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                                } | {
+                                    /** @constant */
+                                    kind: "ens_v2_registry";
+                                    registration_id: string;
+                                    locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                                };
                                 expires_window_index?: number;
                                 grace_ends_window_index?: number;
                             };
@@ -2363,7 +2443,7 @@ export interface operations {
                                 record_count?: number;
                                 is_primary?: boolean;
                                 is_primary_verified?: boolean;
-                                relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                                relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
                                 resolution?: {
                                     coin_type: number;
                                     record_key: string;
@@ -2372,6 +2452,66 @@ export interface operations {
                                     coin_type: number;
                                     record_key: string;
                                 }[];
+                                role_summary?: {
+                                    /** @description Address, lower case */
+                                    address: string;
+                                    grants: {
+                                        grant_scope: {
+                                            /** @constant */
+                                            kind: "root";
+                                            detail: {
+                                                registry: {
+                                                    chain_id: number;
+                                                    /** @description Address, lower case */
+                                                    address: string;
+                                                };
+                                            };
+                                        } | {
+                                            /** @enum {string} */
+                                            kind: "registry" | "registration";
+                                            detail: Record<string, never>;
+                                        } | {
+                                            /** @constant */
+                                            kind: "resolver";
+                                            detail: {
+                                                resolver: {
+                                                    chain_id: number;
+                                                    /** @description Address, lower case */
+                                                    address: string;
+                                                };
+                                            };
+                                        };
+                                        powers: string[];
+                                    }[];
+                                }[];
+                                restrictions?: {
+                                    /** @constant */
+                                    kind: "ens_v1_wrapper";
+                                    registration_id: string;
+                                    /** @enum {string} */
+                                    wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                    wrapper_fuses?: {
+                                        fuses: number;
+                                        cannot_unwrap: boolean;
+                                        cannot_burn_fuses: boolean;
+                                        cannot_transfer: boolean;
+                                        cannot_set_resolver: boolean;
+                                        cannot_set_ttl: boolean;
+                                        cannot_create_subdomain: boolean;
+                                        cannot_approve: boolean;
+                                        parent_cannot_control: boolean;
+                                        is_dot_eth: boolean;
+                                        can_extend_expiry: boolean;
+                                    };
+                                    wrapper_expires_at?: string | null;
+                                    /** @enum {string} */
+                                    wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                                } | {
+                                    /** @constant */
+                                    kind: "ens_v2_registry";
+                                    registration_id: string;
+                                    locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                                };
                                 expires_window_index?: number;
                                 grace_ends_window_index?: number;
                             }[];
@@ -2605,7 +2745,7 @@ export interface operations {
                             record_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
-                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
                             resolution?: {
                                 coin_type: number;
                                 record_key: string;
@@ -2614,6 +2754,66 @@ export interface operations {
                                 coin_type: number;
                                 record_key: string;
                             }[];
+                            role_summary?: {
+                                /** @description Address, lower case */
+                                address: string;
+                                grants: {
+                                    grant_scope: {
+                                        /** @constant */
+                                        kind: "root";
+                                        detail: {
+                                            registry: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    } | {
+                                        /** @enum {string} */
+                                        kind: "registry" | "registration";
+                                        detail: Record<string, never>;
+                                    } | {
+                                        /** @constant */
+                                        kind: "resolver";
+                                        detail: {
+                                            resolver: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    };
+                                    powers: string[];
+                                }[];
+                            }[];
+                            restrictions?: {
+                                /** @constant */
+                                kind: "ens_v1_wrapper";
+                                registration_id: string;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            } | {
+                                /** @constant */
+                                kind: "ens_v2_registry";
+                                registration_id: string;
+                                locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                            };
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         };
@@ -3077,7 +3277,7 @@ export interface operations {
                             record_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
-                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
                             resolution?: {
                                 coin_type: number;
                                 record_key: string;
@@ -3086,6 +3286,66 @@ export interface operations {
                                 coin_type: number;
                                 record_key: string;
                             }[];
+                            role_summary?: {
+                                /** @description Address, lower case */
+                                address: string;
+                                grants: {
+                                    grant_scope: {
+                                        /** @constant */
+                                        kind: "root";
+                                        detail: {
+                                            registry: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    } | {
+                                        /** @enum {string} */
+                                        kind: "registry" | "registration";
+                                        detail: Record<string, never>;
+                                    } | {
+                                        /** @constant */
+                                        kind: "resolver";
+                                        detail: {
+                                            resolver: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    };
+                                    powers: string[];
+                                }[];
+                            }[];
+                            restrictions?: {
+                                /** @constant */
+                                kind: "ens_v1_wrapper";
+                                registration_id: string;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            } | {
+                                /** @constant */
+                                kind: "ens_v2_registry";
+                                registration_id: string;
+                                locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                            };
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
@@ -3541,7 +3801,7 @@ export interface operations {
             query?: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
-                /** @description `any`, `owner`, `manager`, `owner,manager`, or alone `resolves_to` or `former_owner`; default `any` */
+                /** @description Some of `owner`, `manager` and `role_holder`, `any` for all three, or alone `resolves_to` or `former_owner`; default `any` */
                 relation?: string;
                 /** @description With `relation=resolves_to`: of which record, or of any EVM chain with `evm`; default 60 */
                 coin_type?: string;
@@ -3564,7 +3824,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description One row for each name, which has one registration */
                 dedupe?: "name" | "registration";
-                /** @description `counts`: of subnames and records; `total_count`: exact up to 100000, null with `resolves_to` */
+                /** @description `counts`: of subnames and records; `total_count`: exact up to 100000, null with `resolves_to`; `role_summary`: who has which powers over each name */
                 include?: string;
                 /** @description Refused: lists read the latest state */
                 at?: string;
@@ -3712,7 +3972,7 @@ export interface operations {
                             record_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
-                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
                             resolution?: {
                                 coin_type: number;
                                 record_key: string;
@@ -3721,6 +3981,66 @@ export interface operations {
                                 coin_type: number;
                                 record_key: string;
                             }[];
+                            role_summary?: {
+                                /** @description Address, lower case */
+                                address: string;
+                                grants: {
+                                    grant_scope: {
+                                        /** @constant */
+                                        kind: "root";
+                                        detail: {
+                                            registry: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    } | {
+                                        /** @enum {string} */
+                                        kind: "registry" | "registration";
+                                        detail: Record<string, never>;
+                                    } | {
+                                        /** @constant */
+                                        kind: "resolver";
+                                        detail: {
+                                            resolver: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    };
+                                    powers: string[];
+                                }[];
+                            }[];
+                            restrictions?: {
+                                /** @constant */
+                                kind: "ens_v1_wrapper";
+                                registration_id: string;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            } | {
+                                /** @constant */
+                                kind: "ens_v2_registry";
+                                registration_id: string;
+                                locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                            };
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
@@ -4780,6 +5100,243 @@ export interface operations {
             };
         };
     };
+    getV1Permissions: {
+        parameters: {
+            query?: {
+                name?: string;
+                /** @description From a row of a name or of this list */
+                registration_id?: string;
+                /** @description Who has the powers */
+                address?: string;
+                /** @description `<chain id>:<address>` of a registry of ENSv2: powers over the whole registry */
+                registry?: string;
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                /** @description `lineage`: what kind of fact gives the powers */
+                include?: string;
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of powers, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Address, lower case */
+                            address: string;
+                            grant_scope: {
+                                /** @constant */
+                                kind: "root";
+                                detail: {
+                                    registry: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    };
+                                };
+                            } | {
+                                /** @enum {string} */
+                                kind: "registry" | "registration";
+                                detail: Record<string, never>;
+                            } | {
+                                /** @constant */
+                                kind: "resolver";
+                                detail: {
+                                    resolver: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    };
+                                };
+                            };
+                            powers: string[];
+                            registration_id: string;
+                            /** @description The resource of a resolver's roles in decimal digits */
+                            eac_resource?: string;
+                            /** @description The one record that the powers are limited to */
+                            record_resource?: {
+                                /** @enum {string} */
+                                kind: "address" | "text" | "data" | "abi" | "interface" | "argument";
+                                hash: string;
+                                coin_type?: number;
+                                coin_type_decimal?: string;
+                                key?: string;
+                                key_bytes?: string;
+                                content_type?: number;
+                                content_type_decimal?: string;
+                                interface_id?: string;
+                                selectors?: {
+                                    /** @enum {string} */
+                                    kind: "address" | "text" | "data" | "abi" | "interface";
+                                    hash: string;
+                                    coin_type?: number;
+                                    coin_type_decimal?: string;
+                                    key?: string;
+                                    key_bytes?: string;
+                                    content_type?: number;
+                                    content_type_decimal?: string;
+                                    interface_id?: string;
+                                }[];
+                            };
+                            name?: string;
+                            /** @enum {string} */
+                            authority_context: "current_for_name" | "resource_audit";
+                            /** @enum {string} */
+                            wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                            wrapper_fuses?: {
+                                fuses: number;
+                                cannot_unwrap: boolean;
+                                cannot_burn_fuses: boolean;
+                                cannot_transfer: boolean;
+                                cannot_set_resolver: boolean;
+                                cannot_set_ttl: boolean;
+                                cannot_create_subdomain: boolean;
+                                cannot_approve: boolean;
+                                parent_cannot_control: boolean;
+                                is_dot_eth: boolean;
+                                can_extend_expiry: boolean;
+                            };
+                            lineage?: {
+                                grant: {
+                                    /** @enum {string} */
+                                    kind: "event" | "registration_authority" | "ens_v1_authority";
+                                    /** @constant */
+                                    relation?: "holder";
+                                };
+                            };
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                        restrictions?: {
+                            /** @constant */
+                            kind: "ens_v1_wrapper";
+                            registration_id: string;
+                            /** @enum {string} */
+                            wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                            wrapper_fuses?: {
+                                fuses: number;
+                                cannot_unwrap: boolean;
+                                cannot_burn_fuses: boolean;
+                                cannot_transfer: boolean;
+                                cannot_set_resolver: boolean;
+                                cannot_set_ttl: boolean;
+                                cannot_create_subdomain: boolean;
+                                cannot_approve: boolean;
+                                parent_cannot_control: boolean;
+                                is_dot_eth: boolean;
+                                can_extend_expiry: boolean;
+                            };
+                            wrapper_expires_at?: string | null;
+                            /** @enum {string} */
+                            wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                        } | {
+                            /** @constant */
+                            kind: "ens_v2_registry";
+                            registration_id: string;
+                            locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
     getV1Names: {
         parameters: {
             query: {
@@ -4947,7 +5504,7 @@ export interface operations {
                             record_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
-                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
                             resolution?: {
                                 coin_type: number;
                                 record_key: string;
@@ -4956,6 +5513,66 @@ export interface operations {
                                 coin_type: number;
                                 record_key: string;
                             }[];
+                            role_summary?: {
+                                /** @description Address, lower case */
+                                address: string;
+                                grants: {
+                                    grant_scope: {
+                                        /** @constant */
+                                        kind: "root";
+                                        detail: {
+                                            registry: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    } | {
+                                        /** @enum {string} */
+                                        kind: "registry" | "registration";
+                                        detail: Record<string, never>;
+                                    } | {
+                                        /** @constant */
+                                        kind: "resolver";
+                                        detail: {
+                                            resolver: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    };
+                                    powers: string[];
+                                }[];
+                            }[];
+                            restrictions?: {
+                                /** @constant */
+                                kind: "ens_v1_wrapper";
+                                registration_id: string;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            } | {
+                                /** @constant */
+                                kind: "ens_v2_registry";
+                                registration_id: string;
+                                locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                            };
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
@@ -5207,7 +5824,7 @@ export interface operations {
                             record_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
-                            relations?: ("owner" | "manager" | "resolves_to" | "former_owner")[];
+                            relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
                             resolution?: {
                                 coin_type: number;
                                 record_key: string;
@@ -5216,6 +5833,66 @@ export interface operations {
                                 coin_type: number;
                                 record_key: string;
                             }[];
+                            role_summary?: {
+                                /** @description Address, lower case */
+                                address: string;
+                                grants: {
+                                    grant_scope: {
+                                        /** @constant */
+                                        kind: "root";
+                                        detail: {
+                                            registry: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    } | {
+                                        /** @enum {string} */
+                                        kind: "registry" | "registration";
+                                        detail: Record<string, never>;
+                                    } | {
+                                        /** @constant */
+                                        kind: "resolver";
+                                        detail: {
+                                            resolver: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    };
+                                    powers: string[];
+                                }[];
+                            }[];
+                            restrictions?: {
+                                /** @constant */
+                                kind: "ens_v1_wrapper";
+                                registration_id: string;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            } | {
+                                /** @constant */
+                                kind: "ens_v2_registry";
+                                registration_id: string;
+                                locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                            };
                             expires_window_index?: number;
                             grace_ends_window_index?: number;
                         }[];
