@@ -325,7 +325,7 @@ export const events = endpoint({
     const filters = [namespace, node, address, resolver, registration_id, contract_address];
     return historyPage(context, call, {
       list: ["events", ...filters, from_block, to_block],
-      isCounted: isOfName || (address ?? resolver) !== undefined,
+      isCounted: isOfName || resolver !== undefined,
       lacks: kind?.includes("RootPermissionChanged")
         ? "root_permission_history_not_indexed"
         : resolver && "resolver_pointer_events_not_listed",
