@@ -14,7 +14,15 @@ import {
   secondGeneration,
 } from "../database/names.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
-import { asOfWithToken, closedQuery, latestOnly, metaSchema, refuse, windowEnd } from "../names/contract.ts";
+import {
+  asOfWithToken,
+  closedQuery,
+  latestOnly,
+  metaSchema,
+  refuse,
+  windowEnd,
+  withGaps,
+} from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
@@ -193,10 +201,10 @@ export const addressNames = endpoint({
       },
     });
     const [answer, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
-    Object.assign(answer.body.meta, meta);
+    const page = { ...answer.body, meta: { ...answer.body.meta, ...meta } };
     const body = include.includes("counts")
-      ? await withCounts(lookup, call, answer.body, { withRecords: true })
-      : answer.body;
+      ? await withCounts(lookup, call, page, { withRecords: true })
+      : page;
     const counted = { ...answer, body };
     return include.includes("role_summary") ? withSummaries(lookup, call, counted, shown) : counted;
   },
@@ -226,10 +234,7 @@ async function withSummaries(
 ) {
   const { members, meta } = await readSummaries(lookup, call, names);
   const data = answer.body.data.map((row, at) => ({ ...row, ...members[at] }));
-  const { unsupported_fields: fields = [], ...given } = answer.body.meta;
-  const all = [...fields, ...(meta.unsupported_fields ?? [])];
-  const unsupported_fields = all.length > 0 ? all : undefined;
-  return { ...answer, body: { ...answer.body, data, meta: { ...given, ...meta, unsupported_fields } } };
+  return { ...answer, body: { ...answer.body, data, meta: withGaps(answer.body.meta, meta) } };
 }
 
 type Asked = {

@@ -10,7 +10,7 @@ import {
   now,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
-import { asOfWithToken, requireCurrent } from "../names/contract.ts";
+import { asOfWithToken, requireCurrent, withGaps } from "../names/contract.ts";
 
 // What the routes under /v1 have in common: members of rows, faults of requests, and what is sent again.
 const { fetch, get, post, open } = await createStoredNames();
@@ -338,4 +338,16 @@ test("a namespace says what is known of its names, and what the chain can be ask
   });
   expect(JSON.stringify(basenames.data)).not.toContain("resolution");
   expect((await get("/v1/namespaces/ons")).status).toBe(404);
+});
+
+test("meta names all that is left out, not the last alone", () => {
+  const partial = { completeness: "partial" as const };
+  const roles = { ...partial, unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
+  const counts = {
+    ...partial,
+    unsupported_fields: ["subname_count"],
+    unsupported_reason: "count_above_limit",
+  };
+  expect(withGaps(roles, counts)).toEqual({ ...counts, unsupported_fields: ["relations", "subname_count"] });
+  expect(withGaps({ source: "indexed" }, {})).toEqual({ source: "indexed" });
 });

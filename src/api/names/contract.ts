@@ -175,6 +175,14 @@ export const metaSchema = z.strictObject({
   unlisted_permission_surfaces: z.array(z.string()).optional(),
 });
 
+type Meta = z.output<typeof metaSchema>;
+
+/** `meta` with what `more` leaves out beside what it leaves out already. */
+export function withGaps(meta: Meta, more: Meta): Meta {
+  const fields = [...(meta.unsupported_fields ?? []), ...(more.unsupported_fields ?? [])];
+  return { ...meta, ...more, unsupported_fields: fields.length > 0 ? fields : undefined };
+}
+
 /** The hash of a chain's block, if known. */
 export type HashOf = (chainId: number, block: { number: number; timestamp: number }) => string | undefined;
 

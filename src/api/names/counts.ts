@@ -1,5 +1,5 @@
 import type { z } from "zod/v4";
-import type { metaSchema } from "./contract.ts";
+import { type metaSchema, withGaps } from "./contract.ts";
 import { timesOf } from "./indexed-namespaces.ts";
 import {
   branchesFrom,
@@ -17,11 +17,11 @@ export const mostSubnames = 10_000;
 
 type Rows = { data: Row[]; meta: z.output<typeof metaSchema> };
 
-const beyondLimit = {
+const beyondLimit: Rows["meta"] = {
   completeness: "partial",
   unsupported_fields: ["subname_count"],
   unsupported_reason: "count_above_limit",
-} as const;
+};
 
 /** Adds the number of subnames to rows, none beyond the limit, and with `withRecords` the number of known records. */
 export async function withCounts<T extends Rows>(
@@ -40,7 +40,7 @@ export async function withCounts<T extends Rows>(
     subname_count: subnames[at] ?? undefined,
     ...(withRecords ? { record_count: records[at] } : {}),
   }));
-  return { ...body, data, meta: { ...body.meta, ...(subnames.includes(null) ? beyondLimit : {}) } };
+  return { ...body, data, meta: subnames.includes(null) ? withGaps(body.meta, beyondLimit) : body.meta };
 }
 
 // The number of subnames of each node, null beyond the limit.
