@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * What an address received, and its primary names
-         * @description Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first.
+         * @description Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first. With `relation` all entries of those names.
          */
         get: operations["getV1AddressesAddressHistory"];
         put?: never;
@@ -3455,7 +3455,7 @@ export interface operations {
                 from_timestamp?: string;
                 /** @description Unix seconds or RFC 3339, included */
                 to_timestamp?: string;
-                /** @description `data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: `subject` of each entry, those of subnames are left out, which `meta` says */
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, which `subject` tells apart; not for `eth` and others that a registrar leases names below */
                 include?: string;
                 /** @description Refused: lists read the latest state */
                 at?: string;
@@ -3702,7 +3702,7 @@ export interface operations {
                                 node?: string;
                             };
                             /** @enum {string} */
-                            subject?: "name";
+                            subject?: "name" | "child";
                         }[];
                         page: {
                             cursor: string | null;
@@ -4317,7 +4317,7 @@ export interface operations {
                 namespace?: string;
                 /** @description Entries of the name, of its registrations, or both */
                 scope?: "both" | "name" | "registration";
-                /** @description Entries of the names that it holds are left out, which `meta` says */
+                /** @description All entries of the names that it holds or held so, of the newest 1000; without it what it received itself */
                 relation?: string;
             };
             header?: never;
@@ -4554,7 +4554,7 @@ export interface operations {
                                 node?: string;
                             };
                             /** @enum {string} */
-                            subject?: "name";
+                            subject?: "name" | "child";
                         }[];
                         page: {
                             cursor: string | null;
@@ -5006,7 +5006,7 @@ export interface operations {
                                 node?: string;
                             };
                             /** @enum {string} */
-                            subject?: "name";
+                            subject?: "name" | "child";
                         }[];
                         page: {
                             cursor: string | null;

@@ -183,6 +183,8 @@ const lookups = [
   "/v1/addresses/$address/names?relation=resolves_to",
   "/v1/addresses/$address/names?relation=resolves_to&coin_type=2147492101",
   "/v1/addresses/$address/history",
+  "/v1/addresses/$address/history?relation=any&include=data,raw&page_size=200",
+  `/v1/names/${bigParent}/history?include=child_registrations`,
   "/v1/search?q=labelab",
   "/v1/search?q=ab&match=contains&status=active",
   "/v1/search?q=abcd1&match=contains",

@@ -466,6 +466,69 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(of.data.map(({ id }) => id)).toContain(one.id);
     });
 
+  if (snapshot.block === 879)
+    test("registrations of subnames, as the name's registry emitted them", async () => {
+      // Of a registry below a name of its own, names further down have no subnames.
+      const circles = new Set(
+        snapshot.names
+          .filter(({ labels }) => isInCircle(snapshot, ["0x", ...labels]))
+          .map(({ labels }) => nameOf(labels)),
+      );
+      let seen = 0;
+      for (const { name, authority, subregistry } of rows.values()) {
+        const registry = (subregistry?.address ?? "0x") as Hex;
+        const of = [root, ETHRegistry].includes(registry) ? undefined : snapshot.registries[registry];
+        if (authority !== "ens_v2" || of === undefined || of.hostile || circles.has(name)) continue;
+        const registered = index.logs.filter(
+          ({ address, topics, blockNumber }) =>
+            address === registry && topics[0] === topicOf["LabelRegistered"] && Number(blockNumber) <= 879,
+        );
+        const path = `/v1/names/${encodeURIComponent(name)}/history?include=child_registrations,data`;
+        const entries = await v1.all<Entry & { subject: string }>(path);
+        const children = entries.filter(({ subject }) => subject === "child");
+        const found = children.map(({ transaction_hash, log_index }) => `${transaction_hash} ${log_index}`);
+        const meant = registered.map((log) => `${log.transactionHash} ${Number(log.logIndex)}`);
+        expect(found.sort(), name).toEqual(meant.sort());
+        for (const child of children)
+          expect([child.name.split(".").slice(1).join("."), child.contract_address]).toEqual([
+            name,
+            registry,
+          ]);
+        const own = entries.filter(({ subject }) => subject === "name");
+        const { data, page } = await v1.get<Entry[]>(
+          `/v1/names/${encodeURIComponent(name)}/history?page_size=200`,
+        );
+        if (!page.has_more) expect(own.map(({ id }) => id)).toEqual(data.map(({ id }) => id));
+        seen += children.length;
+      }
+      expect(seen).toBeGreaterThan(20);
+    });
+
+  if (snapshot.block === 350)
+    test("an address has the history of each name that it holds or held", async () => {
+      const histories = new Map<string, Entry[]>();
+      for (const { name } of rows.values())
+        histories.set(
+          name,
+          await v1.all<Entry>(`/v1/names/${encodeURIComponent(name)}/history?include=data`),
+        );
+      const receivers = ["registrant", "owner", "to", "address"];
+      const isTo = (who: string | undefined) => (entry: Entry) =>
+        entry.type !== "record" && receivers.some((member) => entry.data[member] === who);
+      const owned = Map.groupBy(rows.values(), ({ owner }) => owner);
+      const busiest = [...owned].filter(([owner]) => owner).sort((a, b) => b[1].length - a[1].length);
+      for (const [owner] of busiest.slice(0, 3)) {
+        const held = [...histories].filter(([, entries]) => entries.some(isTo(owner)));
+        expect(held.length).toBeGreaterThan(3);
+        const meant = held.flatMap(([, entries]) => entries).map(({ id }) => id);
+        const found = await v1.all<Entry>(`/v1/addresses/${owner}/history?relation=any`);
+        const ofRows = found.filter(({ name }) => rows.has(name)).map(({ id }) => id);
+        expect(ofRows.sort()).toEqual([...new Set(meant)].sort());
+        const { meta } = await v1.get(`/v1/addresses/${owner}/history?relation=any&page_size=1`);
+        expect(meta).toMatchObject({ unsupported_reason: "root_permission_history_not_indexed" });
+      }
+    });
+
   if ([350, 879].includes(snapshot.block))
     test("lists find each name by what is in force", async () => {
       const circles = snapshot.names.filter(({ labels }) => isInCircle(snapshot, labels));

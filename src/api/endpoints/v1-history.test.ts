@@ -129,23 +129,17 @@ test("what a history leaves out is said", async () => {
   const said = (unsupported_reason: string) => ({
     ...{ completeness: "partial", unsupported_fields: ["data"], unsupported_reason },
   });
-  const ofName = await get<(Entry & { subject?: string })[]>(
-    "/v1/names/gone.eth/history?include=child_registrations",
-  );
-  expect(ofName.data.map(({ subject }) => subject)).toEqual(Array(5).fill("name"));
-  expect(ofName.meta).toMatchObject(said("child_registrations_not_listed"));
-  const ofAlice = await get<Entry[]>(
-    `/v1/addresses/${alice}/history?relation=any&include=data,raw&namespace=ens`,
-  );
-  expect(ofAlice.data).toHaveLength(2);
-  expect(ofAlice.page.total_count).toBe(2);
-  expect(ofAlice.meta).toMatchObject(said("events_of_names_not_listed"));
-  expect((await get<Entry[]>(`/v1/addresses/${alice}/history?namespace=basenames`)).data).toEqual([]);
   const ofRoot = await get<Entry[]>(`/v1/events?kind=RootPermissionChanged&address=${alice}`);
   expect(ofRoot.data).toEqual([]);
   expect(ofRoot.meta).toMatchObject(said("root_permission_history_not_indexed"));
   const ofResolver = await get<Entry[]>(`/v1/events?resolver=1:${publicResolver}`);
   expect(ofResolver.meta).toMatchObject(said("resolver_pointer_events_not_listed"));
+});
+
+test("an entry says whether it is of the name or of a subname", async () => {
+  const path = "/v1/names/gone.eth/history?include=child_registrations";
+  const { data } = await get<(Entry & { subject?: string })[]>(path);
+  expect(data.map(({ subject }) => subject)).toEqual(Array(5).fill("name"));
 });
 
 describe("what happened to all names", () => {
@@ -326,5 +320,74 @@ describe("what changed the primary name of an account, and which registry emitte
   test("an entry names the registry that emitted it", async () => {
     const found = await entries("/v1/names/old.eth/history?order=asc");
     expect(found.map(({ contract_address }) => contract_address)).toEqual([oldRegistry, registry]);
+  });
+});
+
+describe("what happened to the names that an address holds or held", () => {
+  const [carol, erin] = [addressOf("33"), addressOf("55")];
+  const reverse = `${erin.slice(2)}.addr.reverse`;
+  const time = 1_650_000_000;
+
+  beforeAll(async () => {
+    const at = (block: number) => ({
+      ...{ id: `1-${block}-0`, log_index: 0, block_number: block, timestamp: time + block },
+      transaction_id: transaction,
+    });
+    const named = { resolver_id: `1-${publicResolver}-${namehash(reverse)}`, name: "plain.eth" };
+    await insert("resolver", {
+      ...{ id: named.resolver_id, domain_id: namehash(reverse), address: publicResolver, change_block: 1 },
+    });
+    await insert(
+      "domain_event",
+      // The lease stays with its holder.
+      { ...at(201), type: "Transfer", domain_id: gone, owner_id: carol },
+      { ...at(202), type: "NewOwner", domain_id: namehash(reverse), owner_id: erin },
+      { ...at(204), type: "NewOwner", domain_id: namehash("sub.gone.eth"), owner_id: erin },
+    );
+    await insert("resolver_event", { ...at(203), type: "NameChanged", ...named, primary_name_of: erin });
+    await insert("reverse_name_events", {
+      ...{ id: "1-205-0", log_index: 0, block_number: 205, timestamp: time + 205 },
+      ...{ address: erin, transaction_hash: transaction, coin_type: 2_147_483_648, name: "erin.eth" },
+    });
+  });
+
+  const ofGone = ["release", "record", "record", "registration", "authority", "authority"];
+  const ofErin = ["primary_name", "authority", "primary_name", "authority"];
+  test.each<[string, string, string[]]>([
+    [alice, "relation=owner", ofGone],
+    [alice, "relation=manager&scope=registration", ["release", "registration", "authority", "authority"]],
+    [alice, "relation=role_holder", []],
+    [alice, "relation=any&type=registration&namespace=ens", ["registration"]],
+    [alice, "relation=any&namespace=basenames", []],
+    [carol, "relation=owner", []],
+    [carol, "relation=manager", ofGone],
+    [carol, "relation=role_holder,any", ofGone],
+    // Each entry once, though the reverse name is erin's and the primary name too.
+    [erin, "relation=owner", ofErin],
+    [erin, "relation=any", ofErin],
+    [bob, "relation=any", []],
+  ])("of %s by %s", async (address, query, expected) => {
+    const path = `/v1/addresses/${address}/history?${query}`;
+    const { data, page, meta } = await get<Entry[]>(path);
+    expect(data.map(({ type }) => type)).toEqual(expected);
+    expect(page.total_count).toBe(expected.length);
+    expect(meta).not.toHaveProperty("completeness");
+    const paged = await all<Entry>(`${path}&order=asc`, 2);
+    expect(paged.map(({ id }) => id)).toEqual(data.map(({ id }) => id).toReversed());
+  });
+
+  test("of an address with more than a thousand, those of the newest, which is said", async () => {
+    const frank = addressOf("67");
+    const events = Array.from({ length: 1_001 }, (_, at) => ({
+      ...{ id: `1-${1_000 + at}-0`, log_index: 0, block_number: 1_000 + at, timestamp: time + at },
+      ...{ type: "NewOwner", transaction_id: transaction, owner_id: frank },
+      domain_id: namehash(`${at}.gone.eth`),
+    }));
+    await insert("domain_event", ...events);
+    const { data, page, meta } = await get<Entry[]>(
+      `/v1/addresses/${frank}/history?relation=owner&order=asc`,
+    );
+    expect([page.total_count, data[0]?.block_number]).toEqual([1_000, 1_001]);
+    expect(meta).toMatchObject({ completeness: "partial", unsupported_reason: "too_many_names" });
   });
 });

@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { namehash } from "../../ens/names.ts";
 import { hideFromPlanner } from "../database/names.ts";
 import {
   asOf,
@@ -11,22 +12,27 @@ import {
 } from "../names/contract.ts";
 import {
   chainOfEntry,
+  entriesOfHeldNames,
   entryOf,
   entrySchema,
   entryType,
   eventKinds,
   eventsOf,
   type HistoryQuery,
+  type Holding,
+  heldNamesSql,
   historyCountSql,
   historyOrderTypes,
   historySql,
   historyTypes,
   kindsNamed,
   literal,
+  mostHeldNames,
   namespaceOfEntry,
   ofRecord,
   ofRegistrationSince,
   partsOfAddress,
+  partsOfChildren,
   partsOfKinds,
   partsOfName,
   pipelineKinds,
@@ -92,15 +98,23 @@ const nameQuery = closedQuery({
   ...ownParameters,
   include: includeParameter(["data", "raw", "total_count", "child_registrations"]).meta({
     description:
-      "`data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: `subject` of each entry, those of subnames are left out, which `meta` says",
+      "`data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, which `subject` tells apart; not for `eth` and others that a registrar leases names below",
   }),
 });
 
+const holdings = ["owner", "manager", "role_holder"] as const satisfies readonly Holding[];
+
 const addressQuery = closedQuery({
   ...ownParameters,
-  relation: wordsParameter("relation", ["any", "owner", "manager", "role_holder"])
+  relation: wordsParameter("relation", ["any", ...holdings])
+    .refine((words) => words.length > 0, {
+      error: "relation must name one of any, owner, manager, role_holder",
+    })
+    .transform((words) => holdings.filter((one) => words.includes("any") || words.includes(one)))
     .optional()
-    .meta({ description: "Entries of the names that it holds are left out, which `meta` says" }),
+    .meta({
+      description: `All entries of the names that it holds or held so, of the newest ${mostHeldNames}; without it what it received itself`,
+    }),
 });
 
 const historyAnswer = {
@@ -127,6 +141,8 @@ type Subject = {
   isCounted?: boolean;
   /** Why entries that are asked for are left out, as one word. */
   lacks?: string | undefined;
+  /** The name whose entries are told apart from those of its subnames. */
+  parent?: string | undefined;
 };
 
 const mostCounted = 10_000;
@@ -134,7 +150,7 @@ const mostCounted = 10_000;
 async function historyPage(
   { lookup }: LookupContext,
   call: HistoryCall,
-  { list: subject, find, isCounted = false, lacks }: Subject,
+  { list: subject, find, isCounted = false, lacks, parent }: Subject,
 ) {
   const { query: asked, current } = call;
   const { order, include = [], type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
@@ -146,8 +162,8 @@ async function historyPage(
   const isCommon = [type?.[1], exclude_type, kind].every((one) => one === undefined);
   const statement = openStatement(lookup, call, { isCommon });
   const kinds = kindsOf(asked);
-  const { parts, conditions = [] } = find(statement, kinds);
-  const history = { parts, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
+  const { conditions = [], ...found } = find(statement, kinds);
+  const history = { ...found, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
   // A statement must use each of its values, and not every history uses the times.
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
   const total =
@@ -159,8 +175,9 @@ async function historyPage(
   const sql = timed(historySql(history, slice, lookup.namespaces));
   const { shown, page } = opened.of(...(await Promise.all([statement.rows<StoredEntry>(sql), total])));
   const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
-  const subjectOf = include.includes("child_registrations") ? { subject: "name" as const } : {};
-  const data = shown.map((entry) => ({ ...entryOf(entry, lookup.namespaces, members), ...subjectOf }));
+  const subjectOf = ({ node }: StoredEntry) =>
+    parent === undefined ? {} : { subject: node === parent ? ("name" as const) : ("child" as const) };
+  const data = shown.map((entry) => ({ ...entryOf(entry, lookup.namespaces, members), ...subjectOf(entry) }));
   const partial = {
     completeness: "partial" as const,
     unsupported_fields: ["data"],
@@ -208,6 +225,8 @@ function conditionsOf({ from_timestamp, to_timestamp, record_key }: HistoryCall[
 /** SQL of a bound text that compares byte by byte, as the columns do. */
 const inByteOrder = (bound: string) => `${bound}::text COLLATE "C"`;
 
+const baseNode = namehash("base.eth");
+
 /** GET /v1/names/{name}/history. */
 export const nameHistory = endpoint({
   ...ofLookup,
@@ -220,16 +239,23 @@ export const nameHistory = endpoint({
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
+    const { namespaces } = lookup;
     const { namespace, include } = call.query;
     namespacesIn(lookup, namespace);
     const { node, found } = await readNameOfPath(lookup, call.params.name, call);
-    if (namespace !== undefined && homeOfRow(lookup.namespaces, found.row).namespace !== namespace)
+    if (namespace !== undefined && homeOfRow(namespaces, found.row).namespace !== namespace)
       return refuse("not_found", "The index never saw this name");
-    const hasChildren = include?.includes("child_registrations");
+    const hasChildren = include?.includes("child_registrations") ?? false;
+    if (hasChildren && (node === baseNode || namespaces.some(({ leases }) => leases === node)))
+      return refuse("invalid_input", "include=child_registrations is not supported for this name");
     return historyPage(context, call, {
-      list: [node],
-      lacks: hasChildren ? "child_registrations_not_listed" : undefined,
-      find: ({ bind }) => ({ parts: partsOfName(inByteOrder(bind(node)), lookup.namespaces) }),
+      list: [node, hasChildren],
+      parent: hasChildren ? node : undefined,
+      find: ({ bind }) => {
+        const bound = inByteOrder(bind(node));
+        const children = hasChildren ? partsOfChildren(bound, namespaces) : [];
+        return { parts: [...partsOfName(bound, namespaces), ...children] };
+      },
       isCounted: true,
     });
   },
@@ -241,25 +267,48 @@ export const addressHistory = endpoint({
   path: "/v1/addresses/{address}/history",
   summary: "What an address received, and its primary names",
   description:
-    "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first.",
+    "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first. With `relation` all entries of those names.",
   params: z.object({ address: anyCaseAddress("address") }),
   query: addressQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
-  handle: (call, context: LookupContext) => {
+  handle: async (call, context: LookupContext) => {
     const { namespaces } = context.lookup;
-    const { namespace, relation } = call.query;
+    const { namespace, relation, scope } = call.query;
+    const { address } = call.params;
     namespacesIn(context.lookup, namespace);
+    const held = relation && (await heldNames(context, call, { address, holdings: relation }));
+    // The roles of whole registries belong to no name.
+    const hasRoles = namespaces[0]?.v2 && scope !== "name" && relation?.includes("role_holder");
+    const lacksRoles = hasRoles ? "root_permission_history_not_indexed" : undefined;
     return historyPage(context, call, {
-      list: [call.params.address, namespace],
+      list: [address, namespace, relation],
       isCounted: true,
-      lacks: relation === undefined ? undefined : "events_of_names_not_listed",
-      find: ({ bind }) => ({
-        parts: partsOfAddress(inByteOrder(bind(call.params.address)), namespaces),
-        conditions: given(namespace, (one) => inNamespaceOf(one, namespaces)),
-      }),
+      lacks: held?.isCut ? "too_many_names" : lacksRoles,
+      find: ({ bind }) => {
+        const bound = inByteOrder(bind(address));
+        return {
+          ...(held
+            ? entriesOfHeldNames({ address: bound, nodes: bind(`{${held.nodes.join()}}`) }, namespaces)
+            : { parts: partsOfAddress(bound, namespaces) }),
+          conditions: given(namespace, (one) => inNamespaceOf(one, namespaces)),
+        };
+      },
     });
   },
 });
+
+/** The names that an address holds or held. `isCut`: whether there may be more. */
+async function heldNames(
+  { lookup }: LookupContext,
+  call: StatementCall,
+  { address, holdings }: { address: string; holdings: readonly Holding[] },
+) {
+  const statement = openStatement(lookup, call, { isCommon: true });
+  const sql = heldNamesSql(inByteOrder(statement.bind(address)), holdings, lookup.namespaces);
+  const [found] = await statement.rows<{ most: number; nodes: string[] }>(sql);
+  const { most = 0, nodes = [] } = found ?? {};
+  return { nodes: nodes.slice(0, mostHeldNames), isCut: Math.max(most, nodes.length) > mostHeldNames };
+}
 
 const block = (name: string) =>
   textParameter(name, 20)

@@ -219,6 +219,10 @@ describe("what is wrong with a request", () => {
     ["/v1/events?kind=Sale", /^kind must be some of/],
     ["/v1/events?at=1", "at is not supported because collection routes read latest state"],
     ["/v1/names/plain.eth/history?finality=safe", latestAlone],
+    [
+      "/v1/names/eth/history?include=child_registrations",
+      "include=child_registrations is not supported for this name",
+    ],
     ["/v1/names/plain.eth/history?scope=all", /^scope must be one of both, name, registration/],
     ["/v1/names/plain.eth/history?namespace=basenames", "The index never saw this name", 404],
     [`/v1/addresses/${alice}/history?relation=resolves_to`, /^relation must be some of any, owner/],

@@ -6,7 +6,7 @@ import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
 import { powersOf, powerWords } from "../../ens/roles.ts";
 import { addressOfResolver, indexTime, noExpiry, secondGeneration } from "../database/names.ts";
-import { reachedJoin } from "../database/v2-walk.ts";
+import { reachedJoin, type WalkContracts } from "../database/v2-walk.ts";
 import { addressSchema, hashSchema, type SortType } from "../rest/values.ts";
 import { located } from "./contract.ts";
 import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
@@ -369,7 +369,7 @@ export const entrySchema = z.strictObject({
   kind: z.enum(eventKinds).optional(),
   contract_address: addressSchema.nullable().optional(),
   data: dataSchema.optional(),
-  subject: z.enum(["name"]).optional(),
+  subject: z.enum(["name", "child"]).optional(),
 });
 
 /** The optional members of entries. */
@@ -537,21 +537,54 @@ const ofEntries = (from: string, where: string) =>
     expiry: "e.expiry",
   });
 
-// If the registry of an entry has several names, one that is reached counts.
+// The names of the entry that a row tells under an alias. If its registry has several, `most` that are reached count.
+const namesOfEntry = (v2: WalkContracts, of: string, most = 1) => `(
+    SELECT v.id FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
+    WHERE v.chain_id = ${v2.chainId} AND v.registry = ${of}.registry AND v.labelhash = ${of}.labelhash AND m.is_reached ORDER BY v.id LIMIT ${most})`;
+
 function entriesWhere(namespaces: readonly IndexedNamespace[], where: string): string[] {
   const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return [];
-  const name = `SELECT v.id FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
-    WHERE v.chain_id = ${v2.chainId} AND v.registry = e.registry AND v.labelhash = e.labelhash AND m.is_reached ORDER BY v.id LIMIT 1`;
-  return [ofEntries(`v2_events e CROSS JOIN LATERAL (${name}) n`, `e.chain_id = ${v2.chainId} AND ${where}`)];
+  return [
+    ofEntries(
+      `v2_events e CROSS JOIN LATERAL ${namesOfEntry(v2, "e")} n`,
+      `e.chain_id = ${v2.chainId} AND ${where}`,
+    ),
+  ];
 }
 
-function entriesOfName(namespaces: readonly IndexedNamespace[], node: string): string[] {
+/**
+ * The parts of the registrations of a name's direct subnames, which ENSv2 alone has: each in the order of an index. Below a name that is
+ * reached and in force, so is each name of its registry, unless the registry has a place of its own.
+ */
+export function partsOfChildren(node: string, namespaces: readonly IndexedNamespace[]): string[] {
   const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return [];
+  const registry = `(SELECT v.subregistry FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
+    WHERE v.chain_id = ${v2.chainId} AND v.id = ${node} AND v.expiry_date > ${indexTime} AND m.is_reached
+      AND v.subregistry NOT IN ${literal([v2.root, v2.ethRegistry])} LIMIT 1)`;
+  const child = `SELECT v.id FROM v2_domains v
+    WHERE v.chain_id = ${v2.chainId} AND v.registry = e.registry AND v.labelhash = e.labelhash AND v.parent_id = ${node} LIMIT 1`;
+  return begins.map((type) =>
+    ofEntries(
+      `v2_events e CROSS JOIN LATERAL (${child}) n`,
+      `e.chain_id = ${v2.chainId} AND e.registry = ${registry} AND e.type = '${type}'`,
+    ),
+  );
+}
+
+// `isOnce`: only at the name that counts for the entry, so that the names of one entry do not all have its events.
+function entriesOfName(
+  namespaces: readonly IndexedNamespace[],
+  node: string,
+  { isOnce = false } = {},
+): string[] {
+  const v2 = secondGeneration(namespaces);
+  if (v2 === undefined) return [];
+  const once = isOnce ? ` AND n.id = ${namesOfEntry(v2, "n")}` : "";
   const named = `v2_domains n ${reachedJoin("n", "m", v2, indexTime)} JOIN v2_events e ON e.chain_id = n.chain_id
     AND e.registry = n.registry AND e.labelhash = n.labelhash`;
-  return [ofEntries(named, `n.chain_id = ${v2.chainId} AND n.id = ${node} AND m.is_reached`)];
+  return [ofEntries(named, `n.chain_id = ${v2.chainId} AND n.id = ${node} AND m.is_reached${once}`)];
 }
 
 const byName = "registration r JOIN registration_event e ON e.registration_id = r.id";
@@ -587,12 +620,16 @@ const notBroughtOver = (
     AND b.timestamp <= t.expiry_date + t.grace))`;
 
 /** The parts of a name's history: events of its node, at any resolver. */
-export const partsOfName = (node: string, namespaces: readonly IndexedNamespace[]) => [
+export const partsOfName = (
+  node: string,
+  namespaces: readonly IndexedNamespace[],
+  options?: Parameters<typeof entriesOfName>[2],
+) => [
   ofDomain(`e.domain_id = ${node}`),
   ofRegistration(byName, `r.domain_id = ${node}`),
   ofResolver(`s.domain_id = ${node}`),
   releases(node, namespaces),
-  ...entriesOfName(namespaces, node),
+  ...entriesOfName(namespaces, node, options),
 ];
 
 /** The parts of an address's history: what it received, and its primary names. */
@@ -604,6 +641,77 @@ export const partsOfAddress = (address: string, namespaces: readonly IndexedName
   ofReverseName(`e.address = ${address}`),
   ...entriesWhere(namespaces, `e.holder = ${address}`),
 ];
+
+/** How an address holds a name, or held it. */
+export type Holding = "owner" | "manager" | "role_holder";
+
+/** The most names whose entries a history of an address has, and the most events of a kind that are read for them. */
+export const mostHeldNames = 1_000;
+const mostNamesOfEntry = 10;
+
+/**
+ * SQL of the names that an address holds or held, by the newest events that say so: `nodes`, one beyond the most if there are more, and
+ * `most`, how many events of a kind were read.
+ */
+export function heldNamesSql(
+  address: string,
+  holdings: readonly Holding[],
+  namespaces: readonly IndexedNamespace[],
+): string {
+  const v2 = secondGeneration(namespaces);
+  const [isOwner, isManager] = [holdings.includes("owner"), holdings.includes("manager")];
+  const newest = (table: string, columns: string, holder: string) =>
+    `SELECT ${columns}, e.timestamp FROM ${table} e WHERE e.${holder} = ${address} ORDER BY e.timestamp DESC LIMIT ${mostHeldNames + 1}`;
+  // The owner of a leased name in the registry only manages it.
+  const leased = literal(["none", ...namespaces.flatMap(({ leases }) => leases ?? [])]);
+  const isOwned = `e.type IN ${literal(eventsOf("wrapper"))} OR NOT coalesce((SELECT d.parent_id FROM domain d WHERE d.id = e.domain_id) IN ${leased}, false)`;
+  const granting = (kind: EventKind) =>
+    kind === "EACRolesChanged" ? holdings.includes("role_holder") : isOwner || isManager;
+  const sources = [
+    ...["registrant_id", "new_owner_id"].map((holder) => ({
+      isAsked: isOwner,
+      events: newest("registration_event", "e.registration_id", holder),
+      nodes: (of: string) =>
+        `SELECT r.domain_id AS node, e.timestamp FROM ${of} e JOIN registration r ON r.id = e.registration_id`,
+    })),
+    {
+      isAsked: isOwner || isManager,
+      events: newest("domain_event", "e.domain_id, e.type", "owner_id"),
+      nodes: (of: string) =>
+        `SELECT e.domain_id AS node, e.timestamp FROM ${of} e WHERE ${isManager ? "true" : isOwned}`,
+    },
+    ...(v2 === undefined ? [] : [v2]).map((contracts) => ({
+      isAsked: true,
+      events: newest("v2_events", "e.registry, e.labelhash, e.type", "holder"),
+      nodes: (of: string) =>
+        `SELECT n.id AS node, e.timestamp FROM ${of} e CROSS JOIN LATERAL ${namesOfEntry(contracts, "e", mostNamesOfEntry)} n WHERE e.type IN ${literal(["none", ...eventsOf("registryOfV2").filter(granting)])}`,
+    })),
+  ].filter(({ isAsked }) => isAsked);
+  const tables = sources.map(({ events }, at) => `held_${at} AS MATERIALIZED (${events})`);
+  const nodes = [
+    `SELECT NULL::text COLLATE "C" AS node, 0 AS timestamp WHERE false`,
+    ...sources.map((source, at) => source.nodes(`held_${at}`)),
+  ];
+  const counts = sources.map((_, at) => `(SELECT count(*) FROM held_${at})`);
+  return `${[`WITH given AS (SELECT $1::bigint[], ${address})`, ...tables].join(",\n")}
+SELECT json_build_array(json_build_object('most', greatest(${["0", ...counts].join(", ")}), 'nodes', (SELECT coalesce(json_agg(h.node), '[]') FROM (
+  SELECT u.node FROM (${nodes.join("\nUNION ALL ")}) u GROUP BY u.node ORDER BY max(u.timestamp) DESC LIMIT ${mostHeldNames + 1}) h)))::text`;
+}
+
+/** The history of names that an address holds or held, given as SQL of an array, and of its primary names. */
+export const entriesOfHeldNames = (
+  { address, nodes }: { address: string; nodes: string },
+  namespaces: readonly IndexedNamespace[],
+) => ({
+  parts: [
+    ofResolver(`e.primary_name_of = ${address} AND NOT s.domain_id = ANY (${nodes}::text[])`),
+    ofReverseName(`e.address = ${address}`),
+  ],
+  ofEach: {
+    from: `(SELECT unnest(${nodes}::text[]) COLLATE "C" AS node) held`,
+    parts: partsOfName("held.node", namespaces, { isOnce: true }),
+  },
+});
 
 // Each condition has an index in order of time.
 function whereKind(kind: EventKind): string {
@@ -642,15 +750,23 @@ const historyOrder = (of: string) => [
 ];
 export const historyOrderTypes: readonly SortType[] = ["int", "int", "int", "text"];
 
-/** A history: its parts, its kinds of events, and conditions on the common columns of parts. */
+/** A history: its parts, its kinds of events, and conditions on the common columns of parts. `ofEach`: parts of each row of a source. */
 export type HistoryQuery = {
   parts: readonly string[];
+  ofEach?: { from: string; parts: readonly string[] };
   kinds: readonly EventKind[];
   conditions: readonly string[];
 };
 
 const conditionsOf = ({ kinds, conditions }: HistoryQuery) =>
   [`type IN ${literal([...kinds, "none"])}`, ...conditions].join(" AND ");
+
+// All parts. `limited` limits those of each row of a source.
+const partsOf = ({ parts, ofEach }: HistoryQuery, limited: (part: string) => string) => [
+  ...parts,
+  ...(ofEach?.parts.map((part) => `SELECT l.* FROM ${ofEach.from} CROSS JOIN LATERAL ${limited(part)} l`) ??
+    []),
+];
 
 type PageOfHistory = {
   /** Bound sort values after which the page begins. */
@@ -676,11 +792,10 @@ export function historySql(
       ? ""
       : ` AND (${historyOrder("p").join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
   const where = `${conditionsOf(query)}${beyond}`;
-  const parts = query.parts.length === 0 ? [ofDomain("false")] : query.parts;
-  const limited = parts.map(
-    (part) =>
-      `(SELECT * FROM (${part}) p WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`,
-  );
+  const firstOf = (part: string) =>
+    `(SELECT * FROM (${part}) p WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`;
+  const parts = partsOf(query, firstOf);
+  const limited = (parts.length === 0 ? [ofDomain("false")] : parts).map(firstOf);
   const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ORDER BY ${orderOf("u").join(", ")} LIMIT ${limit}`;
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
 ${entriesSql(page, orderOf("h"), namespaces)}) listed`;
@@ -738,7 +853,9 @@ export function entriesOfKindSql(kind: EventKind, namespaces: readonly IndexedNa
 /** SQL of the number of entries, counted up to `most` and one. */
 export function historyCountSql(query: HistoryQuery, most: number): string {
   const where = conditionsOf(query);
-  const limited = query.parts.map((part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${most + 1})`);
+  const limited = partsOf(query, (part) => `(${part})`).map(
+    (part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${most + 1})`,
+  );
   return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ") || "SELECT 1 WHERE false"}) u LIMIT ${most + 1}) c`;
 }
 
