@@ -42,7 +42,8 @@ const urlsOf = ({ id, name, isLocal, rpc, trustedBlock }: IndexedChain) => {
   });
   if (archive === undefined) return urls;
   const opened = (found: string) => void shared().archives.set(name, found);
-  const options = { location: archive, chain: name, chainId: id, needsProofs, log, opened, believe };
+  const proofs = { needsProofs, trustedBlock };
+  const options = { location: archive, chain: name, chainId: id, ...proofs, log, opened, believe };
   shared().otherResults.set(id, archivedResults(options));
   return archivedUrls(urls, options);
 };

@@ -4,7 +4,17 @@ import { reportOf } from "./archive.ts";
 
 describe("a check never claims more than was looked at", () => {
   const found: ArchiveCheck = {
-    ...{ segments: 2, blocks: 1_000, logs: 5_000, links: 0, results: 0, problems: [], lacking: [] },
+    ...{
+      segments: 2,
+      blocks: 1_000,
+      logs: 5_000,
+      links: 0,
+      empty: 0,
+      emptyByBloom: 0,
+      results: 0,
+      problems: [],
+      lacking: [],
+    },
     ...{
       proof: { bloom: 0, header: 1_000, receipts: 0 },
       compared: 0,

@@ -1,6 +1,7 @@
 import { openNodes } from "../src/archive/ask.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, nameOfLocation, readManifest } from "../src/archive/folder.ts";
+import { recordHeaders } from "../src/archive/headers.ts";
 import { levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
 import { exportCache } from "../src/archive/ponder-cache.ts";
 import { recordChain } from "../src/archive/record.ts";
@@ -40,6 +41,10 @@ command(
 )
   .option("--to <block>", "the last block, if it is final", whole)
   .option("--receipts", "whole blocks, so that no log can be missing unseen; many times as large")
+  .option(
+    "--headers",
+    "also the headers of all blocks, so that one trusted hash proves every other; a request each",
+  )
   .action((asked) => print(recordAll(asked)));
 
 command(
@@ -107,7 +112,7 @@ function proofOf(blocks: (level: Proof) => number): string {
   return `  blocks by what proves them: ${counts.join(", ")}`;
 }
 
-function summary({ segments, children, results = [] }: Manifest): string {
+function summary({ segments, children, results = [], headers = [] }: Manifest): string {
   const sum = (of: (segment: Segment) => number) => segments.reduce((all, one) => all + of(one), 0);
   const [logs, bytes, blocks] = [sum((one) => one.logs), sum((one) => one.bytes), sum((one) => one.blocks)];
   const ranges = unionOf(segments).map(({ from, to }) => `${format(from)} to ${format(to)}`);
@@ -118,6 +123,10 @@ function summary({ segments, children, results = [] }: Manifest): string {
     `${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log\n${proofOf((level) => sum((one) => one.proof[level]))}`,
     ...(deployed > 0 ? [`contracts of factories: ${format(deployed)}`] : []),
     ...(calls > 0 ? [`results of calls: ${format(calls)}`] : []),
+    ...headers.slice(-1).map(({ to, last }) => {
+      const bytes = headers.reduce((all, one) => all + one.bytes, 0);
+      return `headers up to block ${format(to)} with hash ${last}: ${format(bytes)} bytes`;
+    }),
   ].join("; ");
 }
 
@@ -165,6 +174,8 @@ export function reportOf(found: ArchiveCheck, seed: number | undefined): string 
     proofOf((level) => found.proof[level]),
     lacking.length > 0 &&
       `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(lacking.length)}`,
+    found.empty > 0 &&
+      `  blocks of which there is the header alone: ${format(found.empty)}, without logs by their bloom: ${format(found.emptyByBloom)}`,
     found.results > 0 && `  results of calls, which nothing proves: ${format(found.results)}`,
     seed !== undefined &&
       `  compared with the node (seed ${seed}): last blocks of ${counted(segments, "segment")}, ${counted(compared, "block")} with their logs`,
@@ -189,7 +200,7 @@ function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   return open > 0 ? `${shown} ${openText}: raise --samples.` : shown;
 }
 
-type Recorded = { folder?: string; chain?: number; to?: number; receipts?: true };
+type Recorded = { folder?: string; chain?: number; to?: number; receipts?: true; headers?: true };
 
 const recordAll = (asked: Recorded) =>
   byChain(asked, async ({ folder, config }, chain) => {
@@ -206,6 +217,11 @@ const recordAll = (asked: Recorded) =>
       withReceipts: asked.receipts === true,
       progress: progressOf(chain.name),
     });
+    if (asked.headers)
+      await recordHeaders(recorded, {
+        ...{ folder, range, ask, width },
+        progress: (at) => say(`${chain.name}: headers up to block ${format(at)}`),
+      });
     return summary(recorded);
   });
 

@@ -1,6 +1,7 @@
 import { differingLogs, type LogsQuery, matches, mayHaveMore, type RpcLog } from "../rpc/log-answers.ts";
 import type { BlockRange, RpcRequest } from "../rpc/nodes.ts";
 import type { ArchiveLocation } from "./folder.ts";
+import { readHeaders } from "./headers.ts";
 import { type Manifest, queryOfFilter, type Segment } from "./manifest.ts";
 import { askLogs, distinctLogs } from "./record.ts";
 import { readResults } from "./results.ts";
@@ -16,6 +17,8 @@ const newCheck = (segments: number) => ({
   links: 0,
   /** Blocks whose bloom has a contract and event without a log in the archive: by chance, or a log is missing. */
   lacking: [] as number[],
+  /** Headers of blocks of which the archive has no log, and those among them whose bloom shows that they have none. */
+  ...{ empty: 0, emptyByBloom: 0 },
   /** Results of calls, which nothing proves. */
   results: 0,
   /** Random blocks that were compared with a node, and compared blocks that may lack a log. */
@@ -52,6 +55,21 @@ export async function checkArchive({ location, manifest, progress }: CheckOption
     });
     progress(done + 1);
   }
+  for (const file of manifest.headers ?? [])
+    await checked(async () => {
+      const segments = manifest.segments.filter(({ from, to }) => from <= file.to && to >= file.from);
+      const queries = segments.flatMap((segment) =>
+        filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment)),
+      );
+      for (const { number, hash, logsBloom } of await readHeaders(location, chainId, file)) {
+        const archived = hashes.get(number);
+        if (archived === hash) continue;
+        if (archived !== undefined)
+          found.problems.push(`Block ${number} is ${archived} with logs, ${hash} among the headers.`);
+        found.empty += 1;
+        if (!queries.some((query) => mayHaveMore(logsBloom, [], query))) found.emptyByBloom += 1;
+      }
+    });
   for (const file of manifest.results ?? [])
     await checked(async () => {
       found.results += (await readResults(location, chainId, file)).length;

@@ -5,7 +5,15 @@ import { dirname, join } from "node:path";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { rpcTarget } from "../ponder/rpc-request.ts";
 import { isPublicAddress } from "../rpc/public-address.ts";
-import { ArchiveError, limits, type Manifest, newManifest, parseManifest, type Segment } from "./manifest.ts";
+import {
+  ArchiveError,
+  filesOf,
+  limits,
+  type Manifest,
+  newManifest,
+  parseManifest,
+  type Segment,
+} from "./manifest.ts";
 
 /** The folder of an archive, or its URL on a file host. Each chain has a subfolder named by its id. */
 export type ArchiveLocation = string;
@@ -192,7 +200,7 @@ export async function fetchArchive(
   const manifest = await readManifest(from, chainId);
   if (manifest === undefined)
     throw new ArchiveError(`${nameOfLocation(from)} has no archive of chain ${chainId}.`);
-  const files = [...manifest.segments, ...(manifest.results ?? [])];
+  const files = filesOf(manifest);
   for (const [index, file] of files.entries()) {
     const isThere = await readFile(folder, chainId, file).then(
       () => true,

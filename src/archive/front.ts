@@ -3,11 +3,11 @@ import type { Log } from "../log/json-log.ts";
 import type { Believe } from "../rpc/believed.ts";
 import { type Backend, urlsAs } from "../rpc/checked-rpc.ts";
 import { type LogsFilter, limitSize, queryOf, type RpcLog } from "../rpc/log-answers.ts";
-import { inRange, type LogsRequest, type RpcRequest } from "../rpc/nodes.ts";
+import { inRange, type LogsRequest, type NodesOptions, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { createPaces } from "./ask.ts";
 import { type ArchiveLocation, nameOfLocation, readManifest } from "./folder.ts";
+import { archivedHashes, requireSame } from "./headers.ts";
 import {
-  ArchiveError,
   believedOfArchive,
   levelOf,
   type Manifest,
@@ -23,8 +23,9 @@ export type FrontOptions = {
   location: ArchiveLocation;
   chain: string;
   chainId: number;
-  /** Whether only blocks whose receipts are proven count, and only those that the nodes name too. */
+  /** Whether only blocks whose receipts are proven count, and only those that archived headers or the nodes name too. */
   needsProofs?: boolean;
+  trustedBlock?: NodesOptions["trustedBlock"];
   log: Log;
   believe?: Believe;
   /** Called with the archive's location and the level of proof that it claims. */
@@ -63,6 +64,7 @@ export function createFront(options: FrontOptions, backends: readonly Backend[])
 type OpenArchive = FrontOptions & {
   manifest: Manifest;
   ask: Ask;
+  archivedHash: ReturnType<typeof archivedHashes>;
   /**
    * Blocks whose logs were returned, by source, until they are requested. The archive may lack transactions of other blocks, which Ponder
    * requests while it follows the chain.
@@ -86,9 +88,16 @@ async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive |
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
   const proven = levelOf(manifest);
   log("info", "An archive answers what it covers", { chain, from, to, logs, proven });
-  options.believe?.(believedOfArchive(manifest, needsProofs ? 1 : rootShare));
+  options.believe?.(believedOfArchive(manifest, needsProofs));
   options.opened?.(`${nameOfLocation(location)}, ${proven}`);
-  return { ...options, manifest, ask, answered: new Map() };
+  const archivedHash = archivedHashes({ ...options, manifest, named: (number) => namedByNodes(ask, number) });
+  return { ...options, manifest, ask, archivedHash, answered: new Map() };
+}
+
+// Their answer is checked like any other.
+async function namedByNodes(ask: Ask, number: number): Promise<string | undefined> {
+  const block = await ask({ method: "eth_getBlockByNumber", params: [toHex(number), false] });
+  return (block as { hash?: string } | null)?.hash;
 }
 
 async function answer(archive: OpenArchive, body: RpcRequest): Promise<unknown> {
@@ -159,13 +168,11 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   return { ...header, transactions };
 }
 
-// The nodes name the block, and their answer is checked like any other.
-async function requireOnChain({ ask, chainId }: OpenArchive, { number, hash }: ArchivedBlock["header"]) {
-  const block = (await ask({ method: "eth_getBlockByNumber", params: [number, false] })) as { hash?: string };
-  if (block?.hash === hash) return;
-  throw new ArchiveError(
-    `Block ${Number(number)} of chain ${chainId} is ${hash} in the archive, and ${block?.hash ?? "not there"} at the nodes. Take ARCHIVE out, or use another.`,
-  );
+async function requireOnChain({ ask, archivedHash, chainId }: OpenArchive, block: ArchivedBlock["header"]) {
+  const number = Number(block.number);
+  const linked = await archivedHash(number);
+  const [who, hash] = linked ? ["in its headers", linked] : ["at the nodes", await namedByNodes(ask, number)];
+  requireSame({ chainId, number }, { archived: block.hash, known: hash, who });
 }
 
 type Blocks = Map<number, ArchivedBlock>;

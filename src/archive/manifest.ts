@@ -54,6 +54,23 @@ const segmentSchema = z.strictObject({
 
 const resultsSchema = z.strictObject({ ...fileFields, count: count.min(1) });
 
+/** Headers of consecutive blocks: the hashes of the block before them, and of the last. */
+const headersSchema = z.strictObject({ ...fileFields, parent: topic, last: topic });
+
+type ListedFile = z.infer<z.ZodObject<typeof fileFields>>;
+type Files = {
+  segments: ListedFile[];
+  results?: ListedFile[] | undefined;
+  headers?: ListedFile[] | undefined;
+};
+
+/** All files of an archive. */
+export const filesOf = ({ segments, results = [], headers = [] }: Files): ListedFile[] => [
+  ...segments,
+  ...results,
+  ...headers,
+];
+
 const manifestSchema = z
   .strictObject({
     format: z.literal("names-archive"),
@@ -66,11 +83,13 @@ const manifestSchema = z
     segments: z.array(segmentSchema).max(1_000_000),
     /** Results of handlers' requests. */
     results: z.array(resultsSchema).max(1_000_000).optional(),
+    /** Headers of all blocks of a range, ascending. */
+    headers: z.array(headersSchema).max(1_000_000).optional(),
   })
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
   .refine(
-    ({ segments, results = [] }) =>
-      [...segments, ...results].every(
+    (manifest) =>
+      filesOf(manifest).every(
         ({ bytes, unpacked }) => unpacked <= Math.max(limits.small, limits.ratio * bytes),
       ),
     `a file decompresses to more than ${limits.small} bytes and ${limits.ratio} times its size`,
@@ -79,6 +98,14 @@ const manifestSchema = z
     ({ segments, filters }) =>
       segments.every((segment) => segment.filters.every((index) => index < filters.length)),
     "a segment names a filter that is not there",
+  )
+  .refine(
+    ({ headers = [] }) =>
+      headers.every(({ from, parent }, i) => {
+        const { to = from - 1, last = parent } = headers[i - 1] ?? {};
+        return from === to + 1 && parent === last;
+      }),
+    "a file of headers does not follow the one before",
   );
 
 /** What the archive of a chain holds; the file `manifest.json`. */
@@ -86,6 +113,9 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 /** A segment in a manifest. */
 export type Segment = Manifest["segments"][number];
+
+/** A file of headers in a manifest. */
+export type HeadersFile = NonNullable<Manifest["headers"]>[number];
 
 /** A file of call results in a manifest. */
 export type ResultsFile = NonNullable<Manifest["results"]>[number];
@@ -111,23 +141,29 @@ const countsOf = ({ segments }: Pick<Manifest, "segments">) =>
   }));
 
 /** The proof that an archive claims, in words: the lowest level, and how many blocks have another. */
-export function levelOf(manifest: Pick<Manifest, "segments">): string {
+export function levelOf(manifest: Pick<Manifest, "segments" | "headers">): string {
   const [lowest, ...others] = countsOf(manifest).filter(({ blocks }) => blocks > 0);
   const more = others.map(({ level, blocks }) => `; of ${blocks} blocks ${level}`).join("");
-  return lowest === undefined ? "no blocks" : `level ${lowest.level}${more}`;
+  const [first, last] = [manifest.headers?.[0], manifest.headers?.at(-1)];
+  const linked = first && last ? `, headers of blocks ${first.from} to ${last.to}` : "";
+  return lowest === undefined ? "no blocks" : `level ${lowest.level}${more}${linked}`;
 }
 
 /** Share of blocks whose receipts root is checked on reading: the check takes several times as long as decompression. */
 export const rootShare = 0.05;
 
-/** What is taken on trust of an archive, by the levels in its manifest and the share of receipts roots that are checked. */
-export function believedOfArchive(manifest: Manifest, share = rootShare): string[] {
+/** What is taken on trust of an archive, by the levels in its manifest. `needsProofs`: all that can be checked is, not only a sample. */
+export function believedOfArchive(manifest: Manifest, needsProofs = false): string[] {
+  const share = needsProofs ? 1 : rootShare;
+  const isLinked = needsProofs && manifest.headers !== undefined;
   const [unproven = 0, header = 0, receipts = 0] = countsOf(manifest).map(({ blocks }) => blocks);
   const ofBlocks = (blocks: number) => counted(blocks, "archived block");
   const found: [number | undefined, string][] = [
     [
       manifest.segments.length,
-      "that the archive has all blocks of the chain and no others, and senders of transactions",
+      isLinked
+        ? "that the archive has all blocks with logs, and senders of transactions"
+        : "that the archive has all blocks of the chain and no others, and senders of transactions",
     ],
     [unproven, `headers of ${ofBlocks(unproven)} (level bloom)`],
     [unproven + header, `number and data of logs of ${ofBlocks(unproven + header)}`],

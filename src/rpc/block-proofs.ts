@@ -21,26 +21,33 @@ export const headerQuantities: ReadonlySet<string> = new Set(
   words("difficulty number gasLimit gasUsed timestamp baseFeePerGas blobGasUsed excessBlobGas"),
 );
 
-/**
- * Recomputes a block's hash from the header that a node returned; undefined if the header lacks a field. Forks append fields: if the header
- * names another hash, one or two unknown fields are tried at the end.
- */
-export function headerHash(header: Record<string, unknown>): string | undefined {
+/** Recomputes a block's hash from the header that a node returned; undefined if the header lacks a field. */
+export const headerHash = (header: Record<string, unknown>): string | undefined => formOf(header)?.hash;
+
+/** The RLP form of a header; undefined unless it hashes to the hash that the header names. */
+export function headerRlp(header: Record<string, unknown>): Buffer | undefined {
+  const form = formOf(header);
+  return form?.hash === header["hash"] ? form?.rlp : undefined;
+}
+
+// Forks append fields: if the header names another hash, one or two unknown fields are tried at the end.
+function formOf(header: Record<string, unknown>): { rlp: Buffer; hash: string } | undefined {
   if (firstFields.some((field) => typeof header[field] !== "string")) return undefined;
   const items = headerFields.flatMap((field) => {
     const value = header[field] as Hex | undefined;
     if (typeof value !== "string") return [];
     return headerQuantities.has(field) ? quantityOf(value) : value;
   });
-  const hash = hashOf(items);
-  if (hash === header["hash"]) return hash;
+  const formWith = (ending: readonly Hex[]) => {
+    const rlp = bytesOf(toRlp([...items, ...ending]));
+    return { rlp, hash: keccak256(rlp) };
+  };
+  const own = formWith([]);
+  if (own.hash === header["hash"]) return own;
   const unknown = unknownFields(header);
-  const pairs = unknown.flatMap((one) => unknown.map((next) => [...new Set([one, next])]));
-  const isNamed = pairs.some((ending) => hashOf([...items, ...ending]) === header["hash"]);
-  return isNamed ? (header["hash"] as string) : hash;
+  const endings = unknown.flatMap((one) => unknown.map((next) => [...new Set([one, next])]));
+  return endings.map(formWith).find(({ hash }) => hash === header["hash"]) ?? own;
 }
-
-const hashOf = (items: readonly Hex[]) => keccak256(bytesOf(toRlp(items)));
 
 // Fields that are hashed above or never hashed.
 const knownFields = new Set([

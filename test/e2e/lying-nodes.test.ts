@@ -3,7 +3,7 @@ import { chainIds } from "../../devnet/recorded-chains.ts";
 import { type Liar, type Lying, startLiar } from "../../devnet/rpc/liar.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { createPool } from "../support/postgres.ts";
-import { recordingAs, sepolia, sepoliaDatasources } from "../support/recordings.ts";
+import { recordingAs, recordingOf, sepolia, sepoliaDatasources } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const open: { close(): Promise<void> }[] = [];
@@ -69,6 +69,32 @@ test("where proofs are needed, data that a URL changes in logs and receipts alik
     expect(await (await fetch(`${world.url}${path}`)).json()).toMatchObject(
       path === "/api/config" ? proven : { ...proven, responseCode: "ok" },
     );
+});
+
+test("from a URL that lies alone and an archive with all headers, what one trusted hash proves is indexed", async () => {
+  const last = 1666;
+  const world = await startWorld({ archived: { [chainIds.root]: last } });
+  open.push(world);
+  // Blocks near the head are not final, and asked of the node.
+  for (let block = 0; block < 200; block++) world.node.mineBlock();
+  const change = { kind: "data", rate: 1, of: "logs and receipts" } as const;
+  const liar = await startLiar({
+    target: world.node.url,
+    lying: { kinds: ["dropBlock"], rate: 1, of: "both", change },
+    seed: 7,
+  });
+  open.push(liar);
+  const hash = String(recordingOf("root").blocks[last]?.["hash"]);
+  world.start({
+    [`RPC_URL_${chainIds.root}`]: liar.url,
+    [`TRUSTED_BLOCK_${chainIds.root}`]: `${last}:${hash}`,
+    RPC_VERIFY: "receipts",
+    END_BLOCK: String(last),
+  });
+  await world.waitForIndex({ block: last });
+  expect((await world.compareWithRecording()).differences).toEqual([]);
+  const status = (await (await fetch(`${world.url}/api/indexing-status`)).json()) as object;
+  expect(status).toMatchObject({ provenFrom: { [chainIds.root]: 0 } });
 });
 
 test("answers out of form, order or range, blocks that change or are missing and broken answers do no harm", async () => {

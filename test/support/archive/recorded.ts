@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Recording } from "../../../devnet/recording.ts";
 import { openNodes } from "../../../src/archive/ask.ts";
+import { recordHeaders } from "../../../src/archive/headers.ts";
 import { type ArchiveFilter, type Manifest, newManifest } from "../../../src/archive/manifest.ts";
 import { addSegment, recordChain, wholeBlock } from "../../../src/archive/record.ts";
 import type { ArchivedBlock } from "../../../src/archive/segment.ts";
@@ -12,7 +13,7 @@ import { type LogsFilter, matches, queryOf, type RpcLog } from "../../../src/rpc
 import type { RpcRequest } from "../../../src/rpc/nodes.ts";
 
 /**
- * Records an archive of the chains that an environment configures, whole blocks from the first to the given one.
+ * Records an archive of the chains that an environment configures, whole blocks and all headers from the first to the given one.
  */
 export async function recordArchives(
   folder: string,
@@ -23,16 +24,10 @@ export async function recordArchives(
   for (const chain of config.chains) {
     const wanted = wantedOf(config, chain.name);
     const { ask, width } = openNodes(chain, { perSecond: 2_000, log: () => {} });
-    await recordChain({
-      ...wanted,
-      folder,
-      chainId: chain.id,
-      range: { from: wanted.first, to: lastBlocks[chain.id] ?? 0 },
-      withReceipts: true,
-      ask,
-      width,
-      progress: () => {},
-    });
+    const range = { from: wanted.first, to: lastBlocks[chain.id] ?? 0 };
+    const common = { folder, range, ask, width, progress: () => {} };
+    const manifest = await recordChain({ ...wanted, ...common, chainId: chain.id, withReceipts: true });
+    await recordHeaders(manifest, common);
   }
 }
 
