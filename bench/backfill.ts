@@ -4,7 +4,7 @@
 //   node cli/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --archive [--logs 200000] [--rounds 3]
-//   node cli/with-node.mjs bench/backfill.ts --proofs [--logs 50000] [--rounds 3]
+//   node cli/with-node.mjs bench/backfill.ts --proofs [--logs 50000] [--rounds 3] [--pad 150] [--line 100]
 //
 // Needs a Postgres server's programs (it starts one for the run). The RPC cache is filled by a first
 // run, whose time is printed too; the figures that count come from runs over the warm cache.
@@ -14,7 +14,8 @@
 //
 // With --ensv2, the chain has nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each
 // round indexes with a cold cache, over RPC and through the archive. With --proofs, each round does so with two RPC URLs by samples, and
-// with proofs of every log (RPC_VERIFY=receipts), over RPC and through an archive.
+// with proofs of every log (RPC_VERIFY=receipts), over RPC and through an archive. --pad adds so many transactions of others to each block,
+// --line passes so many megabits a second, with a delay of 20 ms.
 
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -26,6 +27,7 @@ import { query } from "../test/support/postgres.ts";
 import { holesky, type ServedHistory, serveHistory } from "./backfill/chain.ts";
 import { ensv2Datasources, ensv2History } from "./backfill/ensv2-history.ts";
 import { type Indexed, indexOnce, realRoot } from "./backfill/indexing-process.ts";
+import { startLine } from "./backfill/line.ts";
 import { startServer } from "./labels/service.ts";
 import { quantile, whole } from "./measure.ts";
 import { createDatabase, inWorld, type World } from "./world.ts";
@@ -35,6 +37,8 @@ const { values: options } = parseArgs({
     archive: { type: "boolean", default: false },
     proofs: { type: "boolean", default: false },
     ensv2: { type: "boolean", default: false },
+    pad: { type: "string", default: "0" },
+    line: { type: "string", default: "0" },
     logs: { type: "string", default: "500000" },
     rounds: { type: "string", default: "3" },
     against: { type: "string" },
@@ -49,8 +53,10 @@ type Mode = {
 };
 /** By the line that is printed; those of warm caches end with every event. */
 type Modes = Readonly<Record<string, Mode>>;
-type Run = Indexed & { logsPerSecond: number; requests: number };
-type Subject = { world: World; served: ServedHistory };
+/** `received` and `stored`: bytes from the nodes, and of the database with its cache. */
+type Run = Indexed & Record<"logsPerSecond" | "requests" | "received" | "stored", number>;
+type Subject = { world: World; served: ServedHistory & Pick<Line, "received"> };
+type Line = Awaited<ReturnType<typeof startLine>>;
 
 const all = "subgraph,protocol-acceleration,registrars,tokenscope";
 const inSubgraphMode = { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" };
@@ -96,8 +102,11 @@ async function measure(world: World): Promise<void> {
   const { folder } = world;
   const [logs, rounds] = [Number(options.logs), Number(options.rounds)];
   const given = options.ensv2 ? { given: ensv2History(logs) } : {};
-  const served = await serveHistory({ logs, folder, ...given });
-  const { environment, firstBlock, lastBlock } = served;
+  const history = await serveHistory({ logs, folder, others: Number(options.pad), ...given });
+  const { firstBlock, lastBlock } = history;
+  const line = await startLine(history.url, Number(options.line));
+  const environment = { ...history.environment, [`RPC_URL_${holesky}`]: line.url };
+  const served = { ...history, environment, received: line.received };
   const subject: Subject = { served, world };
   const port = await freePort();
   const service = await startServer(realRoot, { port, database: fileURLToPath(environment.LABELS_URL) });
@@ -120,6 +129,7 @@ async function measure(world: World): Promise<void> {
     if (options.against !== undefined) await compare(subject, modes, resolve(options.against), rounds);
     else printRuns(await inTurn(subject, modes, rounds));
   } finally {
+    line.close();
     await served.close();
     await service.stop();
   }
@@ -169,13 +179,18 @@ async function backfill(
   const schema = name.replaceAll(" ", "_");
   const url = isCold ? await createDatabase(world.url, schema) : world.url;
   const environment = { ...served.environment, ...settings, DATABASE_URL: url };
-  const requestsBefore = served.requests();
+  const [requestsBefore, receivedBefore] = [served.requests(), served.received()];
   const run = await indexOnce({ name: schema, appRoot, port: await freePort(), environment });
   const requests = served.requests() - requestsBefore;
+  const received = served.received() - receivedBefore;
+  const [{ stored = 0 } = {}] = await query<{ stored: number }>(
+    url,
+    "SELECT pg_database_size(current_database())::float8 AS stored",
+  );
   // No run pays for cleaning up after the previous one.
   await query(url, `DROP SCHEMA "${schema}" CASCADE`);
   await query(world.url, "CHECKPOINT");
-  return { ...run, logsPerSecond: served.logs / run.seconds, requests };
+  return { ...run, logsPerSecond: served.logs / run.seconds, requests, received, stored };
 }
 
 function printRuns(runs: ReadonlyMap<string, Run[]>): void {
@@ -186,8 +201,10 @@ function printRuns(runs: ReadonlyMap<string, Run[]>): void {
     const speed = quantile(speeds(list), 0.5);
     first ??= speed;
     const peak = Math.max(...list.map(({ peakMegabytes }) => peakMegabytes));
+    const { requests = 0, received = 0, stored = 0 } = list[0] ?? {};
+    const [network, disk] = [received, stored].map((bytes) => `${(bytes / 1e6).toFixed(1)} MB`);
     console.log(
-      `  ${name.padEnd(16)} ${whole(speed).padStart(8)}   ${(speed / first).toFixed(2)} of the first   peak ${whole(peak)} MB   ${list[0]?.requests ?? 0} requests   (${speeds(list).map(whole).join(", ")})`,
+      `  ${name.padEnd(16)} ${whole(speed).padStart(8)}   ${(speed / first).toFixed(2)} of the first   peak ${whole(peak)} MB   ${requests} requests   ${network} received   ${disk} on disk   (${speeds(list).map(whole).join(", ")})`,
     );
   }
 }

@@ -15,6 +15,8 @@ type BlocksOptions = {
   firstBlock: number;
   /** Unix seconds of a block. */
   timestampOf: (height: number) => number;
+  /** Transactions of others in each block, with two logs each; as on mainnet, most of a block. */
+  others?: number | undefined;
   /** Number of the first transaction and hash of the block before, if these are the next part of a longer chain. */
   firstTransaction?: number;
   parent?: Hex | undefined;
@@ -22,7 +24,7 @@ type BlocksOptions = {
 
 /** The blocks of a generated history, with about 25 logs each. */
 export function generateBlocks(transactions: Iterable<Transaction>, options: BlocksOptions): Block[] {
-  const { chainId, firstBlock, timestampOf, firstTransaction = 0 } = options;
+  const { chainId, firstBlock, timestampOf, firstTransaction = 0, others = 0 } = options;
   const blocks: Block[] = [];
   const firstParent = options.parent ?? (`0x${"0".repeat(64)}` as const);
   let taken = firstTransaction;
@@ -38,11 +40,32 @@ export function generateBlocks(transactions: Iterable<Transaction>, options: Blo
       buildBlock({
         ...{ chainId, timestamp: timestampOf(height), entropy: "", bloom: saturatedBloom },
         parent: { number: height - 1, hash: blocks.at(-1)?.hash ?? firstParent },
-        transactions: planned,
+        transactions: [...planned, ...Array.from({ length: others }, (_, at) => tradeOf(height, at))],
       }),
     );
   }
   return blocks;
+}
+
+const transferTopics: [Hex, Hex, Hex] = [
+  "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
+  `0x${"1".repeat(64)}`,
+  `0x${"2".repeat(64)}`,
+];
+const token: Hex = `0x${"70".repeat(20)}`;
+
+// A token for a token: two transfers.
+function tradeOf(height: number, at: number): PlannedTransaction {
+  const transfer = { address: token, topics: transferTopics, data: toHex(height * 1_000 + at, { size: 32 }) };
+  const hash: Hex = `0xc1${toHex(height * 4_096 + at, { size: 31 }).slice(2)}`;
+  return {
+    from: zero20,
+    to: token,
+    value: 0n,
+    logs: [transfer, transfer],
+    input: `0x${"a9059cbb".repeat(70)}`,
+    hash,
+  };
 }
 
 /** The transactions in parts of at least so many logs. */
@@ -80,6 +103,7 @@ export type ServedHistory = Awaited<ReturnType<typeof serveHistory>>;
 type HistoryOptions = Special & {
   logs: number;
   folder: string;
+  others?: number;
   given?: { transactions: Iterable<Transaction>; labels: readonly string[] };
 };
 
@@ -87,12 +111,13 @@ type HistoryOptions = Special & {
  * Serves a generated history as Holesky, which every plugin can index without other chains, one block every 12 seconds, and writes every second label into a file, like an outdated label set.
  * `environment` points an index at both.
  */
-export async function serveHistory({ logs, folder, given, ...special }: HistoryOptions) {
+export async function serveHistory({ logs, folder, given, others, ...special }: HistoryOptions) {
   const { transactions, labels } = given ?? namesHistory("holesky", logs, special);
   const firstBlock = 10_000_000;
   const blocks = generateBlocks(transactions, {
     chainId: holesky,
     firstBlock,
+    others,
     timestampOf: (height) => 1_600_000_000 + (height - firstBlock) * 12,
   });
   // Empty blocks deeper than Ponder's finality: every log is final.
@@ -104,7 +129,10 @@ export async function serveHistory({ logs, folder, given, ...special }: HistoryO
     firstBlock,
     lastBlock,
     /** How many logs it has. */
-    logs: blocks.reduce((sum, block) => sum + block.logs.length, 0),
+    logs: blocks.reduce(
+      (sum, block) => sum + block.logs.filter(({ address }) => address !== token).length,
+      0,
+    ),
     environment: {
       NAMESPACE: "holesky",
       LABELS_URL: halfOfLabels(folder, labels),

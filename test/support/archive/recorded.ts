@@ -27,7 +27,8 @@ export async function recordArchives(
     const range = { from: wanted.first, to: lastBlocks[chain.id] ?? 0 };
     const common = { folder, range, ask, width, progress: () => {} };
     const manifest = await recordChain({ ...wanted, ...common, chainId: chain.id, withReceipts: true });
-    await recordHeaders(manifest, common);
+    const from = config.blockRange.startBlock ?? range.from;
+    await recordHeaders(manifest, { ...common, range: { ...range, from } });
   }
 }
 
