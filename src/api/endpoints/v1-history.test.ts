@@ -136,6 +136,17 @@ test("what a history leaves out is said", async () => {
   expect(ofResolver.meta).toMatchObject(said("resolver_pointer_events_not_listed"));
 });
 
+test.each([
+  `contract_address=${publicResolver.replace("4", "5")}&type=expiry,registration`,
+  `contract_address=${publicResolver.replace("4", "5")}&kind=RootPermissionChanged&from_timestamp=1`,
+  `resolver=1:${publicResolver}&address=${alice}&type=registration`,
+  `address=${alice}&type=token&include=total_count`,
+  "kind=RootPermissionChanged&to_timestamp=1&include=total_count",
+])("nothing happened where no such event can be: %s", async (query) => {
+  const { status, data } = await get<Entry[]>(`/v1/events?${query}`);
+  expect([status, data]).toEqual([200, []]);
+});
+
 test("an entry says whether it is of the name or of a subname", async () => {
   const path = "/v1/names/gone.eth/history?include=child_registrations";
   const { data } = await get<(Entry & { subject?: string })[]>(path);

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
-import { hideFromPlanner } from "../database/names.ts";
+import { hideFromPlanner, secondGeneration } from "../database/names.ts";
 import {
   asOf,
   closedQuery,
@@ -442,14 +442,15 @@ function partsOf(
   }
   if (resolver !== undefined) {
     const own = kinds.filter((kind) => eventsOf("resolver").includes(kind));
-    const at = { resolver: inByteOrder(bind(resolver.address)) };
+    const at = own.length > 0 ? { resolver: inByteOrder(bind(resolver.address)) } : {};
     return { parts: partsOfKinds(own, namespaces, at), conditions: [...conditions, ...isHeld] };
   }
   if (holder !== undefined) return { parts: partsOfAddress(holder, namespaces), conditions };
   const own =
     roles.length === 0 ? kinds : kinds.filter((kind) => roles.some((role) => role.own.includes(kind)));
   const [role, ...others] = roles;
-  const stranger = role?.isStranger ? inByteOrder(bind(contract_address ?? "")) : undefined;
+  const isStranger = role?.isStranger && own.length > 0;
+  const stranger = isStranger ? inByteOrder(bind(contract_address ?? "")) : undefined;
   const isOld = others.length === 0 ? role?.isOld : undefined;
   const by = { isOld, ...(stranger ? { resolver: stranger, registryOfV2: stranger } : {}) };
   return { parts: partsOfKinds(own, namespaces, by), conditions };
@@ -478,8 +479,7 @@ function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): Rol
   });
   const roles = known.filter(({ at }) => at === contract);
   if (roles.length > 0) return roles;
-  return [
-    { own: eventsOf("resolver"), where: `resolver LIKE '%${contract}-%'`, isStranger: true },
-    { own: eventsOf("registryOfV2"), where: `key = '${contract}'`, isStranger: true },
-  ];
+  const ofResolver = { own: eventsOf("resolver"), where: `resolver LIKE '%${contract}-%'`, isStranger: true };
+  const ofV2 = { own: eventsOf("registryOfV2"), where: `key = '${contract}'`, isStranger: true };
+  return secondGeneration(namespaces) ? [ofResolver, ofV2] : [ofResolver];
 }

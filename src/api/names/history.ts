@@ -761,12 +761,12 @@ export type HistoryQuery = {
 const conditionsOf = ({ kinds, conditions }: HistoryQuery) =>
   [`type IN ${literal([...kinds, "none"])}`, ...conditions].join(" AND ");
 
-// All parts. `limited` limits those of each row of a source.
-const partsOf = ({ parts, ofEach }: HistoryQuery, limited: (part: string) => string) => [
-  ...parts,
-  ...(ofEach?.parts.map((part) => `SELECT l.* FROM ${ofEach.from} CROSS JOIN LATERAL ${limited(part)} l`) ??
-    []),
-];
+// All parts, at least one. `limited` limits those of each row of a source.
+function partsOf({ parts, ofEach }: HistoryQuery, limited: (part: string) => string): string[] {
+  const ofRows = (part: string) => `SELECT l.* FROM ${ofEach?.from} CROSS JOIN LATERAL ${limited(part)} l`;
+  const all = [...parts, ...(ofEach?.parts.map(ofRows) ?? [])];
+  return all.length === 0 ? [ofDomain("false")] : all;
+}
 
 type PageOfHistory = {
   /** Bound sort values after which the page begins. */
@@ -794,8 +794,7 @@ export function historySql(
   const where = `${conditionsOf(query)}${beyond}`;
   const firstOf = (part: string) =>
     `(SELECT * FROM (${part}) p WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`;
-  const parts = partsOf(query, firstOf);
-  const limited = (parts.length === 0 ? [ofDomain("false")] : parts).map(firstOf);
+  const limited = partsOf(query, firstOf).map(firstOf);
   const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ORDER BY ${orderOf("u").join(", ")} LIMIT ${limit}`;
   return `SELECT coalesce(json_agg(found), '[]')::text FROM (
 ${entriesSql(page, orderOf("h"), namespaces)}) listed`;
@@ -856,7 +855,7 @@ export function historyCountSql(query: HistoryQuery, most: number): string {
   const limited = partsOf(query, (part) => `(${part})`).map(
     (part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${most + 1})`,
   );
-  return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ") || "SELECT 1 WHERE false"}) u LIMIT ${most + 1}) c`;
+  return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ")}) u LIMIT ${most + 1}) c`;
 }
 
 /** SQL condition that an entry belongs to the registration of a name that began at a time, both bound. */
