@@ -191,6 +191,9 @@ export function nodeOfToken({ managedNode }: TokenIssuer, tokenId: bigint): Hex 
 /** Whether a contract's name is that of an implementation of registries that users deploy. */
 export const isUserRegistryCode = (name: string) => /^UserRegistryImpl\d*$/.test(name);
 
+/** Whether a contract's name is that of an implementation of resolvers that users deploy. */
+export const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
+
 /** Contracts of all ENSv2 sets of a namespace, by address in lower case: the registries of a chain are read together. */
 export function v2KnownContracts(namespace: Namespace) {
   const named = (...names: string[]) =>
@@ -220,6 +223,7 @@ export function v2KnownContracts(namespace: Namespace) {
     ]),
     /** Implementations of registries that users deploy. Without any, every registry that the factory deployed counts. */
     userImplementations: new Set(named(...new Set(all.filter(isUserRegistryCode)))),
+    resolverImplementations: new Set(named(...new Set(all.filter(isResolverCode)))),
   };
 }
 

@@ -54,6 +54,10 @@ export const v2Contract = onchainTable(
     implementation: hex(t),
     /** Who had the factory deploy it; null for other contracts. */
     deployer: hex(t),
+    /** Where and when (Unix seconds) it did; null likewise. */
+    blockNumber: t.integer(),
+    timestamp: t.integer(),
+    transactionHash: hex(t),
     /** Whether the proxy announced another implementation since. */
     isUpgraded: t.boolean().notNull(),
     /** Whether the contract announced itself as a resolver with record ids. */
@@ -229,6 +233,11 @@ export const v2RecordLink = onchainTable(
     recordId: t.bigint().notNull(),
     /** DNS wire format. */
     name: hex(t).notNull(),
+    /** Where and when (Unix seconds) it was linked or unlinked last. */
+    blockNumber: t.integer().notNull(),
+    timestamp: t.integer().notNull(),
+    logIndex: t.integer().notNull(),
+    transactionHash: hex(t).notNull(),
   }),
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.node] }) }),
 );
@@ -281,14 +290,24 @@ export const v2Alias = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.nameHash] }) }),
 );
 
-/** One row per event of an entry of a registry of known code, in a batch one per token. Id: chain, block, log, index in a batch. */
+/**
+ * One row per event of an entry of a registry of known code, in a batch one per token, and per change of roles on a whole registry or on a
+ * resolver of known code. Id: chain, block, log, index in a batch.
+ */
 export const v2Event = indexed(
   onchainTable("v2_events", (t) => ({
     id: text(t).primaryKey(),
     chainId: t.integer().notNull(),
+    /** The emitter, which may be a resolver. */
     registry: hex(t).notNull(),
-    labelhash: hex(t).notNull(),
-    /** Name of the event; `Migration` for LabelRegistered of a migrated name. */
+    /** Null for roles on a whole registry or on a resolver. */
+    labelhash: hex(t),
+    /** What those roles are on; zero for the whole contract. Null for events of entries. */
+    resource: hex(t),
+    /**
+     * Name of the event; `Migration` for LabelRegistered of a migrated name, `RootPermissionChanged` and `ResolverPermissionChanged` for
+     * EACRolesChanged of whole registries and of resolvers.
+     */
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),
     /** Block time in Unix seconds. */
@@ -314,6 +333,14 @@ export const v2Event = indexed(
     byEntry: [table.registry, table.labelhash, table.timestamp],
     byTypeAndTime: [table.type, table.timestamp],
     byRegistryAndType: [table.registry, table.type, table.timestamp],
-    byHolder: [table.holder, table.timestamp],
+    byHolder: { on: [table.holder, table.timestamp], where: "labelhash IS NOT NULL" },
+    byHolderAndResource: {
+      on: [table.holder, table.resource, table.timestamp],
+      where: "resource IS NOT NULL",
+    },
+    byGrant: {
+      on: [table.registry, table.resource, table.holder, table.timestamp, table.logIndex],
+      where: "resource IS NOT NULL",
+    },
   }),
 );

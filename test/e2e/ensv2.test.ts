@@ -23,7 +23,7 @@ import {
   entryDifferences,
   nameDifferences,
 } from "../support/ensv2/differences.ts";
-import { readTruth } from "../support/ensv2/recording.ts";
+import { readTruth, type Snapshot } from "../support/ensv2/recording.ts";
 import { createPool } from "../support/postgres.ts";
 import { createIndexer } from "../support/world.ts";
 
@@ -165,10 +165,26 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     if (isOther && ofEntries.length > 0) return ofEntries;
     return [
       ...ofEntries,
+      ...(await rootDifferences(snapshot)),
       ...(await nameDifferences({ config }, stored, snapshot)),
       ...(await authorityDifferences({ config }, stored, snapshot)),
       ...(await answerDifferences({ config }, stored, snapshot)).differences,
     ];
+  }
+
+  // The newest change of an account's roles on a whole registry gave it those that the registry says.
+  async function rootDifferences({ registries }: Snapshot): Promise<string[]> {
+    const { rows } =
+      await pool.query(`SELECT DISTINCT ON (registry, holder) registry, holder, roles FROM v2_events
+      WHERE type = 'RootPermissionChanged' ORDER BY registry, holder, timestamp DESC, log_index DESC`);
+    const told = rows.filter(({ registry, roles }) => registries[registry as Hex] && BigInt(roles) !== 0n);
+    const meant = Object.entries(registries).flatMap(([registry, { hostile, rootRoles }]) =>
+      hostile ? [] : Object.entries(rootRoles).map(([holder, roles]) => `${registry} ${holder} ${roles}`),
+    );
+    const found = told.map(
+      ({ registry, holder, roles }) => `${registry} ${holder} 0x${BigInt(roles).toString(16)}`,
+    );
+    return [...meant.filter((one) => !found.includes(one)), ...found.filter((one) => !meant.includes(one))];
   }
 
   test("after a kill in the backfill", async () => {

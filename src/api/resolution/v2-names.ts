@@ -2,7 +2,12 @@ import type { Hex } from "viem";
 import { type CurrencyOf, currencies } from "../../deployments/currencies.ts";
 import type { Namespace } from "../../deployments/deployment.ts";
 import { ensv2Datasources, ethName } from "../../deployments/ensv2.ts";
-import { isUserRegistryCode, tokenIssuers, v2Subregistries } from "../../deployments/namespaces.ts";
+import {
+  isResolverCode,
+  isUserRegistryCode,
+  tokenIssuers,
+  v2Subregistries,
+} from "../../deployments/namespaces.ts";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { labelhashIn } from "../../ens/names.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
@@ -48,8 +53,6 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     isInForce: named("UniversalResolverV2") !== zeroAddress,
   };
 }
-
-const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
 
 /** The generation whose data are in force for a .eth name (docs/data-model.md). Null: the index cannot tell. */
 type Authority = "v2" | "reserved" | "v1" | "none" | null;

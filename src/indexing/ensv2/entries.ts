@@ -202,17 +202,19 @@ export function applyProxyDeployed(
   scope: Scope,
   { sender: deployer, proxyAddress, implementation }: { sender: Hex; proxyAddress: Hex; implementation: Hex },
 ) {
-  return save(scope, proxyAddress, { implementation, deployer });
+  const { blockNumber, transactionHash } = scope;
+  const created = { blockNumber, timestamp: Number(scope.timestamp), transactionHash };
+  return save(scope, proxyAddress, { implementation, deployer, ...created });
 }
 
-/** Upgraded: a proxy announces its code, first on deployment, before the factory's event. */
+/** Upgraded of a proxy of the factory: its code, first on deployment, before its roles and the factory's event. */
 export async function applyUpgraded(
   scope: Scope,
   { implementation }: { implementation: Hex },
 ): Promise<void> {
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: scope.emitter });
-  const isOther = row?.implementation && row.implementation !== implementation;
-  if (isOther) await save(scope, scope.emitter, { isUpgraded: true });
+  if (row?.implementation !== implementation)
+    await save(scope, scope.emitter, row?.implementation ? { isUpgraded: true } : { implementation });
 }
 
 /** ResolverCreated: the emitter keeps records under record ids. */

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { v2Entry, v2Event, v2Role } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
-import { isProvenRegistry, storageIdOf } from "./registry-paths.ts";
+import { isProvenRegistry, knownCode, storageIdOf } from "./registry-paths.ts";
 
 type Values = typeof v2Event.$inferInsert;
 
@@ -13,19 +13,20 @@ export type EntryEvent = Pick<Values, "type"> &
   };
 
 /** Stores what happened to an entry of the emitter, if the emitter is a registry of known code. */
-export async function addEntryEvent(
+export async function addEntryEvent(scope: Scope, labelhash: Hex, event: EntryEvent): Promise<void> {
+  if (await isProvenRegistry(scope)) await addEvent(scope, { ...event, labelhash });
+}
+
+async function addEvent(
   scope: Scope,
-  labelhash: Hex,
-  { index, ...values }: EntryEvent,
+  { index, ...values }: EntryEvent & Pick<Values, "labelhash" | "resource">,
 ): Promise<void> {
-  if (!(await isProvenRegistry(scope))) return;
   const { naming, db, chainId, blockNumber, logIndex, timestamp, transactionHash } = scope;
   const id = naming.eventId(chainId, blockNumber, logIndex);
   await db.insert(v2Event).values({
     id: index === undefined ? id : `${id}-${index}`,
     chainId,
     registry: scope.emitter,
-    labelhash,
     blockNumber,
     logIndex,
     timestamp: Number(timestamp),
@@ -38,25 +39,25 @@ export async function addEntryEvent(
 export async function applyRolesChanged(
   scope: Scope,
   {
-    resource,
+    resource: id,
     account,
     oldRoleBitmap,
     newRoleBitmap,
   }: { resource: bigint; account: Hex; oldRoleBitmap: bigint; newRoleBitmap: bigint },
 ): Promise<void> {
   if (account === zeroAddress || (newRoleBitmap & ~everyRole) !== 0n) return scope.report("odd-roles", scope);
-  const key = { chainId: scope.chainId, address: scope.emitter, resource: tokenIdToHex(resource), account };
-  const roles = tokenIdToHex(newRoleBitmap);
-  await upsert(scope, v2Role, key, { roles });
-  const storageId = storageIdOf(resource);
-  // Roles on the whole contract belong to no entry.
-  if (BigInt(storageId) === 0n || !(await isProvenRegistry(scope))) return;
-  const entry = await scope.db.find(v2Entry, { chainId: scope.chainId, registry: scope.emitter, storageId });
+  const [resource, roles] = [tokenIdToHex(id), tokenIdToHex(newRoleBitmap)];
+  const { db, chainId, emitter } = scope;
+  await upsert(scope, v2Role, { chainId, address: emitter, resource, account }, { roles });
+  const code = await knownCode(scope);
+  if (code === undefined) return;
+  const change = { holder: account, roles, formerRoles: tokenIdToHex(oldRoleBitmap) };
+  if (code === "resolver") return addEvent(scope, { type: "ResolverPermissionChanged", resource, ...change });
+  if (id === 0n) return addEvent(scope, { type: "RootPermissionChanged", resource, ...change });
+  const entry = await db.find(v2Entry, { chainId, registry: emitter, storageId: storageIdOf(id) });
   if (entry === null) return;
   const { tokenId, labelhash } = entry;
-  const formerRoles = tokenIdToHex(oldRoleBitmap);
-  const event = { type: "EACRolesChanged", holder: account, tokenId, roles, formerRoles };
-  await addEntryEvent(scope, labelhash, event);
+  await addEvent(scope, { type: "EACRolesChanged", labelhash, tokenId, ...change });
 }
 
 // A role is the lowest of its four bits.

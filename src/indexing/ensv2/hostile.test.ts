@@ -1,4 +1,12 @@
-import { encodeAbiParameters, type Hex, keccak256, padHex, stringToHex, toEventSelector } from "viem";
+import {
+  encodeAbiParameters,
+  type Hex,
+  keccak256,
+  numberToHex,
+  padHex,
+  stringToHex,
+  toEventSelector,
+} from "viem";
 import { expect, test } from "vitest";
 import {
   labelStoreAbi,
@@ -15,9 +23,26 @@ import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import type { PlayedLog } from "../../../test/support/recorded-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { createScopes } from "../../../test/support/scope.ts";
+import { at } from "../../deployments/deployment.ts";
+import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
-import { v2Alias, v2Contract, v2Entry, v2Label, v2Record, v2RecordLink, v2Role } from "../../schema/ensv2.ts";
-import { applyLabelRegistered, applyLabelReserved, applyTokens } from "./entries.ts";
+import {
+  v2Alias,
+  v2Contract,
+  v2Entry,
+  v2Event,
+  v2Label,
+  v2Record,
+  v2RecordLink,
+  v2Role,
+} from "../../schema/ensv2.ts";
+import {
+  applyLabelRegistered,
+  applyLabelReserved,
+  applyProxyDeployed,
+  applyTokens,
+  applyUpgraded,
+} from "./entries.ts";
 import { applyRolesChanged } from "./events.ts";
 import { applyLabel } from "./records.ts";
 
@@ -114,7 +139,8 @@ test("a registry that goes mad stops nothing", async () => {
   );
   const ids = index.store.rows(v2Entry).flatMap((row) => [row["tokenId"] as Hex, row["resource"] as Hex]);
   const random = createRandom(16);
-  for (let i = 0; i < 10_000; i++) await index.play(fuzzedLog(random, ids, emitters));
+  for (let i = 0; i < 10_000; i++)
+    await index.play({ ...fuzzedLog(random, ids, emitters), logIndex: numberToHex(1_000 + i) });
   await index.playTo(879);
   expect(index.anomalies).toContain("contradictory-entry");
 });
@@ -195,6 +221,32 @@ test.each<[string, { account: Hex; newRoleBitmap: bigint }]>([
   await applyRolesChanged(next(), { resource: 0n, oldRoleBitmap: 0n, ...given });
   expect([store.rows(v2Role), anomalies]).toEqual([[], ["odd-roles"]]);
 });
+
+const [registryCode, resolverCode, strangeCode, proxy] = strangers as [Hex, Hex, Hex, Hex];
+const contracts = { UserRegistryImpl: at(registryCode, 0), PermissionedResolverImpl: at(resolverCode, 0) };
+const v2 = v2KnownContracts({ ensv2: { chainId: 1, contracts } });
+test.each<[string, { upgrades: Hex[]; resource: bigint }, string[]]>([
+  ["a registry", { upgrades: [registryCode], resource: 0n }, Array(2).fill("RootPermissionChanged")],
+  ["a resolver", { upgrades: [resolverCode], resource: 5n }, Array(2).fill("ResolverPermissionChanged")],
+  ["a resolver with other code since", { upgrades: [resolverCode, strangeCode], resource: 0n }, []],
+  ["other code of the factory", { upgrades: [strangeCode], resource: 0n }, []],
+  ["a contract that nobody deployed by the factory", { upgrades: [], resource: 0n }, []],
+])(
+  "changes of roles of %s are kept only if its code is known, also before the factory names it",
+  async (_, given, types) => {
+    const { next, store } = createScopes({ emitter: proxy, v2 });
+    const { upgrades, resource } = given;
+    const change = { resource, account: owner, oldRoleBitmap: 0n, newRoleBitmap: 1n };
+    for (const implementation of upgrades) await applyUpgraded(next(), { implementation });
+    await applyRolesChanged(next(), change);
+    const [implementation] = upgrades;
+    if (implementation)
+      await applyProxyDeployed(next(), { sender: owner, proxyAddress: proxy, implementation });
+    await applyRolesChanged(next(), change);
+    expect(store.rows(v2Event).map(({ type }) => type)).toEqual(types);
+    expect(store.rows(v2Role)).toHaveLength(1);
+  },
+);
 
 test("the store's label must hash to its labelhash", async () => {
   const { next, anomalies } = createScopes();

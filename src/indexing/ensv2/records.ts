@@ -25,7 +25,9 @@ export function applyLinked(
   scope: Scope,
   { node, ...set }: Pick<typeof v2RecordLink.$inferInsert, "node" | "recordId" | "name">,
 ) {
-  return upsert(scope, v2RecordLink, { ...resolverOf(scope), node }, set);
+  const { blockNumber, logIndex, transactionHash } = scope;
+  const position = { blockNumber, timestamp: Number(scope.timestamp), logIndex, transactionHash };
+  return upsert(scope, v2RecordLink, { ...resolverOf(scope), node }, { ...set, ...position });
 }
 
 /** Cleared: all values of the record id are unset at once. */

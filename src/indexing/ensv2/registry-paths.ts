@@ -200,6 +200,16 @@ export async function isProvenRegistry(scope: Scope): Promise<boolean> {
   return v2.fixedRegistries.has(address) || isProven(scope, await db.find(v2Contract, { chainId, address }));
 }
 
+/** Whether the emitter is a proven registry or a resolver whose code the deployment has; undefined for any other contract. */
+export async function knownCode(scope: Scope): Promise<"registry" | "resolver" | undefined> {
+  const { db, chainId, emitter: address, v2 } = scope;
+  if (v2.fixedRegistries.has(address)) return "registry";
+  const row = await db.find(v2Contract, { chainId, address });
+  if (row?.implementation && v2.resolverImplementations.has(row.implementation))
+    return row.isUpgraded ? undefined : "resolver";
+  return isProven(scope, row) ? "registry" : undefined;
+}
+
 // Anybody may have the factory deploy a proxy of any code, which can emit anything.
 function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
   const { userImplementations, wrapperImplementations } = v2;
