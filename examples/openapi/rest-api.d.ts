@@ -3488,8 +3488,8 @@ export interface operations {
                             /** @enum {string} */
                             type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
-                            /** @description 32 bytes of hex, lower case */
-                            namehash: string;
+                            /** @description Absent for roles on a whole registry, which belong to no name */
+                            namehash?: string;
                             namespace: string;
                             chain_id: number;
                             registration_id: string | null;
@@ -3498,7 +3498,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "RootPermissionChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 /** @enum {string} */
@@ -3637,10 +3637,31 @@ export interface operations {
                                 action: "permission_changed";
                                 /** @description Address, lower case */
                                 address?: string;
+                                /** @description `registry`: of an entry; `root`: of a whole registry, which `detail` names */
                                 grant_scope?: {
                                     /** @constant */
-                                    kind: "registry";
+                                    kind: "root";
+                                    detail: {
+                                        registry: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
+                                } | {
+                                    /** @enum {string} */
+                                    kind: "registry" | "registration";
                                     detail: Record<string, never>;
+                                } | {
+                                    /** @constant */
+                                    kind: "resolver";
+                                    detail: {
+                                        resolver: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
                                 };
                                 /** @description All that the account has from then on */
                                 powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
@@ -4317,7 +4338,7 @@ export interface operations {
                 namespace?: string;
                 /** @description Entries of the name, of its registrations, or both */
                 scope?: "both" | "name" | "registration";
-                /** @description All entries of the names that it holds or held so, of the newest 1000; without it what it received itself */
+                /** @description All entries of the names that it holds or held so, of the newest 1000; without it what it received itself. `role_holder` adds its roles on whole registries */
                 relation?: string;
             };
             header?: never;
@@ -4340,8 +4361,8 @@ export interface operations {
                             /** @enum {string} */
                             type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
-                            /** @description 32 bytes of hex, lower case */
-                            namehash: string;
+                            /** @description Absent for roles on a whole registry, which belong to no name */
+                            namehash?: string;
                             namespace: string;
                             chain_id: number;
                             registration_id: string | null;
@@ -4350,7 +4371,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "RootPermissionChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 /** @enum {string} */
@@ -4489,10 +4510,31 @@ export interface operations {
                                 action: "permission_changed";
                                 /** @description Address, lower case */
                                 address?: string;
+                                /** @description `registry`: of an entry; `root`: of a whole registry, which `detail` names */
                                 grant_scope?: {
                                     /** @constant */
-                                    kind: "registry";
+                                    kind: "root";
+                                    detail: {
+                                        registry: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
+                                } | {
+                                    /** @enum {string} */
+                                    kind: "registry" | "registration";
                                     detail: Record<string, never>;
+                                } | {
+                                    /** @constant */
+                                    kind: "resolver";
+                                    detail: {
+                                        resolver: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
                                 };
                                 /** @description All that the account has from then on */
                                 powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
@@ -4761,7 +4803,7 @@ export interface operations {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
                 name?: string;
-                /** @description Who received something, or whose primary name changed */
+                /** @description Who received something, or whose primary name or roles changed */
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */
                 resolver?: string;
@@ -4792,8 +4834,8 @@ export interface operations {
                             /** @enum {string} */
                             type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation";
                             name?: string;
-                            /** @description 32 bytes of hex, lower case */
-                            namehash: string;
+                            /** @description Absent for roles on a whole registry, which belong to no name */
+                            namehash?: string;
                             namespace: string;
                             chain_id: number;
                             registration_id: string | null;
@@ -4802,7 +4844,7 @@ export interface operations {
                             transaction_hash: string | null;
                             log_index: number | null;
                             /** @enum {string} */
-                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "NameForAddrChanged" | "Release";
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "RootPermissionChanged" | "NameForAddrChanged" | "Release";
                             contract_address?: string | null;
                             data?: {
                                 /** @enum {string} */
@@ -4941,10 +4983,31 @@ export interface operations {
                                 action: "permission_changed";
                                 /** @description Address, lower case */
                                 address?: string;
+                                /** @description `registry`: of an entry; `root`: of a whole registry, which `detail` names */
                                 grant_scope?: {
                                     /** @constant */
-                                    kind: "registry";
+                                    kind: "root";
+                                    detail: {
+                                        registry: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
+                                } | {
+                                    /** @enum {string} */
+                                    kind: "registry" | "registration";
                                     detail: Record<string, never>;
+                                } | {
+                                    /** @constant */
+                                    kind: "resolver";
+                                    detail: {
+                                        resolver: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
                                 };
                                 /** @description All that the account has from then on */
                                 powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];

@@ -52,7 +52,20 @@ beforeAll(async () => {
     await generated.run(`${roles} SELECT 1, ${values}, ${role} FROM generate_series(1, 20000) i`);
   await generated.run(`INSERT INTO v2_resources (chain_id, resolver, resource, node, kind, key)
     SELECT 1, '${resolver}', ${resource}, '0x' || lpad(to_hex(i / 5), 64, '0'), 'name', '' FROM generate_series(1, 20000) i`);
-  await generated.run("ANALYZE domain_event, v2_roles, v2_resources");
+  // The account with many events has roles on many entries and resolvers' resources; the registry is one of many accounts.
+  const event = `INSERT INTO v2_events (id, chain_id, registry, block_number, timestamp, log_index, transaction_hash, roles, former_roles, labelhash, resource, type, holder)
+    SELECT concat(x.type, x.labelhash, i), 1, '${generatedV2.ethRegistry}', i, 1700000000 + i, 1, 'x', ${role}, ${role}, x.labelhash, x.resource, x.type, x.holder FROM generate_series(1, 20000) i`;
+  for (const values of [
+    ...[`'${busyAddress}'`, account, account, account].map(
+      (holder, at) => `'${at}' || ${resource}, NULL, 'EACRolesChanged', ${holder}`,
+    ),
+    `NULL, '0x${"0".repeat(64)}', 'RootPermissionChanged', ${account}`,
+    `NULL, ${resource}, 'ResolverPermissionChanged', '${busyAddress}'`,
+  ])
+    await generated.run(
+      `${event} CROSS JOIN LATERAL (VALUES (${values})) x (labelhash, resource, type, holder)`,
+    );
+  await generated.run("ANALYZE domain_event, v2_roles, v2_resources, v2_events");
 });
 afterAll(() => generated?.close());
 beforeEach(({ skip }) => {
@@ -109,6 +122,17 @@ test.each([
   const nodes = await explain(statements[0]!);
   expect(scannedTables(nodes, -1).filter((table) => !table?.startsWith("_ponder_"))).toEqual([]);
   expect(mostSorted(nodes)).toBeLessThan(1_000);
+});
+
+test("finds the newest change of an account's roles on a resource by one index", async () => {
+  const { rows } = await generated.run(`EXPLAIN (ANALYZE, FORMAT JSON) SELECT block_number FROM v2_events e
+    WHERE e.registry = '${generatedV2.ethRegistry}' AND e.resource = '0x${"7".padStart(64, "0")}' AND e.holder = '${busyAddress}'
+    ORDER BY e.timestamp DESC, e.log_index DESC LIMIT 1`);
+  const nodes = planOf(rows);
+  expect(nodes.map((node) => node["Index Name"] ?? node["Node Type"])).toEqual([
+    "Limit",
+    "v2_events_by_grant",
+  ]);
 });
 
 test("takes one statement for 1,000 parents with lists below lists", async () => {
@@ -202,6 +226,10 @@ const lookups = [
   "/v1/events?contract_address=0x314159265dd8dbb310642f98f50c066173c1259b",
   "/v1/events?contract_address=0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
   "/v1/events?record_key=text:url&from_timestamp=1760000000",
+  `/v1/events?contract_address=${generatedV2.ethRegistry}&kind=RootPermissionChanged`,
+  `/v1/events?contract_address=${generatedV2.ethRegistry}&address=${busyAddress}&kind=RootPermissionChanged&include=data,raw&order=desc`,
+  "/v1/events?type=permission",
+  `/v1/addresses/${busyAddress}/history?relation=role_holder&type=permission`,
   "/v1/permissions?name=eth",
   "/v1/permissions?address=$address",
   `/v1/permissions?address=${busyAddress}`,

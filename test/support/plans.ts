@@ -4,6 +4,7 @@ import type { Database, RowsReader } from "../../src/api/database/client.ts";
 export type Plan = {
   "Node Type": string;
   "Relation Name"?: string;
+  "Index Name"?: string;
   "Actual Rows": number;
   "Actual Loops": number;
   "Rows Removed by Filter"?: number;

@@ -525,7 +525,73 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         const ofRows = found.filter(({ name }) => rows.has(name)).map(({ id }) => id);
         expect(ofRows.sort()).toEqual([...new Set(meant)].sort());
         const { meta } = await v1.get(`/v1/addresses/${owner}/history?relation=any&page_size=1`);
-        expect(meta).toMatchObject({ unsupported_reason: "root_permission_history_not_indexed" });
+        expect(meta).not.toHaveProperty("completeness");
+      }
+    });
+
+  if ([350, 879].includes(snapshot.block))
+    test("changes of roles on a whole registry add up to those that it says", async () => {
+      const isKnown = ([address, { contract, hostile }]: [string, Snapshot["registries"][Hex]]) =>
+        contract && !hostile && address !== zeroAddress;
+      const holders = new Map<string, Entry[]>();
+      for (const [registry, { rootRoles }] of Object.entries(snapshot.registries).filter(isKnown)) {
+        const asked = `/v1/events?contract_address=${registry}&kind=RootPermissionChanged&include=data,raw`;
+        const entries = await v1.all<Entry>(`${asked}&order=asc`, 3);
+        const emitted = index.logs.filter(
+          ({ address, topics, blockNumber }) =>
+            address === registry &&
+            topics[0] === topicOf["EACRolesChanged"] &&
+            BigInt(topics[1] ?? 0) === 0n &&
+            Number(blockNumber) <= snapshot.block,
+        );
+        const positions = entries.map(
+          ({ transaction_hash, log_index }) => `${transaction_hash} ${log_index}`,
+        );
+        expect(positions, registry).toEqual(
+          emitted.map((log) => `${log.transactionHash} ${Number(log.logIndex)}`),
+        );
+        const roles = new Map<unknown, bigint>();
+        for (const { data, ...entry } of entries) {
+          const { address, old_role_bitmap, new_role_bitmap } = data;
+          const grant_scope = { kind: "root", detail: { registry: located(registry as Hex) } };
+          expect(data).toMatchObject({ action: "permission_changed", grant_scope });
+          expect(entry).toMatchObject({
+            type: "permission",
+            registration_id: null,
+            contract_address: registry,
+          });
+          expect([entry.name, entry.namehash, data["token_id"]]).toEqual([undefined, undefined, undefined]);
+          expect(BigInt(String(old_role_bitmap))).toBe(roles.get(address) ?? 0n);
+          roles.set(address, BigInt(String(new_role_bitmap)));
+          holders.set(String(address), [...(holders.get(String(address)) ?? []), { ...entry, data }]);
+        }
+        const held = [...roles].filter(([, bitmap]) => bitmap !== 0n);
+        expect(
+          Object.fromEntries(held.map(([account, bitmap]) => [account, `0x${bitmap.toString(16)}`])),
+        ).toEqual(rootRoles);
+      }
+      expect(holders.size).toBeGreaterThan(3);
+      // The roles page of a registry asks for one account.
+      for (const [account, changes] of holders) {
+        const ofAccount = await v1.all<Entry>(
+          `/v1/events?kind=RootPermissionChanged&address=${account}&include=data`,
+        );
+        const ids = ofAccount.map(({ id }) => id);
+        expect(ids).toEqual(expect.arrayContaining(changes.map(({ id }) => id)));
+        const [{ contract_address } = { contract_address: "" }] = changes;
+        const ofBoth = `/v1/events?contract_address=${contract_address}&address=${account}&kind=RootPermissionChanged&include=data,raw&order=desc`;
+        const meant = changes.filter((one) => one.contract_address === contract_address);
+        expect((await v1.all<Entry>(ofBoth)).map(({ id }) => id)).toEqual(
+          meant.map(({ id }) => id).reverse(),
+        );
+        const historyOf = async (query: string) =>
+          (await v1.all<Entry>(`/v1/addresses/${account}/history?type=permission&include=raw&${query}`))
+            .filter(({ kind }) => kind === "RootPermissionChanged")
+            .map(({ id }) => id);
+        expect(await historyOf("relation=role_holder")).toEqual(ids);
+        expect(await historyOf("")).toEqual(ids);
+        for (const query of ["relation=owner,manager", "relation=any&scope=name"])
+          expect(await historyOf(query)).toEqual([]);
       }
     });
 

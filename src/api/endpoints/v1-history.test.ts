@@ -129,9 +129,6 @@ test("what a history leaves out is said", async () => {
   const said = (unsupported_reason: string) => ({
     ...{ completeness: "partial", unsupported_fields: ["data"], unsupported_reason },
   });
-  const ofRoot = await get<Entry[]>(`/v1/events?kind=RootPermissionChanged&address=${alice}`);
-  expect(ofRoot.data).toEqual([]);
-  expect(ofRoot.meta).toMatchObject(said("root_permission_history_not_indexed"));
   const ofResolver = await get<Entry[]>(`/v1/events?resolver=1:${publicResolver}`);
   expect(ofResolver.meta).toMatchObject(said("resolver_pointer_events_not_listed"));
 });

@@ -113,7 +113,7 @@ const addressQuery = closedQuery({
     .transform((words) => holdings.filter((one) => words.includes("any") || words.includes(one)))
     .optional()
     .meta({
-      description: `All entries of the names that it holds or held so, of the newest ${mostHeldNames}; without it what it received itself`,
+      description: `All entries of the names that it holds or held so, of the newest ${mostHeldNames}; without it what it received itself. \`role_holder\` adds its roles on whole registries`,
     }),
 });
 
@@ -273,23 +273,24 @@ export const addressHistory = endpoint({
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: async (call, context: LookupContext) => {
     const { namespaces } = context.lookup;
-    const { namespace, relation, scope } = call.query;
+    const { namespace, relation } = call.query;
     const { address } = call.params;
     namespacesIn(context.lookup, namespace);
     const held = relation && (await heldNames(context, call, { address, holdings: relation }));
-    // The roles of whole registries belong to no name.
-    const hasRoles = namespaces[0]?.v2 && scope !== "name" && relation?.includes("role_holder");
-    const lacksRoles = hasRoles ? "root_permission_history_not_indexed" : undefined;
     return historyPage(context, call, {
       list: [address, namespace, relation],
       isCounted: true,
-      lacks: held?.isCut ? "too_many_names" : lacksRoles,
-      find: ({ bind }) => {
+      lacks: held?.isCut ? "too_many_names" : undefined,
+      find: ({ bind }, kinds) => {
         const bound = inByteOrder(bind(address));
+        const hasRoots = relation?.includes("role_holder") ?? false;
         return {
           ...(held
-            ? entriesOfHeldNames({ address: bound, nodes: bind(`{${held.nodes.join()}}`) }, namespaces)
-            : { parts: partsOfAddress(bound, namespaces) }),
+            ? entriesOfHeldNames(
+                { address: bound, nodes: bind(`{${held.nodes.join()}}`), hasRoots },
+                namespaces,
+              )
+            : { parts: partsOfAddress(bound, namespaces, kinds) }),
           conditions: given(namespace, (one) => inNamespaceOf(one, namespaces)),
         };
       },
@@ -332,7 +333,7 @@ const eventsQuery = closedQuery({
   name: textParameter("name", 2_000).optional(),
   address: anyCaseAddress("address")
     .optional()
-    .meta({ description: "Who received something, or whose primary name changed" }),
+    .meta({ description: "Who received something, or whose primary name or roles changed" }),
   resolver: contractParameter("resolver")
     .optional()
     .meta({ description: "`<chain id>:<address>`: its records" }),
@@ -357,7 +358,7 @@ export const events = endpoint({
   query: eventsQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
   handle: (call, context: LookupContext) => {
-    const { namespace, name, registration_id, resolver, from_block, to_block, type, kind } = call.query;
+    const { namespace, name, registration_id, resolver, from_block, to_block, type } = call.query;
     const { namespaces } = context.lookup;
     const within = namespacesIn(context.lookup, namespace);
     const ofOne = [resolver, registration_id].filter((one) => one !== undefined);
@@ -375,9 +376,7 @@ export const events = endpoint({
     return historyPage(context, call, {
       list: ["events", ...filters, from_block, to_block],
       isCounted: isOfName || resolver !== undefined,
-      lacks: kind?.includes("RootPermissionChanged")
-        ? "root_permission_history_not_indexed"
-        : resolver && "resolver_pointer_events_not_listed",
+      lacks: resolver && "resolver_pointer_events_not_listed",
       find: (statement, kinds) => {
         const { parts, conditions } = partsOf({ ...call.query, node }, { statement, kinds, namespaces });
         const ofBlocks = [
@@ -445,9 +444,9 @@ function partsOf(
     const at = own.length > 0 ? { resolver: inByteOrder(bind(resolver.address)) } : {};
     return { parts: partsOfKinds(own, namespaces, at), conditions: [...conditions, ...isHeld] };
   }
-  if (holder !== undefined) return { parts: partsOfAddress(holder, namespaces), conditions };
   const own =
     roles.length === 0 ? kinds : kinds.filter((kind) => roles.some((role) => role.own.includes(kind)));
+  if (holder !== undefined) return { parts: partsOfAddress(holder, namespaces, own), conditions };
   const [role, ...others] = roles;
   const isStranger = role?.isStranger && own.length > 0;
   const stranger = isStranger ? inByteOrder(bind(contract_address ?? "")) : undefined;

@@ -7,7 +7,7 @@ import { located } from "./contract.ts";
 // Powers that accounts have over names, in the words of ENS's own API: the schemas, and what a role of ENSv2 gives.
 
 /** What a grant of powers is for: a whole registry, a registration in either generation, or a resolver. */
-const scopeSchema = z.union([
+export const scopeSchema = z.union([
   z.strictObject({ kind: z.literal("root"), detail: z.strictObject({ registry: located }) }),
   z.strictObject({ kind: z.enum(["registry", "registration"]), detail: z.strictObject({}) }),
   z.strictObject({ kind: z.literal("resolver"), detail: z.strictObject({ resolver: located }) }),

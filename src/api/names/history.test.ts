@@ -44,6 +44,23 @@ test.each<[string, Partial<StoredEntry>, object]>([
       canonical_id: "4294967296",
     },
   ],
+  [
+    "roles on a whole registry",
+    {
+      ...{ type: "RootPermissionChanged", node: null, key: contract, holder: account, value: "0x11" },
+      facts: { formerRoles: "0x1000001" },
+    },
+    {
+      action: "permission_changed",
+      address: account,
+      grant_scope: { kind: "root", detail: { registry: { chain_id: 8453, address: contract } } },
+      powers: ["registrar", "register_reserved"],
+      added_powers: ["register_reserved"],
+      removed_powers: ["set_resolver"],
+      old_role_bitmap: "16777217",
+      new_role_bitmap: "17",
+    },
+  ],
   ["fuses", { type: "FusesSet", fuses: -1 }, { action: "permission_changed", fuses: 4_294_967_295 }],
   [
     "a cleared resolver",

@@ -5,14 +5,21 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
 import { powersOf, powerWords } from "../../ens/roles.ts";
-import { addressOfResolver, indexTime, noExpiry, secondGeneration } from "../database/names.ts";
+import {
+  addressOfResolver,
+  hideFromPlanner,
+  indexTime,
+  noExpiry,
+  secondGeneration,
+} from "../database/names.ts";
 import { reachedJoin, type WalkContracts } from "../database/v2-walk.ts";
 import { addressSchema, hashSchema, type SortType } from "../rest/values.ts";
 import { located } from "./contract.ts";
+import { scopeSchema, wholeContract } from "./grants.ts";
 import { type IndexedNamespace, isSubregistry } from "./indexed-namespaces.ts";
 
-// Events shown in histories: the emitter of each, the type of its entry, and the action if it is not the type's default. `Migration` and
-// `ReverseNameChanged` replace certain events of other kinds; no contract emits `Release`.
+// Events shown in histories: the emitter of each, the type of its entry, and the action if it is not the type's default. `Migration`,
+// `ReverseNameChanged` and `RootPermissionChanged` replace certain events of other kinds; no contract emits `Release`.
 const events = {
   WrappedTransfer: ["wrapper", "transfer"],
   Transfer: ["registry", "authority"],
@@ -46,12 +53,16 @@ const events = {
   ResolverUpdated: ["registryOfV2", "resolver"],
   SubregistryUpdated: ["registryOfV2", "subregistry"],
   EACRolesChanged: ["registryOfV2", "permission"],
+  RootPermissionChanged: ["registryOfV2", "permission"],
   NameForAddrChanged: ["reverseRegistrar", "primary_name"],
   Release: ["nobody", "release"],
 } as const;
 
 type EventKind = keyof typeof events;
 type EventEmitter = (typeof events)[EventKind][0];
+
+// EACRolesChanged of the roles on a whole registry.
+const rootChange = "RootPermissionChanged" satisfies EventKind;
 
 const emitterOf = (event: EventKind): EventEmitter => events[event][0];
 
@@ -65,7 +76,7 @@ export const eventKinds = Object.keys(events) as [EventKind, ...EventKind[]];
 export const eventsOf = (emitter: EventEmitter): EventKind[] =>
   eventKinds.filter((kind) => emitterOf(kind) === emitter);
 
-// The kinds of events in the words of ENS's own API, by ours. No stored event is a change of a registry's root roles.
+// The kinds of events in the words of ENS's own API, by ours.
 const ofPipeline: Readonly<Record<string, readonly EventKind[]>> = {
   RegistrationGranted: ["NameRegistered", "LabelRegistered", "Migration"],
   RegistrationRenewed: ["NameRenewed", "ExpiryUpdated"],
@@ -82,7 +93,6 @@ const ofPipeline: Readonly<Record<string, readonly EventKind[]>> = {
   PermissionChanged: ["EACRolesChanged", "FusesSet", "AuthorisationChanged"],
   PermissionScopeChanged: ["EACRolesChanged", "FusesSet", "AuthorisationChanged"],
   RolesChanged: ["EACRolesChanged", "FusesSet", "AuthorisationChanged"],
-  RootPermissionChanged: [],
   SubregistryChanged: ["SubregistryUpdated"],
   MigrationApplied: ["Migration"],
 };
@@ -230,8 +240,9 @@ const members = {
   name: member(z.string(), ({ entry }) => entry.key || undefined),
   name_status: member(z.enum(["set", "cleared"]), ({ entry }) => (entry.key ? "set" : "cleared")),
   grant_scope: member(
-    z.strictObject({ kind: z.literal("registry"), detail: z.strictObject({}) }),
-    (told) => rolesOf(told) && { kind: "registry" as const, detail: {} },
+    scopeSchema,
+    (told) => rolesOf(told)?.scope,
+    "`registry`: of an entry; `root`: of a whole registry, which `detail` names",
   ),
   powers: member(z.array(power), (told) => rolesOf(told)?.now, "All that the account has from then on"),
   added_powers: member(z.array(power), (told) => rolesOf(told)?.added),
@@ -326,11 +337,17 @@ function actionId({ entry: { chain, transaction, node, facts }, contract }: Told
     .digest("hex");
 }
 
-function rolesOf({ entry: { type, value, facts } }: Told) {
-  if (type !== "EACRolesChanged") return undefined;
+function rolesOf({ entry }: Told) {
+  const { type, value, facts } = entry;
+  const registry = at(entry, entry.key);
+  const isRoot = type === rootChange && registry;
+  if (type !== "EACRolesChanged" && !isRoot) return undefined;
   const [before, after] = [facts?.formerRoles ?? "0x0", (value ?? "0x0") as Hex];
   const [former, now] = [powersOf(before, "registry"), powersOf(after, "registry")];
   return {
+    scope: isRoot
+      ? { kind: "root" as const, detail: { registry } }
+      : { kind: "registry" as const, detail: {} },
     now,
     added: now.filter((one) => !former.includes(one)),
     removed: former.filter((one) => !now.includes(one)),
@@ -358,7 +375,9 @@ export const entrySchema = z.strictObject({
   id: z.string().length(64),
   type: z.enum(historyTypes),
   name: z.string().optional(),
-  namehash: hashSchema,
+  namehash: hashSchema
+    .optional()
+    .meta({ description: "Absent for roles on a whole registry, which belong to no name" }),
   namespace: z.string(),
   chain_id: z.int(),
   registration_id: z.string().nullable(),
@@ -388,7 +407,7 @@ export function entryOf(
     id: createHash("sha256").update(`${entry.type}:${entry.id}`).digest("hex"),
     type,
     name: name || undefined,
-    namehash: node as Hex,
+    namehash: node ?? undefined,
     namespace: entry.namespace,
     chain_id: entry.chain,
     registration_id: registrationOf(entry),
@@ -526,7 +545,7 @@ const ofReverseName = (where: string) =>
   });
 
 // ENSv2 events; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
-const ofEntries = (from: string, where: string) =>
+const ofEntries = (from: string, where: string, columns: Partial<typeof partColumns> = {}) =>
   partSql(from, where, {
     transaction_id: "e.transaction_hash",
     node: "n.id",
@@ -535,6 +554,7 @@ const ofEntries = (from: string, where: string) =>
     key: "e.registry",
     value: "CASE WHEN e.type = 'SubregistryUpdated' THEN e.address ELSE e.roles END",
     expiry: "e.expiry",
+    ...columns,
   });
 
 // The names of the entry that a row tells under an alias. If its registry has several, `most` that are reached count.
@@ -552,6 +572,20 @@ function entriesWhere(namespaces: readonly IndexedNamespace[], where: string): s
     ),
   ];
 }
+
+// Changes of roles on whole registries.
+function rootsWhere(namespaces: readonly IndexedNamespace[], where: string): string[] {
+  const v2 = secondGeneration(namespaces);
+  const columns = { type: `'${rootChange}'`, node: partColumns.node };
+  return v2 ? [ofEntries("v2_events e", `e.chain_id = ${v2.chainId} AND ${where}`, columns)] : [];
+}
+
+// Of an account, by the resource: no statistics tell how many of an account's changes are of whole registries.
+const rootsOf = (address: string, namespaces: readonly IndexedNamespace[]) =>
+  rootsWhere(
+    namespaces,
+    `e.holder = ${address} AND e.resource = '${wholeContract}' AND ${hideFromPlanner(`e.type = '${rootChange}'`)}`,
+  );
 
 /**
  * The parts of the registrations of a name's direct subnames, which ENSv2 alone has: each in the order of an index. Below a name that is
@@ -632,15 +666,26 @@ export const partsOfName = (
   ...entriesOfName(namespaces, node, options),
 ];
 
-/** The parts of an address's history: what it received, and its primary names. */
-export const partsOfAddress = (address: string, namespaces: readonly IndexedNamespace[]) => [
-  ofDomain(`e.owner_id = ${address}`),
-  ofRegistration(byEvent, `e.registrant_id = ${address}`),
-  ofRegistration(byEvent, `e.new_owner_id = ${address}`),
-  ofResolver(`e.primary_name_of = ${address}`),
-  ofReverseName(`e.address = ${address}`),
-  ...entriesWhere(namespaces, `e.holder = ${address}`),
-];
+/** The parts of an address's history that can have such kinds, at least one: what it received, and its primary names. */
+export function partsOfAddress(
+  address: string,
+  namespaces: readonly IndexedNamespace[],
+  kinds: readonly EventKind[],
+): string[] {
+  const emitters = new Set(kinds.filter((kind) => kind !== rootChange).map(emitterOf));
+  const ifOf = (emitter: EventEmitter, parts: string[]) => (emitters.has(emitter) ? parts : []);
+  return [
+    ofDomain(`e.owner_id = ${address} AND ${emitters.has("registry") || emitters.has("wrapper")}`),
+    ...ifOf("registrar", [
+      ofRegistration(byEvent, `e.registrant_id = ${address}`),
+      ofRegistration(byEvent, `e.new_owner_id = ${address}`),
+    ]),
+    ...ifOf("resolver", [ofResolver(`e.primary_name_of = ${address}`)]),
+    ...ifOf("reverseRegistrar", [ofReverseName(`e.address = ${address}`)]),
+    ...ifOf("registryOfV2", entriesWhere(namespaces, `e.holder = ${address} AND e.labelhash IS NOT NULL`)),
+    ...(kinds.includes(rootChange) ? rootsOf(address, namespaces) : []),
+  ];
+}
 
 /** How an address holds a name, or held it. */
 export type Holding = "owner" | "manager" | "role_holder";
@@ -660,6 +705,7 @@ export function heldNamesSql(
 ): string {
   const v2 = secondGeneration(namespaces);
   const [isOwner, isManager] = [holdings.includes("owner"), holdings.includes("manager")];
+  const ofEntriesAlone = "(SELECT * FROM v2_events WHERE labelhash IS NOT NULL)";
   const newest = (table: string, columns: string, holder: string) =>
     `SELECT ${columns}, e.timestamp FROM ${table} e WHERE e.${holder} = ${address} ORDER BY e.timestamp DESC LIMIT ${mostHeldNames + 1}`;
   // The owner of a leased name in the registry only manages it.
@@ -682,7 +728,7 @@ export function heldNamesSql(
     },
     ...(v2 === undefined ? [] : [v2]).map((contracts) => ({
       isAsked: true,
-      events: newest("v2_events", "e.registry, e.labelhash, e.type", "holder"),
+      events: newest(ofEntriesAlone, "e.registry, e.labelhash, e.type", "holder"),
       nodes: (of: string) =>
         `SELECT n.id AS node, e.timestamp FROM ${of} e CROSS JOIN LATERAL ${namesOfEntry(contracts, "e", mostNamesOfEntry)} n WHERE e.type IN ${literal(["none", ...eventsOf("registryOfV2").filter(granting)])}`,
     })),
@@ -698,14 +744,15 @@ SELECT json_build_array(json_build_object('most', greatest(${["0", ...counts].jo
   SELECT u.node FROM (${nodes.join("\nUNION ALL ")}) u GROUP BY u.node ORDER BY max(u.timestamp) DESC LIMIT ${mostHeldNames + 1}) h)))::text`;
 }
 
-/** The history of names that an address holds or held, given as SQL of an array, and of its primary names. */
+/** The history of names that an address holds or held, given as SQL of an array, of its primary names, and of its root roles. */
 export const entriesOfHeldNames = (
-  { address, nodes }: { address: string; nodes: string },
+  { address, nodes, hasRoots }: { address: string; nodes: string; hasRoots: boolean },
   namespaces: readonly IndexedNamespace[],
 ) => ({
   parts: [
     ofResolver(`e.primary_name_of = ${address} AND NOT s.domain_id = ANY (${nodes}::text[])`),
     ofReverseName(`e.address = ${address}`),
+    ...(hasRoots ? rootsOf(address, namespaces) : []),
   ],
   ofEach: {
     from: `(SELECT unnest(${nodes}::text[]) COLLATE "C" AS node) held`,
@@ -736,8 +783,10 @@ export const partsOfKinds = (
     if (emitter === "registry" || emitter === "wrapper")
       return [ofDomain(and(`e.from_old_registry IS ${isOld ? "" : "NOT "}TRUE`, isOld !== undefined))];
     if (emitter === "registrar") return [ofRegistration(byEvent, where)];
-    if (emitter === "registryOfV2")
-      return entriesWhere(namespaces, and(`e.registry = ${registryOfV2}`, registryOfV2 !== undefined));
+    if (emitter === "registryOfV2") {
+      const parts = kind === rootChange ? rootsWhere : entriesWhere;
+      return parts(namespaces, and(`e.registry = ${registryOfV2}`, registryOfV2 !== undefined));
+    }
     return emitter === "resolver" ? [ofResolver(and(`s.address = ${resolver}`, resolver !== undefined))] : [];
   });
 
