@@ -2238,6 +2238,8 @@ export interface operations {
                                 };
                                 /** @description Address, lower case */
                                 primary_address?: string;
+                                /** @enum {string} */
+                                unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                                 /** @description 32 bytes of hex, lower case */
                                 labelhash?: string;
                                 chain_id?: number;
@@ -2435,6 +2437,8 @@ export interface operations {
                                 };
                                 /** @description Address, lower case */
                                 primary_address?: string;
+                                /** @enum {string} */
+                                unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                                 /** @description 32 bytes of hex, lower case */
                                 labelhash?: string;
                                 chain_id?: number;
@@ -2737,6 +2741,8 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
+                            /** @enum {string} */
+                            unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                             /** @description 32 bytes of hex, lower case */
                             labelhash?: string;
                             chain_id?: number;
@@ -3269,6 +3275,8 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
+                            /** @enum {string} */
+                            unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                             /** @description 32 bytes of hex, lower case */
                             labelhash?: string;
                             chain_id?: number;
@@ -3985,6 +3993,8 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
+                            /** @enum {string} */
+                            unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                             /** @description 32 bytes of hex, lower case */
                             labelhash?: string;
                             chain_id?: number;
@@ -5559,6 +5569,8 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
+                            /** @enum {string} */
+                            unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                             /** @description 32 bytes of hex, lower case */
                             labelhash?: string;
                             chain_id?: number;
@@ -5879,6 +5891,8 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
+                            /** @enum {string} */
+                            unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                             /** @description 32 bytes of hex, lower case */
                             labelhash?: string;
                             chain_id?: number;

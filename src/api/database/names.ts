@@ -158,7 +158,7 @@ CROSS JOIN LATERAL (SELECT domain.id AS node, domain.name, domain.labelhash, dom
   held.last_holder, lease.registrant_id = rule.wrapper AS is_held_through_wrapper, domain.is_migrated, domain.owner_id <> ${nobody} AS is_owned,
   CASE WHEN held.has_v1_resolver THEN ${ofResolver(namespaces, ownResolver, () => "l.resolver")} ELSE held.v2_resolver END AS resolver,
   ${ofResolver(namespaces, "domain.resolver_id", (chainId) => `'${chainId}-' || l.resolver || '-' || domain.id`)} AS resolver_row,
-  held.is_v2, held.registry, held.v2, held.reading) names`;
+  held.is_unresolvable, held.is_v2, held.registry, held.v2, held.reading) names`;
 }
 
 const lastHolder =
@@ -166,9 +166,10 @@ const lastHolder =
 
 const firstAlone = `
 CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS started, lease.registration_date AS registered, ${lastHolder} AS last_holder, true AS has_v1_resolver,
-  NULL::text AS v2_resolver, false AS is_v2, NULL::text AS registry, NULL::json AS v2, NULL::json AS reading) held`;
+  NULL::text AS v2_resolver, false AS is_unresolvable, false AS is_v2, NULL::text AS registry, NULL::json AS v2, NULL::json AS reading) held`;
 
 // A lease that came over keeps its date; `started` is that of the registration in force. `kept.is_v2`: the ENSv2 entry gives the state. `kept.is_gone`: the Graveyard holds the lease. `reading`: how to read the ENSv2 resolver.
+// `is_unresolvable`: of the first generation under .eth, and no entry leads to its resolvers.
 const bothGenerations = (v2: WalkContracts, path?: string) => `
 CROSS JOIN LATERAL (SELECT CASE WHEN home.index = 1 THEN domain.id END AS id OFFSET 0) walked
 LEFT JOIN LATERAL (${walkSql(path === undefined ? askedByRow("walked", v2.chainId) : askedByPath(path), v2, { time: indexTime, hasV1: true })} OFFSET 0) entry ON true${inForceJoin(v2)}
@@ -188,6 +189,7 @@ CROSS JOIN LATERAL (SELECT of_v1.is_wrapped AND NOT kept.is_v2 AS is_wrapped, of
     ELSE lease.registration_date END AS registered,
   CASE WHEN kept.is_v2 THEN entry.holder ELSE ${lastHolder} END AS last_holder,
   NOT (kept.is_v2 OR kept.is_gone) AS has_v1_resolver, in_force.resolver AS v2_resolver, kept.is_v2, entry.registry,
+  ${v2.isInForce} AND NOT kept.is_v2 AND coalesce(entry.authority IS NOT NULL AND entry.resolver = ${nobody}, false) AS is_unresolvable,
   CASE WHEN home.index = 1 AND (entry.version IS NOT NULL OR kept.is_v2) THEN json_build_object('version', entry.version, 'isReserved', coalesce(entry.authority = 'reserved', false),
     'migrated', entry.migrated_at::text, 'path', entry.registry_path, 'isInForce', kept.is_v2, 'token', entry.token_id,
     'subregistry', nullif(entry.subregistry, ${nobody}), 'holder', nullif(entry.holder, ${nobody})) END AS v2,
@@ -345,6 +347,7 @@ const perhaps = {
   isMigrated: ifTrue("is_migrated"),
   isOwned: ifTrue("is_owned"),
   resolver: ofText("resolver"),
+  isUnresolvable: ifTrue("is_unresolvable"),
   v2: ofJson<EntryOfName>("names.v2"),
 };
 

@@ -21,6 +21,8 @@ export type WalkContracts = {
   wrapperRegistries: readonly Hex[];
   /** Implementations of other registries that users deploy. If there are none, any registry of the factory counts. */
   userRegistries: readonly Hex[];
+  /** Whether the chain's Universal Resolver answers from these registries. */
+  isInForce: boolean;
 };
 
 const text = (value: Hex) => `'${value}'`;

@@ -378,7 +378,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
           ]
         : []),
     ],
-    filters: ["names.status <> 'released'"],
+    filters: ["names.status <> 'released' AND NOT names.is_unresolvable"],
   };
 }
 

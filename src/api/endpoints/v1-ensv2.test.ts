@@ -83,7 +83,8 @@ function expectedUnderEth(snapshot: Snapshot, { raw, authority, v1 }: Snapshot["
     ...deadlines(BigInt(v1.expires), graceOfV1),
     status,
     ...(v1.holder && v1.holder !== NameWrapper ? { owner: v1.holder, manager: some(v1.owner) } : {}),
-    resolver: status === "released" ? undefined : some(v1.resolver),
+    // Without a reservation the Universal Resolver of ENSv2 finds no resolver.
+    resolver: status === "released" || authority !== "reserved" ? undefined : some(v1.resolver),
   };
 }
 
@@ -279,6 +280,19 @@ describe.each(readTruth())("at block $block", (snapshot) => {
     });
     expect(differences).toEqual([]);
     if (snapshot.block > 300) expect(seen).toBeGreaterThan(5);
+  });
+
+  test("names of ENSv1 that no entry leads to are said to resolve to nothing, as calls find no resolver", () => {
+    const differences: string[] = [];
+    for (const { labels, resolver } of snapshot.names) {
+      const row = rows.get(nameOf(labels));
+      if (labels.length < 2 || labels.at(-1) !== "0x657468" || !row || row.authority === "ens_v2") continue;
+      const isNone = some(resolver?.address) === undefined;
+      if (isNone !== (row.unresolvable_reason !== undefined)) differences.push(row.name);
+      const { name, resolver: own, records, primary_address } = row;
+      if (isNone) expect({ name, own, records, primary_address }).toEqual({ name });
+    }
+    expect(differences).toEqual([]);
   });
 
   test("records of names in ENSv2 are what calls return, or said to be unknown", () => {

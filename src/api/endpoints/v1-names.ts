@@ -237,7 +237,7 @@ const unknownInventory = (unsupported_reason = "") => ({
 
 /** The keys of a name's records, those that no request can ask for included. */
 function inventoryOf(row: Row, found: FoundName): z.output<typeof inventorySchema> {
-  const { records, status } = row;
+  const { records, status, unresolvable_reason } = row;
   const abis = records?.seen_abis;
   const isUnsupported = (key: string) =>
     !keyForm.test(key) || recordOf(row, key, { found, fallback: undefined }).status === "unsupported";
@@ -246,7 +246,8 @@ function inventoryOf(row: Row, found: FoundName): z.output<typeof inventorySchem
     ...(found.records?.set?.pubkeyX ? ["pubkey"] : []),
   ];
   const known_keys = records === undefined ? [] : [...keysOf(row), ...others].sort();
-  const unknown = status === "released" ? "inventory_not_available" : "inventory_not_authoritative";
+  const isNone = status === "released" || unresolvable_reason !== undefined;
+  const unknown = isNone ? "inventory_not_available" : "inventory_not_authoritative";
   return {
     known_keys,
     unset_keys: [],

@@ -9,7 +9,7 @@ import { type metaSchema, refuse } from "./contract.ts";
 import { type Grant, grantOf, type StoredRole, wholeContract } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import { type Binder, type NamesSource, openStatement, type StatementCall } from "./lists.ts";
-import { type Row, registrationId, resolverOf, wrapperFacts } from "./rows.ts";
+import { type Row, registrationId, storedResolverOf, wrapperFacts } from "./rows.ts";
 
 // Who has which powers over a name. Of the first generation its row tells them, of ENSv2 the roles on its entry and its resolver. Anyone can
 // be given any number of roles and can give them on contracts of their own, so each read has a limit.
@@ -49,7 +49,7 @@ function powersOfHolder(row: StoredName, fuses: Fuses): string[] {
 export function grantsOfV1(row: StoredName, home: IndexedNamespace): Grant[] {
   const fuses = row.isWrapped ? wrapperFacts(row)?.wrapper_fuses : undefined;
   if (row.v2?.isInForce || (row.isWrapped && fuses === undefined)) return [];
-  const resolver = resolverOf(row, home);
+  const resolver = storedResolverOf(row, home);
   const powers = fuses ? powersOfHolder(row, fuses) : ["registration_control"];
   const controller = fuses === undefined ? row.manager : row.owner;
   const isTaken = fuses && (fuses.cannot_set_resolver || isInGrace(row, fuses));

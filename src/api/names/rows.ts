@@ -12,12 +12,16 @@ import { located } from "./contract.ts";
 import { roleSummarySchema } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 
-/** The chain and address of a name's resolver; undefined without one. */
-export function resolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
+/** The chain and address of the resolver that the registry of a name's generation has; undefined without one. */
+export function storedResolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
   return resolver === undefined || resolver === zeroAddress
     ? undefined
     : { chain_id: chainId, address: resolver };
 }
+
+// The chain and address of the resolver that answers for a name; undefined without one.
+const resolverOf = (row: StoredName, home: IndexedNamespace) =>
+  row.isUnresolvable ? undefined : storedResolverOf(row, home);
 
 /** A name with its records, if requested; null if only the chain knows them. */
 export type FoundName = { row: StoredName; records: StoredRecords | null };
@@ -155,16 +159,18 @@ export function isReadFromEvents(
   { row, records }: FoundName,
 ): boolean {
   if (row.v2?.isInForce) return records !== null;
+  if (row.isUnresolvable) return true;
   const resolver = resolverOf(row, homeOfRow(namespaces, row));
   return resolver !== undefined && known.staticResolverOf(resolver.chain_id, resolver.address) !== undefined;
 }
 
 /** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `contenthash`, `name`). */
 export function recordOf(
-  { records, status }: { records?: GroupedRecords | undefined; status?: string | undefined },
+  { records, status, unresolvable_reason }: Pick<Partial<Row>, "records" | "status" | "unresolvable_reason">,
   key: string,
   { found, fallback }: { found: FoundName; fallback: string | undefined },
 ): RecordAnswer {
+  if (unresolvable_reason !== undefined) return { status: "not_found" };
   // Nobody holds the name, or only the chain knows its resolver in ENSv2.
   if (records === undefined)
     return {
@@ -266,7 +272,7 @@ function authority(row: StoredName, home: IndexedNamespace): Pick<Row, "authorit
   if (row.v2?.isInForce) return { authority: "ens_v2" };
   if (!row.isOwned && row.status === "unregistered") return {};
   const { expires_at = null } = deadlines(row);
-  const ens_v1 = { expires_at, resolver: resolverOf(row, home) ?? null, ...wrapperFacts(row) };
+  const ens_v1 = { expires_at, resolver: storedResolverOf(row, home) ?? null, ...wrapperFacts(row) };
   return { authority: row.isMigrated ? "ens_v1" : "ens_v0", ens_v1 };
 }
 
@@ -397,6 +403,7 @@ export const rowSchema = z.strictObject({
   resolver: located.optional(),
   records: recordsSchema.optional(),
   primary_address: addressSchema.optional(),
+  unresolvable_reason: z.enum(["no_live_ens_v2_entry", "ens_v2_path_no_resolver"]).optional(),
   labelhash: hashSchema.optional(),
   chain_id: z.int().optional(),
   network: z.string().optional(),
@@ -495,6 +502,10 @@ export function feedRow(namespaces: Namespaces, row: StoredName): Row {
   };
 }
 
+// Why the Universal Resolver of ENSv2 answers nothing for a name of ENSv1: nothing reserves it there, or without a resolver.
+const unresolvableReason = ({ isUnresolvable, v2 }: StoredName): Row["unresolvable_reason"] =>
+  isUnresolvable && (v2?.isReserved ? "ens_v2_path_no_resolver" : "no_live_ens_v2_entry");
+
 // Nobody holds the name: what is still stored is the former holder's.
 const isReleased = ({ status }: StoredName) => status === "released";
 
@@ -507,6 +518,7 @@ export function profileRow(namespaces: Namespaces, row: StoredName): Row {
     registration_id: registrationId(row, home),
     token_id: tokenId(row),
     resolver: isReleased(row) ? undefined : resolverOf(row, home),
+    unresolvable_reason: unresolvableReason(row),
     registry_path: row.v2?.path ?? undefined,
     subregistry: subregistryOf(row, home),
     chain_id: home.chainId,
@@ -519,7 +531,7 @@ export function detailRow(namespaces: Namespaces, found: FoundName, known: Known
   const { row, records } = found;
   const home = homeOfRow(namespaces, row);
   const profile = profileRow(namespaces, row);
-  if (isReleased(row)) return profile;
+  if (isReleased(row) || row.isUnresolvable) return profile;
   const primary = addressRecordOf(found, "60", defaultAddressOf(namespaces, found, known)) ?? "";
   const isAddress = /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress;
   // Unknown if only the chain knows the resolver in ENSv2, or if links to resolvers are not indexed.

@@ -24,8 +24,6 @@ export type V2Contracts = WalkContracts & {
   resolvers: readonly Hex[];
   publicResolver: Hex;
   lockedMigrator: Hex;
-  /** Whether the chain's Universal Resolver answers from these registries. */
-  isInForce: boolean;
 };
 
 /** The ENSv2 contracts in use in a namespace; undefined if it has none. */
