@@ -224,44 +224,50 @@ export const v2Label = onchainTable("v2_labels", (t) => ({
 }));
 
 /** Record id of a node in a resolver with record ids; 0 if unlinked. The root node's link is the default. */
-export const v2RecordLink = onchainTable(
-  "v2_record_links",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    resolver: hex(t).notNull(),
-    node: hex(t).notNull(),
-    recordId: t.bigint().notNull(),
-    /** DNS wire format. */
-    name: hex(t).notNull(),
-    /** Where and when (Unix seconds) it was linked or unlinked last. */
-    blockNumber: t.integer().notNull(),
-    timestamp: t.integer().notNull(),
-    logIndex: t.integer().notNull(),
-    transactionHash: hex(t).notNull(),
-  }),
-  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.node] }) }),
+export const v2RecordLink = indexed(
+  onchainTable(
+    "v2_record_links",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      resolver: hex(t).notNull(),
+      node: hex(t).notNull(),
+      recordId: t.bigint().notNull(),
+      /** DNS wire format. */
+      name: hex(t).notNull(),
+      /** Where and when (Unix seconds) it was linked or unlinked last. */
+      blockNumber: t.integer().notNull(),
+      timestamp: t.integer().notNull(),
+      logIndex: t.integer().notNull(),
+      transactionHash: hex(t).notNull(),
+    }),
+    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.node] }) }),
+  ),
+  (table) => ({ byRecord: [table.resolver, table.recordId] }),
 );
 
 /** A value under a record id. Values of an older generation than the record's are cleared. */
-export const v2Record = onchainTable(
-  "v2_records",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    resolver: hex(t).notNull(),
-    recordId: t.bigint().notNull(),
-    /** keccak-256 of kind, `:` and key. */
-    keyHash: hex(t).notNull(),
-    /** `address`, `text`, `data`, `contenthash`, `abi`, `interface` or `name`. */
-    kind: text(t).notNull(),
-    /** Coin type, content type or interface id; text keys as bytes in hex; empty where a record has one value. */
-    key: text(t).notNull(),
-    /** Bytes, empty for an unset record; null if only the chain knows them. */
-    value: hex(t),
-    generation: t.integer().notNull(),
-  }),
-  (table) => ({
-    pk: primaryKey({ columns: [table.chainId, table.resolver, table.recordId, table.keyHash] }),
-  }),
+export const v2Record = indexed(
+  onchainTable(
+    "v2_records",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      resolver: hex(t).notNull(),
+      recordId: t.bigint().notNull(),
+      /** keccak-256 of kind, `:` and key. */
+      keyHash: hex(t).notNull(),
+      /** `address`, `text`, `data`, `contenthash`, `abi`, `interface` or `name`. */
+      kind: text(t).notNull(),
+      /** Coin type, content type or interface id; text keys as bytes in hex; empty where a record has one value. */
+      key: text(t).notNull(),
+      /** Bytes, empty for an unset record; null if only the chain knows them. */
+      value: hex(t),
+      generation: t.integer().notNull(),
+    }),
+    (table) => ({
+      pk: primaryKey({ columns: [table.chainId, table.resolver, table.recordId, table.keyHash] }),
+    }),
+  ),
+  (table) => ({ byAddress: { on: [prefixOf(table.value)], where: "kind = 'address'" } }),
 );
 
 /** How often the values of a record id were cleared at once; no row if never. */

@@ -30,8 +30,6 @@ test("has indexes of every table but those that are read by their keys alone", (
     "v2_naming_jobs",
     "v2_naming_queue",
     "v2_record_generations",
-    "v2_record_links",
-    "v2_records",
     "v2_registry_paths",
   ]);
 });

@@ -6,6 +6,7 @@ import { isNormalizedName } from "../../ens/normalization.ts";
 import { isEvmCoinType } from "../../ens/reverse-names.ts";
 import {
   type Listed,
+  nameOfNode,
   namesHeldBy,
   noExpiry,
   ownResolver,
@@ -24,7 +25,7 @@ import {
   withGaps,
 } from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
-import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
+import { homeOfRow, type IndexedNamespace, isCustodian, timesOf } from "../names/indexed-namespaces.ts";
 import {
   authorityParameter,
   type Binder,
@@ -55,9 +56,16 @@ import {
   unsupportedAnswer,
   withText,
 } from "../names/lists.ts";
-import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, reverseNode } from "../names/lookups.ts";
+import {
+  claimOfCoin,
+  claimSql,
+  forwardSql,
+  mostCountedOfAddress,
+  readGivenNames,
+  reverseNode,
+} from "../names/lookups.ts";
 import { readSummaries } from "../names/permissions.ts";
-import { addressRow, defaultCoin, listRow, type Row } from "../names/rows.ts";
+import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf } from "../names/rows.ts";
 import { primaryNameClaim } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } from "../rest/values.ts";
@@ -171,7 +179,7 @@ export const addressNames = endpoint({
     const ofKind = [...inNamespace(lookup, namespace), ...ofAuthority(authority, lookup.namespaces)];
     if (is_migrated !== undefined) ofKind.push(`${is_migrated ? "" : "NOT "}(${isMigrated})`);
     const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
-    const shown: StoredName[] = [];
+    const shown = new Map<string, StoredName>();
     const listed = listPage(context, call, {
       list: ["addresses", address, { relation, coin_type, match, sort, order, ...given }],
       isCommon:
@@ -193,7 +201,7 @@ export const addressNames = endpoint({
       extra: (statement) => extraOf(asked, statement),
       mostCounted: isCounted ? mostCounted : undefined,
       show: (listed) => {
-        shown.push(listed.row);
+        shown.set(listed.row.node, listed.row);
         return {
           ...addressRow(lookup.namespaces, listed, lookup.known),
           ...(listed.coins && resolutionsOf(listed.coins, coin_type)),
@@ -201,7 +209,8 @@ export const addressNames = endpoint({
       },
     });
     const [answer, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
-    const page = { ...answer.body, meta: { ...answer.body.meta, ...meta } };
+    const data = alone === "resolves_to" ? await forward(lookup, call, answer.body.data, shown) : undefined;
+    const page = { ...answer.body, ...(data && { data }), meta: { ...answer.body.meta, ...meta } };
     const body = include.includes("counts")
       ? await withCounts(lookup, call, page, { withRecords: true })
       : page;
@@ -230,11 +239,37 @@ async function withSummaries(
   lookup: LookupContext["lookup"],
   call: StatementCall,
   answer: Answer,
-  names: readonly StoredName[],
+  shown: ReadonlyMap<string, StoredName>,
 ) {
+  const names = answer.body.data.flatMap(({ namehash }) => shown.get(namehash) ?? []);
   const { members, meta } = await readSummaries(lookup, call, names);
   const data = answer.body.data.map((row, at) => ({ ...row, ...members[at] }));
   return { ...answer, body: { ...answer.body, data, meta: withGaps(answer.body.meta, meta) } };
+}
+
+// Leaves out names of ENSv2 that resolve otherwise: an alias leads elsewhere, records were cleared, or the resolver is of unknown code.
+async function forward(
+  lookup: LookupContext["lookup"],
+  call: StatementCall & { params: { address: Hex } },
+  rows: readonly Row[],
+  shown: ReadonlyMap<string, StoredName>,
+): Promise<Row[]> {
+  const given = rows.flatMap(({ namehash }) => (shown.get(namehash)?.v2?.isInForce ? namehash : []));
+  const asked = { given, times: timesOf(lookup.namespaces, call.current), withRecords: true };
+  const read = await readGivenNames(lookup, asked, call.request.raw.signal);
+  const names = new Map(given.map((node, at) => [node, read[at]?.found]));
+  return rows.flatMap((row) => {
+    const found = names.get(row.namehash);
+    if (!found) return names.has(row.namehash) ? [] : row;
+    const detail = detailRow(lookup.namespaces, found, lookup.known);
+    const { resolution, resolutions = [] } = row;
+    const own = [resolution ?? [], resolutions].flat().filter(({ record_key: key }) => {
+      const { value } = recordOf(detail, key, { found, fallback: undefined });
+      return value === call.params.address;
+    });
+    if (own.length === 0) return [];
+    return resolution ? row : { ...row, resolutions: own };
+  });
 }
 
 type Asked = {
@@ -343,6 +378,8 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
   const isEvm = coinType === "evm";
   const [first = ""] = partsOfNames(namespaces);
   const root = namespaces[0]?.chainId ?? 0;
+  // Names of ENSv1 on the root chain have the address beside them.
+  const elsewhere = secondGeneration(namespaces) ? "" : ` AND a.chain_id <> ${root}`;
   const isZero = address === zeroAddress ? " AND false" : "";
   const inForce = (where: string, resolver: string, chain: string | number) => ({
     where: `${where}${isZero}`,
@@ -350,8 +387,8 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
   });
   // A name may have the address in several records.
   const stored = (condition: string): Branch => ({
-    from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM resolver_address_records a
-      WHERE left(a.value, 256) = ${holder} AND ${condition}) a JOIN ${first} ON domain.id = a.node`,
+    from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM ${addressRecords(namespaces)} a
+      WHERE left(a.value, 256) = ${holder} AND ${condition}) a ${nameOfNode(namespaces, "a.node")}`,
     ...inForce("true", "a.address", "a.chain_id"),
     order,
   });
@@ -361,7 +398,7 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
     coinType === "60" || isEvm
       ? [
           { from: first, ...inForce(`domain.resolved_address_id = ${holder}`, ownResolver, root), order },
-          stored(isEvm ? `(${isEvmCoin})` : `a.coin_type = ${coin} AND a.chain_id <> ${root}`),
+          stored(isEvm ? `(${isEvmCoin})` : `a.coin_type = ${coin}${elsewhere}`),
         ]
       : [stored(`a.coin_type = ${coin}`)];
   const general = [...new Set(namespaces.map(({ chainId }) => chainId))].flatMap((chain) =>
@@ -382,17 +419,25 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
   };
 }
 
+/** SQL of the stored address records: under nodes, and in ENSv2 under record ids, of each node that is linked to one. */
+function addressRecords(namespaces: readonly IndexedNamespace[]): string {
+  if (secondGeneration(namespaces) === undefined) return "resolver_address_records";
+  return `(SELECT chain_id, address, node, coin_type, value FROM resolver_address_records UNION ALL
+    SELECT l.chain_id, l.resolver, l.node, CASE WHEN r.kind = 'address' AND length(r.key) < 19 THEN r.key::bigint END, r.value
+    FROM v2_records r JOIN v2_record_links l USING (chain_id, resolver, record_id) WHERE r.kind = 'address')`;
+}
+
 // 60, and those from the default one on (ENSIP-19).
 const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${2n * BigInt(defaultCoin) - 1n}`;
 
 /** SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default one for them. */
 function matchedCoins(
-  { hasRecords }: LookupContext["lookup"],
+  { hasRecords, namespaces }: LookupContext["lookup"],
   { holder, coinType }: { holder: string; coinType: string },
 ) {
   if (!hasRecords) return "'[60]'::json";
   const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
-  return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM resolver_address_records a
+  return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM ${addressRecords(namespaces)} a
     WHERE a.chain_id = names.chain AND a.address = names.resolver AND a.node = domain.id AND a.value = ${holder} AND (${isAsked})
     ORDER BY a.coin_type LIMIT ${mostResolutions + 1}) a)`;
 }

@@ -4,7 +4,7 @@ import { leaseAbi, registryV2Abi } from "../../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../../abis/names.ts";
 import { v2Addresses, v2ChainId, v2Environment, v2Folder } from "../../../devnet/recorded-chains.ts";
 import { readRecording } from "../../../devnet/recording.ts";
-import { readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
+import { nameOf, readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import {
   differencesOf,
@@ -17,7 +17,6 @@ import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { labelhashIn } from "../../ens/names.ts";
-import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
 import type { Row } from "../names/rows.ts";
 
@@ -38,11 +37,6 @@ const stored = await createStoredIndex({ withEvents: true });
 const open = (time: number) =>
   openLookups({ database: stored.database, datasources: index.config.datasources, plugins, time });
 
-const partOf = (raw: Hex) => {
-  const text = Buffer.from(raw.slice(2), "hex").toString("utf8");
-  return isNormalizedLabel(text) ? text : `[${keccak256(hexToBytes(raw)).slice(2)}]`;
-};
-const nameOf = (labels: readonly Hex[]) => labels.map(partOf).join(".");
 const some = (address: string | null | undefined) =>
   address === zeroAddress ? undefined : (address ?? undefined);
 const deadlines = (expiry: bigint, grace: bigint) =>
@@ -377,6 +371,28 @@ describe.each(readTruth())("at block $block", (snapshot) => {
         expect(page.total_count).toBe(came.length);
       }
       expect(seen).toBeGreaterThan(0);
+    });
+
+  if ([350, 879].includes(snapshot.block))
+    test("an address finds the names for which calls return it, but not by aliases", async () => {
+      const returned = new Map(
+        snapshot.names.map(({ labels, answers }) => [nameOf(labels), some(answers.addr)]),
+      );
+      const aliased = ["alias.eth", "sub.alias.eth", "sub2.parent.eth", "wallet.linked.parent.eth"];
+      for (const name of aliased) returned.delete(name);
+      const addresses = new Set([...returned.values(), ...[...rows.values()].map(({ owner }) => owner)]);
+      let seen = 0;
+      for (const address of addresses)
+        for (const coin of address === undefined ? [] : ["60", "evm"]) {
+          const path = `/v1/addresses/${address}/names?relation=resolves_to&coin_type=${coin}`;
+          const listed = (await v1.all(path))
+            .filter(({ resolutions }) => resolutions?.some(({ coin_type }) => coin_type === 60) ?? true)
+            .flatMap(({ name }) => (returned.has(name) ? name : []));
+          const meant = [...returned].flatMap(([name, one]) => (one === address ? name : []));
+          expect(listed, `${address} ${coin}`).toEqual(meant.sort());
+          seen += meant.length;
+        }
+      expect(seen).toBeGreaterThan(100);
     });
 
   // Records of the recorded chain have ABIs of type 1. Of one that was cleared with its record the generation is older.

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
-import type { Hex } from "viem";
+import { type Hex, hexToBytes } from "viem";
 import { projectRoot } from "../../../devnet/indexing-service.ts";
 import type { Recording } from "../../../devnet/recording.ts";
+import { keccak256 } from "../../../src/ens/keccak.ts";
+import { isNormalizedLabel } from "../../../src/ens/normalization.ts";
 
 /** An entry as the registry's views return it; null where a call fails. */
 export type TrueEntry = {
@@ -55,6 +57,14 @@ export type Snapshot = {
     v1: { expires: string; holder: Hex | null; owner: Hex; resolver: Hex; graveyard?: true } | null;
   }[];
 };
+
+function labelOf(raw: Hex): string {
+  const text = Buffer.from(raw.slice(2), "hex").toString("utf8");
+  return isNormalizedLabel(text) ? text : `[${keccak256(hexToBytes(raw)).slice(2)}]`;
+}
+
+/** The name that the index gives to labels in hex: one that is not normalised as its hash. */
+export const nameOf = (labels: readonly Hex[]): string => labels.map(labelOf).join(".");
 
 const readFixture = (name: string) =>
   JSON.parse(brotliDecompressSync(readFileSync(join(projectRoot, "test/fixtures", name))).toString());
