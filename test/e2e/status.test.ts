@@ -97,6 +97,22 @@ test("a range of blocks ends as completed, which is never in real time", async (
     const { headers } = await fetch(world.url + path, { headers: { origin: "https://dapp.example" } });
     expect([path, headers.get("access-control-allow-origin")]).toEqual([path, "*"]);
   }
+  // Browsers ask before they post JSON.
+  const preflight = await fetch(`${world.url}/v1/lookup`, {
+    method: "OPTIONS",
+    headers: {
+      origin: "https://dapp.example",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "content-type",
+    },
+  });
+  expect(preflight.status).toBe(204);
+  for (const [header, word] of [
+    ["origin", "*"],
+    ["methods", "POST"],
+    ["headers", "content-type"],
+  ])
+    expect(preflight.headers.get(`access-control-allow-${header}`)).toContain(word);
   const { nsIndexer } = ((await (await fetch(`${world.url}/api/config`)).json()) as Config).versionInfo;
   for (const path of ["/health", "/ready", "/status", "/metrics"]) {
     const { status, headers } = await fetch(world.url + path);

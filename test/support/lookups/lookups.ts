@@ -1,6 +1,8 @@
 import { expect } from "vitest";
+import type { z } from "zod/v4";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { type ApiContext, endpoints } from "../../../src/api/endpoints/endpoints.ts";
+import type { metaSchema } from "../../../src/api/names/contract.ts";
 import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
 import type { NamesSource } from "../../../src/api/names/lists.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
@@ -25,7 +27,7 @@ type Page = {
 type Body<Data> = {
   data: Data;
   page: Page;
-  meta: { source?: string };
+  meta: z.output<typeof metaSchema>;
   error: { code: string; message: string };
 };
 
@@ -63,6 +65,8 @@ type Options = {
   /** Time of the newest block, in seconds; the clock is at `clock` or there too. */
   time: number;
   clock?: number;
+  /** Number of the newest block of the root chain, if responses are to tell it. */
+  block?: number;
   hasRecords?: boolean;
   /** The chain that answers, as `chainOf` makes it. */
   chain?: ReturnType<typeof chainOf>;
@@ -75,6 +79,7 @@ export function openLookups({
   plugins,
   time,
   clock = time,
+  block,
   hasRecords = true,
   chain = chainOf(),
 }: Options) {
@@ -83,10 +88,21 @@ export function openLookups({
     namespaces: indexedNamespaces(datasources, plugins),
     hasRecords,
   });
+  const status = currentStatus("omnichain-following", time);
+  const newest = { number: block, timestamp: time };
+  const following = {
+    chainStatus: "chain-following",
+    latestIndexedBlock: newest,
+    latestKnownBlock: newest,
+  };
+  if (block !== undefined)
+    Object.assign(status.snapshot.omnichainSnapshot.chains, {
+      [source.namespaces[0]?.chainId ?? 0]: following,
+    });
   const context = {
     ...chain,
     plugins,
-    status: { current: () => currentStatus("omnichain-following", time) },
+    status: { current: () => status },
     clock: () => clock * 1_000,
     lookup: { ...source, hashOf: () => undefined, known: knownContracts(datasources) },
   };
