@@ -164,6 +164,32 @@ test("with several chains, the registry that named a node last is asked, and non
   expect(questions.filter(({ field }) => field === "resolver").map(({ args }) => args[0])).toEqual([old]);
 });
 
+test("entries of the root and .eth registries of ENSv2 are compared with proofs alone", async () => {
+  const environment = { NAMESPACE: "sepolia-v2", PLUGINS: "subgraph,ensv2", LABELS_URL: "file:x" };
+  const config = parseEnvironment({ ...environment, RPC_URL_11155111: url }, () => "");
+  const ethRegistry = "0xd4ebcbbdf463c9c45784603db0ddd499bc44a8b4";
+  const [storageId, tokenId] = ["00000000", "00000001"].map((version) => `0x${"ab".repeat(28)}${version}`);
+  for (const registry of [ethRegistry, owner])
+    await database.query(
+      `INSERT INTO v2_entries (chain_id, registry, storage_id, labelhash, label, node, token_id, resource, owner, expiry, resolver, subregistry, created_at)
+        VALUES (11155111, $1, $2, $2, '0x6f6e65', $3, $4, $4, $5, 9, $6, $6, 1)`,
+      [registry, storageId, namehash("one.eth"), tokenId, owner, zero],
+    );
+  const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);
+  const entries = async (asked: { samples?: number; names?: string[]; proofs?: boolean }) => {
+    const all = await questionsOf(run, config, { samples: 10, seed: 1, names: [], ...asked });
+    return all.filter(({ row }) => row === "entry one");
+  };
+  const values = { owner, tokenId, expiry: "9", resolver: zero, subregistry: zero };
+  expect((await entries({ proofs: true })).map(({ field, ours }) => [field, ours])).toEqual(
+    Object.entries(values),
+  );
+  for (const { chainId, to, args } of await entries({ samples: 0, names: ["one.eth"], proofs: true }))
+    expect([chainId, to, args]).toEqual([11155111, ethRegistry, [storageId, tokenId]]);
+  expect(await entries({ samples: 0, names: ["one.eth"], proofs: true })).toHaveLength(5);
+  expect(await entries({})).toEqual([]);
+});
+
 describe("the report", () => {
   const missing = { looked: 50, missing: [] as string[] };
   const found = { compared: 100, unanswered: 0, reverted: 0, differences: [] };

@@ -8,16 +8,20 @@ import { loadConfig, print, program, runProgram, tenthsOf, whole } from "./comma
 import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
 import { mostWrong, newSeed } from "./samples.ts";
 import { missingRows } from "./verify/events.ts";
+import { type Proven, prove } from "./verify/proofs.ts";
 import { type Asked, type Question, questionsOf, reads } from "./verify/questions.ts";
 
 const verify = program(
   "verify",
-  `Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the public resolvers; and events of the RPC cache behind random blocks, whose rows have to be there. Five requests run at a time. Exit code 1 if a row differs, or if nothing could be compared.`,
+  `Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the public resolvers; and events of the RPC cache behind random blocks, whose rows have to be there. Five requests run at a time. With --proofs the values of contracts whose layout of storage is known, and entries of ENSv2, are compared with proofs by the header of that block, so that the nodes need not be believed. Exit code 1 if a row differs, if no node proves one of them, or if nothing could be compared.`,
 )
   .option("--samples <n>", "random rows of each kind, and random blocks", whole, 200)
   .option("--name <name...>", "names to compare besides")
   .option("--seed <n>", "repeats a choice of rows", whole)
-  .action(({ samples, seed = newSeed(), name: names = [] }) => print(verifyIndex({ samples, seed, names })));
+  .option("--proofs", "compare with proofs of the contracts' storage, not with what they return", false)
+  .action(({ samples, seed = newSeed(), name: names = [], proofs }) =>
+    print(verifyIndex({ samples, seed, names, proofs })),
+  );
 
 /** Compares a snapshot of the index with the chains, and returns the report. */
 async function verifyIndex(asked: Asked): Promise<string> {
@@ -33,7 +37,8 @@ async function verifyIndex(asked: Asked): Promise<string> {
   });
   console.error(`Comparing ${questions.length} values (seed ${asked.seed}).`);
   const progress = tenthsOf(questions.length);
-  const found = await compare(questions, { config, heads, progress });
+  const tools = { config, heads, progress };
+  const found = await (asked.proofs ? prove(questions, tools) : compare(questions, tools));
   const { text, isSound } = report(questions, { heads, found, events });
   if (!isSound) process.exitCode = 1;
   return text;
@@ -98,12 +103,13 @@ export async function compare(
 
 type Found = {
   heads: Heads;
-  found: Awaited<ReturnType<typeof compare>>;
+  found: Awaited<ReturnType<typeof compare>> & Partial<Pick<Proven, "unproven" | "said">>;
   events: Awaited<ReturnType<typeof missingRows>>;
 };
 
 /** Report of what was found. It is sound if something was compared, and nothing differs or is missing. */
 export function report(questions: readonly Question[], { heads, found, events: { missing, looked } }: Found) {
+  const { unproven = 0, said = [] } = found;
   // Hardly any contract answers: no chain with names is like that.
   const isBlind = found.reverted > 0.9 * (questions.length - found.unanswered);
   const compared = isBlind ? 0 : found.compared;
@@ -111,6 +117,7 @@ export function report(questions: readonly Question[], { heads, found, events: {
   const blocks = [...heads].map(([id, { number }]) => `block ${number} of ${chainName(id)}`).join(", ");
   const faults = [
     ...(differences.length > 0 ? [`${differences.length} of ${compared} values differ.`] : []),
+    ...(unproven > 0 ? [`${counted(unproven, "value")} could not be proven.`] : []),
     ...(missing.length > 0
       ? [`${counted(missing.length, "row")} of ${counted(looked, "event")} missing.`]
       : []),
@@ -123,6 +130,7 @@ export function report(questions: readonly Question[], { heads, found, events: {
         `${row}: ${field}${field === "text" ? ` ${String(args[1])}` : ""} is ${ours || '""'} in the index, ${theirs || '""'} on ${chainName(chainId)} (${to})`,
     ),
     ...missing,
+    ...said,
     found.unanswered > 0 && `${found.unanswered} values could not be compared: the nodes do not answer.`,
     `Compared ${compared} of ${questions.length} values at ${blocks}, and looked up ${looked} events of the RPC cache.`,
     faults.length > 0

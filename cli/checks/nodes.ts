@@ -88,7 +88,7 @@ async function examineNode(chain: IndexedChain, index: number, config: Config): 
 type Request = readonly [method: string, params: unknown[]];
 
 /** Result of a request to a URL. Rejects with the reason in a few words. */
-async function askUrl(url: string, ...[method, params]: Request): Promise<unknown> {
+export async function askUrl(url: string, ...[method, params]: Request): Promise<unknown> {
   const { status, result, error } = await requestRpc(url, { method, params }).catch(
     ({ name, cause, message }: Error & { cause?: { code?: string } }) => {
       throw new Error(name === "TimeoutError" ? "no answer in 10 s" : (cause?.code ?? message));

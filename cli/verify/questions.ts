@@ -20,7 +20,8 @@ export const reads = parseAbi([
   "function text(bytes32 node, string key) view returns (string)",
   "function contenthash(bytes32 node) view returns (bytes)",
 ]);
-type Field = (typeof reads)[number]["name"];
+/** A value: of a function, or of an entry of ENSv2, which proofs alone compare. */
+type Field = (typeof reads)[number]["name"] | "tokenId" | "expiry" | "subregistry";
 
 const zero = `0x${"0".repeat(40)}` as const;
 type Row = Record<string, unknown>;
@@ -37,13 +38,14 @@ export type Question = {
   asOurs?: (theirs: string, blockTime: number) => string | undefined;
 };
 
-/** What to compare: random rows of each kind, and names. */
-export type Asked = { samples: number; seed: number; names: readonly string[] };
+/** What to compare: random rows of each kind, and names; `proofs` adds what proofs alone can compare. */
+export type Asked = { samples: number; seed: number; names: readonly string[]; proofs?: boolean };
 
-/** A kind of row: its table, the column with its node, further expressions to select, and its questions. */
+/** A kind of row: its table, the column with its node, the one to sort by if another, further expressions to select, and its questions. */
 type Kind = {
   table: string;
   column: string;
+  sortedBy?: string;
   more: string;
   where?: string;
   about(row: Row, config: Config): Question[];
@@ -82,10 +84,19 @@ function kindsOf(config: Config): Kind[] {
   ];
 }
 
+/** Entries of the registries in a fixed place; the code of others is up to those who deploy them. */
+const entryKindsOf = ({ datasources, plugins }: Config): Kind[] =>
+  deployedContracts(datasources, plugins.includes("ensv2") ? ["v2Registry"] : []).map(
+    ({ chainId, address }) => ({
+      ...{ table: "v2_entries", column: "node", sortedBy: "storage_id", more: "NULL", about: ofEntry },
+      where: `chain_id = ${chainId} AND registry = '${address}'`,
+    }),
+  );
+
 // Ids and nodes are hashes: the next one from a random point is as good as random. Small tables are read whole.
 async function rowsOf(
   run: Statement,
-  { table, column, more, where = "true" }: Kind,
+  { table, column, sortedBy = column, more, where = "true" }: Kind,
   { samples, names, random }: Asked & { random: () => number },
 ): Promise<Row[]> {
   const select = `SELECT t.*, ${more} FROM ${table} t WHERE ${where}`;
@@ -95,7 +106,7 @@ async function rowsOf(
   const points = Array.from({ length: samples }, () => toHex(Math.floor(random() * 2 ** 48), { size: 6 }));
   const sampled = await run(
     `SELECT picked.* FROM unnest($1::text[]) point CROSS JOIN LATERAL
-      (${select} AND ${column} COLLATE "C" >= point ORDER BY ${column} LIMIT 1) picked`,
+      (${select} AND ${sortedBy} COLLATE "C" >= point ORDER BY ${sortedBy} LIMIT 1) picked`,
     [points],
   );
   return [...given.rows, ...sampled.rows];
@@ -105,7 +116,7 @@ async function rowsOf(
 export async function questionsOf(run: Statement, config: Config, asked: Asked): Promise<Question[]> {
   const random = randomOf(asked.seed);
   const questions: Question[] = [];
-  for (const kind of kindsOf(config)) {
+  for (const kind of [...kindsOf(config), ...(asked.proofs ? entryKindsOf(config) : [])]) {
     const rows = await rowsOf(run, kind, { ...asked, random });
     const found = new Set(rows.map(({ id }) => id));
     const absent = asked.names.map((name) => ({ id: namehash(name), name, is_migrated: true }));
@@ -186,6 +197,18 @@ function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, c
     asOurs,
   };
   return asked(about, { getData: ours });
+}
+
+function ofEntry(row: Row): Question[] {
+  const { owner, token_id: tokenId, resolver, subregistry } = row as Record<string, Hex>;
+  const [chainId, name] = [Number(row["chain_id"]), Buffer.from(text(row["label"]).slice(2), "hex")];
+  const about = {
+    chainId,
+    to: row["registry"] as Hex,
+    args: [row["storage_id"], tokenId],
+    row: `entry ${name}`,
+  };
+  return asked(about, { owner, tokenId, expiry: text(row["expiry"]), resolver, subregistry });
 }
 
 /** Public resolvers, which store what they answer, by chain and address. The value is true for those with the default address. */

@@ -46,6 +46,15 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     expect(sound.output).toMatch(/looked up \d\d+ events of the RPC cache/);
     expect(sound.code).toBe(0);
 
+    // Proofs have no resolvers.
+    const proven = await verify("--samples", "100", "--seed", "1", "--proofs");
+    const { registry, registrar, resolver } = ens.addresses;
+    expect(proven.output).toMatch(/block \d+ is 0x[0-9a-f]{64}, which is believed of one URL/);
+    expect(proven.output).toContain(`0 of 41 values differ: ENSv1Registry ${registry}`);
+    expect(proven.output).toContain(`0 of 24 values differ: BaseRegistrar ${registrar}`);
+    expect(proven.output).toContain(`24 values not provable, as no known layout fits: contract ${resolver}`);
+    expect(proven.output).toContain("0 of 65 wrong");
+    expect(proven.code).toBe(0);
     await change(world, faults);
     const found = await verify("--samples", "100", "--seed", "1");
     expect(found.code).toBe(1);
@@ -62,6 +71,12 @@ describe.runIf(hasAnvil())("npm run verify", () => {
       "resolver",
       "ttl",
     ]);
+    const disproven = await verify("--samples", "100", "--seed", "1", "--proofs");
+    expect(disproven.code).toBe(1);
+    expect(disproven.output).toContain("7 of 65 values differ.");
+    expect(fieldsOf(disproven.output)).toEqual(
+      fieldsOf(found.output).filter((field) => field !== "addr" && field !== "contenthash"),
+    );
     // A sample finds those in it; a name that is given is always compared.
     expect((await verify("--samples", "0", "--name", "real1.eth")).output).toContain(
       "owner is 0x000000000000000000000000000000000000dead in the index",
