@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
-import { field, readingOf } from "./values.ts";
+import { cursorOf, field, readCursor, readingOf } from "./values.ts";
 
 const client = await createEmbedded();
 afterAll(() => client.close());
@@ -34,4 +34,19 @@ test("has a strict schema with the fields in their order", () => {
   expect(reading.schema.safeParse({ id: "a", place: { number: 1 }, owner: null, more: 1 }).success).toBe(
     false,
   );
+});
+
+test("a cursor holds a number of 256 bits, as record ids have", () => {
+  const list = ["links"];
+  const read = (number: string) =>
+    readCursor(cursorOf(list, [number, "0x"]), {
+      list,
+      types: ["numeric", "text"],
+      refuse: (message) => {
+        throw new Error(message);
+      },
+    });
+  const most = String(2n ** 256n - 1n);
+  expect(read(most)).toEqual([most, "0x"]);
+  expect(() => read(`${most}0`)).toThrow("cursor must be");
 });

@@ -286,7 +286,8 @@ export type SortType = "text" | "numeric" | "int";
 const mostOfInt = 2 ** 31 - 1;
 const isForm: Readonly<Record<SortType, (text: string) => boolean>> = {
   text: (text) => !text.includes("\0") && text.isWellFormed(),
-  numeric: (text) => /^-?\d{1,30}$/.test(text),
+  // The longest is a record id, of 256 bits.
+  numeric: (text) => /^-?\d{1,78}$/.test(text),
   int: (text) => /^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) <= mostOfInt,
 };
 
