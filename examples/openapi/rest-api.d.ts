@@ -524,6 +524,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/resolvers/{chain_id}/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A resolver, and the names that have it
+         * @description Names whose registration in force has it as their own resolver, in the order of their nodes; names without a registration are left out. A page may have fewer names than its size. `mirror`: the registry by which it answers.
+         */
+        get: operations["getV1ResolversChain_idAddress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/resolvers/{chain_id}/{address}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Names that share the records of a record id of a resolver
+         * @description Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default. When a name was linked is not stored.
+         */
+        get: operations["getV1ResolversChain_idAddressLinks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/resolvers/{chain_id}/{address}/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who has which powers over a resolver and its names
+         * @description Of resolvers of ENSv2 of known code: by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that has the resolver, else one of the resource.
+         */
+        get: operations["getV1ResolversChain_idAddressRoles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/resolvers/{chain_id}/{address}/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Records of a name in a resolver
+         * @description The asked keys, or all that were ever set, as this resolver has them for the name, whether or not it is the name's resolver.
+         */
+        get: operations["getV1ResolversChain_idAddressRecords"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/status": {
         parameters: {
             query?: never;
@@ -2877,7 +2957,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2939,12 +3019,12 @@ export interface operations {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
                 keys?: string;
-                source?: "indexed" | "verified" | "auto";
                 /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
                 include?: string;
                 /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
+                source?: "indexed" | "verified" | "auto";
             };
             header?: never;
             path: {
@@ -3047,7 +3127,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3411,7 +3491,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3787,7 +3867,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4129,7 +4209,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4285,7 +4365,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4662,7 +4742,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4751,7 +4831,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5135,7 +5215,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5372,7 +5452,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5705,7 +5785,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6027,8 +6107,897 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1ResolversChain_idAddress: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                at?: string;
+                finality?: "latest" | "safe" | "finalized";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                chain_id: string;
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resolver */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            chain_id: number;
+                            /** @description Address, lower case */
+                            address: string;
+                            mirror?: {
+                                /** @constant */
+                                kind: "ensv1_registry";
+                                registry: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                            };
+                            bound_names: {
+                                data: {
+                                    name: string;
+                                    display_name: string;
+                                    namespace: string;
+                                    /** @description 32 bytes of hex, lower case */
+                                    namehash: string;
+                                    /** @enum {string} */
+                                    read_status?: "ok";
+                                    /** @enum {string} */
+                                    status?: "active" | "expired" | "released" | "unregistered";
+                                    in_grace?: boolean;
+                                    /** @description Address, lower case */
+                                    owner?: string;
+                                    /** @description Address, lower case */
+                                    manager?: string;
+                                    registered_at?: string;
+                                    created_at?: string;
+                                    expires_at?: string | null;
+                                    grace_ends_at?: string | null;
+                                    /** @enum {string} */
+                                    expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                    /** @enum {string} */
+                                    authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                                    ens_v1?: {
+                                        expires_at: string | null;
+                                        resolver: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        } | null;
+                                        /** @enum {string} */
+                                        wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                        wrapper_fuses?: {
+                                            fuses: number;
+                                            cannot_unwrap: boolean;
+                                            cannot_burn_fuses: boolean;
+                                            cannot_transfer: boolean;
+                                            cannot_set_resolver: boolean;
+                                            cannot_set_ttl: boolean;
+                                            cannot_create_subdomain: boolean;
+                                            cannot_approve: boolean;
+                                            parent_cannot_control: boolean;
+                                            is_dot_eth: boolean;
+                                            can_extend_expiry: boolean;
+                                        };
+                                        wrapper_expires_at?: string | null;
+                                        /** @enum {string} */
+                                        wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                                    };
+                                    wrapper?: {
+                                        /** @enum {string} */
+                                        wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                        wrapper_fuses?: {
+                                            fuses: number;
+                                            cannot_unwrap: boolean;
+                                            cannot_burn_fuses: boolean;
+                                            cannot_transfer: boolean;
+                                            cannot_set_resolver: boolean;
+                                            cannot_set_ttl: boolean;
+                                            cannot_create_subdomain: boolean;
+                                            cannot_approve: boolean;
+                                            parent_cannot_control: boolean;
+                                            is_dot_eth: boolean;
+                                            can_extend_expiry: boolean;
+                                        };
+                                        wrapper_expires_at?: string | null;
+                                        /** @enum {string} */
+                                        wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                                    };
+                                    /** @enum {string} */
+                                    version?: "v1" | "v2";
+                                    reserved?: boolean;
+                                    migrated_at?: string;
+                                    registry_path?: string[];
+                                    subregistry?: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    };
+                                    lapsed_registration?: {
+                                        /** @description Address, lower case */
+                                        owner?: string;
+                                        /** @enum {string} */
+                                        held_through?: "registrar" | "wrapper" | "registry";
+                                        released_at?: string;
+                                        /** @enum {string} */
+                                        release_kind?: "expired" | "unregistered";
+                                    };
+                                    registration_id?: string;
+                                    permission_resource_id?: string;
+                                    token_id?: string;
+                                    resolver?: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    };
+                                    records?: {
+                                        seen_addresses: string[];
+                                        addresses: {
+                                            [key: string]: string | null;
+                                        };
+                                        seen_texts: string[];
+                                        texts: {
+                                            [key: string]: string | null;
+                                        };
+                                        /** @description Content types */
+                                        seen_abis?: string[];
+                                        abi_unsupported_reason?: string;
+                                        abis: {
+                                            [key: string]: string;
+                                        };
+                                        seen_singletons: ("contenthash" | "name")[];
+                                        contenthash?: string | null;
+                                        name?: string | null;
+                                    };
+                                    /** @description Address, lower case */
+                                    primary_address?: string;
+                                    /** @description 32 bytes of hex, lower case */
+                                    labelhash?: string;
+                                    chain_id?: number;
+                                    network?: string;
+                                    subname_count?: number;
+                                    record_count?: number;
+                                    is_primary?: boolean;
+                                    is_primary_verified?: boolean;
+                                    relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
+                                    resolution?: {
+                                        coin_type: number;
+                                        record_key: string;
+                                    };
+                                    resolutions?: {
+                                        coin_type: number;
+                                        record_key: string;
+                                    }[];
+                                    role_summary?: {
+                                        /** @description Address, lower case */
+                                        address: string;
+                                        grants: {
+                                            grant_scope: {
+                                                /** @constant */
+                                                kind: "root";
+                                                detail: {
+                                                    registry: {
+                                                        chain_id: number;
+                                                        /** @description Address, lower case */
+                                                        address: string;
+                                                    };
+                                                };
+                                            } | {
+                                                /** @enum {string} */
+                                                kind: "registry" | "registration";
+                                                detail: Record<string, never>;
+                                            } | {
+                                                /** @constant */
+                                                kind: "resolver";
+                                                detail: {
+                                                    resolver: {
+                                                        chain_id: number;
+                                                        /** @description Address, lower case */
+                                                        address: string;
+                                                    };
+                                                };
+                                            };
+                                            powers: string[];
+                                        }[];
+                                    }[];
+                                    restrictions?: {
+                                        /** @constant */
+                                        kind: "ens_v1_wrapper";
+                                        registration_id: string;
+                                        /** @enum {string} */
+                                        wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                        wrapper_fuses?: {
+                                            fuses: number;
+                                            cannot_unwrap: boolean;
+                                            cannot_burn_fuses: boolean;
+                                            cannot_transfer: boolean;
+                                            cannot_set_resolver: boolean;
+                                            cannot_set_ttl: boolean;
+                                            cannot_create_subdomain: boolean;
+                                            cannot_approve: boolean;
+                                            parent_cannot_control: boolean;
+                                            is_dot_eth: boolean;
+                                            can_extend_expiry: boolean;
+                                        };
+                                        wrapper_expires_at?: string | null;
+                                        /** @enum {string} */
+                                        wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                                    } | {
+                                        /** @constant */
+                                        kind: "ens_v2_registry";
+                                        registration_id: string;
+                                        locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                                    };
+                                    expires_window_index?: number;
+                                    grace_ends_window_index?: number;
+                                }[];
+                                page: {
+                                    cursor: string | null;
+                                    next_cursor: string | null;
+                                    page_size: number;
+                                    total_count: number | null;
+                                    has_more: boolean;
+                                };
+                            };
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1ResolversChain_idAddressLinks: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                at?: string;
+                finality?: "latest" | "safe" | "finalized";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                chain_id: string;
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of links, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            name?: string;
+                            display_name?: string;
+                            namespace?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            record_id: string;
+                            default: boolean;
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1ResolversChain_idAddressRoles: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                at?: string;
+                finality?: "latest" | "safe" | "finalized";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                chain_id: string;
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of roles, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Address, lower case */
+                            address: string;
+                            grant_scope: {
+                                /** @constant */
+                                kind: "root";
+                                detail: {
+                                    registry: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    };
+                                };
+                            } | {
+                                /** @enum {string} */
+                                kind: "registry" | "registration";
+                                detail: Record<string, never>;
+                            } | {
+                                /** @constant */
+                                kind: "resolver";
+                                detail: {
+                                    resolver: {
+                                        chain_id: number;
+                                        /** @description Address, lower case */
+                                        address: string;
+                                    };
+                                };
+                            };
+                            powers: string[];
+                            registration_id: string;
+                            /** @description The resource of a resolver's roles in decimal digits */
+                            eac_resource?: string;
+                            /** @description The one record that the powers are limited to */
+                            record_resource?: {
+                                /** @enum {string} */
+                                kind: "address" | "text" | "data" | "abi" | "interface" | "argument";
+                                hash: string;
+                                coin_type?: number;
+                                coin_type_decimal?: string;
+                                key?: string;
+                                key_bytes?: string;
+                                content_type?: number;
+                                content_type_decimal?: string;
+                                interface_id?: string;
+                                selectors?: {
+                                    /** @enum {string} */
+                                    kind: "address" | "text" | "data" | "abi" | "interface";
+                                    hash: string;
+                                    coin_type?: number;
+                                    coin_type_decimal?: string;
+                                    key?: string;
+                                    key_bytes?: string;
+                                    content_type?: number;
+                                    content_type_decimal?: string;
+                                    interface_id?: string;
+                                }[];
+                            };
+                            name?: string;
+                            /** @enum {string} */
+                            authority_context: "current_for_name" | "resource_audit";
+                            /** @enum {string} */
+                            wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                            wrapper_fuses?: {
+                                fuses: number;
+                                cannot_unwrap: boolean;
+                                cannot_burn_fuses: boolean;
+                                cannot_transfer: boolean;
+                                cannot_set_resolver: boolean;
+                                cannot_set_ttl: boolean;
+                                cannot_create_subdomain: boolean;
+                                cannot_approve: boolean;
+                                parent_cannot_control: boolean;
+                                is_dot_eth: boolean;
+                                can_extend_expiry: boolean;
+                            };
+                            lineage?: {
+                                grant: {
+                                    /** @enum {string} */
+                                    kind: "event" | "registration_authority" | "ens_v1_authority";
+                                    /** @constant */
+                                    relation?: "holder";
+                                };
+                            };
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1ResolversChain_idAddressRecords: {
+        parameters: {
+            query: {
+                name: string;
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                keys?: string;
+                /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
+                include?: string;
+                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                at?: string;
+                finality?: "latest" | "safe" | "finalized";
+                source?: "indexed";
+            };
+            header?: never;
+            path: {
+                chain_id: string;
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records by key */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            namespace: string;
+                            resolver: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            } | null;
+                            records: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    status: "ok" | "not_found" | "unsupported" | "failed";
+                                    value?: string;
+                                    meta?: {
+                                        /** @constant */
+                                        basis: "derived";
+                                        /** @constant */
+                                        rule: "ensip19_default_address";
+                                        source_record_key: string;
+                                    };
+                                    unsupported_reason?: string;
+                                    failure_reason?: string;
+                                };
+                            };
+                            inventory?: {
+                                known_keys: string[];
+                                unset_keys: string[];
+                                unsupported_keys: string[];
+                                abi_content_types: string[] | null;
+                                abi_unsupported_reason?: string;
+                            };
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

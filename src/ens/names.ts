@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { rootNode, subnode } from "./ids.ts";
 import { keccak256 } from "./keccak.ts";
 import { labelhash } from "./labels.ts";
-import { isEncodedLabel, isNormalizedLabel } from "./normalization.ts";
+import { interpretedLabel, isEncodedLabel, isNormalizedLabel } from "./normalization.ts";
 
 /**
  * Node of a name (ENSIP-1). Labels are literal, except that encoded labels stand for their labelhash.
@@ -67,6 +67,15 @@ export function dnsLabels(wire: Hex): Buffer[] | undefined {
     offset = end;
   }
 }
+
+/**
+ * The interpreted name of a name in DNS wire format; undefined if that is malformed.
+ * @example nameOfWire("0x0365746800") // "eth"
+ */
+export const nameOfWire = (wire: Hex): string | undefined =>
+  dnsLabels(wire)
+    ?.map((label) => interpretedLabel(keccak256(label), label.toString("utf8")))
+    .join(".");
 
 /** Labels of a name in DNS wire format. Undefined unless it is the name of `node`, directly under `parentNode`. */
 export function labelsOfNode({ node, parentNode, fqdn }: { node: Hex; parentNode: Hex; fqdn: Hex }) {

@@ -71,6 +71,12 @@ const powers: Readonly<Record<RoleHolder, ReadonlyMap<number, string>>> = {
 /** The powers that a kind of contract can give, lowest role first. */
 export const powerWords = (holder: RoleHolder): string[] => [...powers[holder].values()];
 
+/** SQL of whether a bitmap of roles, given as SQL, has a power. */
+export function hasPowerSql(bitmap: string, holder: RoleHolder): string {
+  const mask = [...powers[holder].keys()].reduce((bits, index) => bits | (1n << (4n * BigInt(index))), 0n);
+  return `('x' || substr(${bitmap}, 3))::bit(256) & X'${mask.toString(16).padStart(64, "0")}' <> 0::bit(256)`;
+}
+
 /**
  * The powers in a bitmap of roles, lowest first, in the words of `/v1`. Roles without a word are left out.
  * @example powersOf("0x01000000", "registry") // ["set_resolver"]

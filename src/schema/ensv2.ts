@@ -190,6 +190,7 @@ export const v2Role = indexed(
   ),
   (table) => ({
     byAccount: [table.account, table.address, table.resource],
+    byContract: [table.address, table.account, table.resource],
   }),
 );
 
@@ -242,7 +243,7 @@ export const v2RecordLink = indexed(
     }),
     (table) => ({ pk: primaryKey({ columns: [table.chainId, table.resolver, table.node] }) }),
   ),
-  (table) => ({ byRecord: [table.resolver, table.recordId] }),
+  (table) => ({ byRecord: [table.resolver, table.recordId, table.node] }),
 );
 
 /** A value under a record id. Values of an older generation than the record's are cleared. */

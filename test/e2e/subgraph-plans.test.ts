@@ -12,6 +12,7 @@ import {
   search,
   subnames,
 } from "../../src/api/endpoints/v1-names.ts";
+import { overviews } from "../../src/api/endpoints/v1-overviews.ts";
 import { lookupPermissions } from "../../src/api/endpoints/v1-permissions.ts";
 import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
@@ -65,7 +66,14 @@ beforeAll(async () => {
     await generated.run(
       `${event} CROSS JOIN LATERAL (VALUES (${values})) x (labelhash, resource, type, holder)`,
     );
-  await generated.run("ANALYZE domain_event, v2_roles, v2_resources, v2_events");
+  // This resolver has record ids, and a fifth of all links.
+  await generated.run(`INSERT INTO v2_contracts (chain_id, address, implementation, is_upgraded, has_record_ids)
+    VALUES (1, '${resolver}', '${generatedV2.resolvers[0]}', FALSE, TRUE)`);
+  await generated.run(`INSERT INTO v2_record_links (chain_id, resolver, node, record_id, name, block_number, timestamp, log_index, transaction_hash)
+    SELECT 1, CASE WHEN i % 5 = 0 THEN '${resolver}' ELSE ${account} END, ${resource}, i % 7, '0x00', i, i, 1, 'x' FROM generate_series(1, 50000) i`);
+  await generated.run(
+    "ANALYZE domain_event, v2_roles, v2_resources, v2_contracts, v2_record_links, v2_events",
+  );
 });
 afterAll(() => generated?.close());
 beforeEach(({ skip }) => {
@@ -236,9 +244,14 @@ const lookups = [
   `/v1/permissions?registry=1:${generatedV2.ethRegistry}`,
   `/v1/permissions?registration_id=1-${resolver}-0x${"0".repeat(63)}9`,
   "/v1/addresses/$address/calendar.ics",
+  `/v1/resolvers/1/${resolver}`,
+  `/v1/resolvers/1/${resolver}?page_size=200`,
+  `/v1/resolvers/1/${resolver}/records?name=eth`,
   "lookup feed",
   "lookup detail",
 ];
+
+const overviewsOfV2 = [`/v1/resolvers/1/${resolver}/links`, `/v1/resolvers/1/${resolver}/roles`];
 
 // The generated names of ENSv2 have no entries, so that a list of both generations would try each of them.
 const listsAll = /subnames$|q=(ab|lab|label|abel)&|include_expired|expires_after|grace_ends/;
@@ -248,7 +261,7 @@ const ofChains = ["basenames", "lineanames", "threedns"];
 test.each([
   ...lookups.map((path) => ({ path, generations: "one generation", v2: undefined })),
   ...lookups.map((path) => ({ path, generations: "all chains", v2: undefined })),
-  ...lookups
+  ...[...lookups, ...overviewsOfV2]
     .filter((path) => !listsAll.test(path))
     .map((path) => ({ path, generations: "both generations", v2: generatedV2 })),
 ])("reads $generations by index, without a sort of many rows: $path", async ({ path, v2, generations }) => {
@@ -280,6 +293,7 @@ test.each([
       events,
       lookupPermissions,
       search,
+      ...overviews,
     ],
     context,
   );
@@ -296,8 +310,9 @@ test.each([
   const [, profile] = path.split("lookup ");
   const answer = await (profile ? post(profile) : ask(path.replaceAll("$address", address)));
   expect(answer.status).toBe(200);
-  // The page, its total, whether roles were left out, and two statements for what is included.
-  const most = /role_summary|=counts/.test(path) ? 5 : 3;
+  // The page, its total, whether roles were left out, and two statements for what is included, three if it is records in ENSv2. Of a
+  // contract also itself, and the names of the page.
+  const most = /role_summary|=counts|resolvers|registries/.test(path) ? 6 : 3;
   expect(statements.length).toBeLessThanOrEqual(most);
   for (const statement of statements) {
     const nodes = await explain(statement);

@@ -10,6 +10,7 @@ import { addressCalendar, addressNames, addressPrimaryName } from "./v1-addresse
 import { addressHistory, events, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { deadlineNames, nameDetail, nameRecords, search, subnames } from "./v1-names.ts";
+import { overviews } from "./v1-overviews.ts";
 import { lookupPermissions } from "./v1-permissions.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
@@ -38,6 +39,7 @@ const list = [
   lookupPermissions,
   deadlineNames,
   search,
+  ...overviews,
   lookupStatus,
   lookupNamespace,
 ];

@@ -1,8 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { keccak256 } from "../../ens/keccak.ts";
-import { dnsLabels, namehash } from "../../ens/names.ts";
-import { interpretedLabel } from "../../ens/normalization.ts";
+import { namehash, nameOfWire } from "../../ens/names.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
 import type { Database } from "../database/client.ts";
@@ -330,8 +328,7 @@ function describe(name: string, { entry, ...found }: V2Name): z.output<typeof na
 // Stored as `dns` and a name in DNS wire format, or as stored labels from the first to the last; empty for the root.
 function nameOf(stored: string): string {
   if (!stored.startsWith("dns ")) return stored === "" ? "" : stored.split(" ").map(storedLabel).join(".");
-  const labels = dnsLabels(stored.slice(4) as Hex) ?? [];
-  return labels.map((label) => interpretedLabel(keccak256(label), label.toString("utf8"))).join(".");
+  return nameOfWire(stored.slice(4) as Hex) ?? "";
 }
 
 function recordOf(stored: string): z.output<typeof record> {

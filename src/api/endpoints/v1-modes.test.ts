@@ -6,6 +6,8 @@ import type { Namespace } from "../../deployments/deployment.ts";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase, type QueuedDatabase } from "../database/client.ts";
+import { indexedNamespaces } from "../names/indexed-namespaces.ts";
+import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { documentOf } from "../rest/docs.ts";
 
 // Every route under /v1, with every parameter, in every mode and with every set of plugins that the README names: no error of our own
@@ -44,8 +46,16 @@ const always: Readonly<Record<string, readonly string[]>> = {
   "/v1/search": ["q=e", "q=e&sort=relevance"],
   "/v1/events": ["", `name=eth&address=${address}`],
   "/v1/permissions": ["name=eth", `address=${address}`],
+  "/v1/resolvers/{chain_id}/{address}/records": ["name=eth"],
 };
 
+/** The addresses of contracts in paths. */
+const contracts = (datasources: Namespace): Readonly<Record<string, string | undefined>> => ({
+  resolvers: contract,
+  registries: v2ContractsOf(datasources)?.ethRegistry,
+});
+
+type Paged = { page?: { next_cursor: string | null } };
 type Parameter = { name: string; in: string; schema: { enum?: string[] } };
 const { paths } = documentOf({ version: "", endpoints: lookups });
 const choicesOf = (path: string) =>
@@ -137,6 +147,7 @@ test.each(modes)("%s", { timeout: 120_000 }, async (_, plugins, name = "mainnet"
   const isWhole = plugins.includes("protocol-acceleration") && plugins.length >= all.length;
   const { ask, fetch, logged } = open(namespaces[name], plugins);
   const hasNames = plugins.some((plugin) => namePlugins.includes(plugin));
+  const [home] = indexedNamespaces(namespaces[name], plugins);
   const faults: unknown[] = [];
   const check = (url: string, status: number, body: unknown, needsNames: boolean) => {
     const isDocumented = !hasNames && needsNames;
@@ -144,9 +155,11 @@ test.each(modes)("%s", { timeout: 120_000 }, async (_, plugins, name = "mainnet"
   };
   for (const { path, method, needs } of lookups) {
     if (method === "post") continue;
+    const ofContract = contracts(namespaces[name])[path.split("/")[2] ?? ""];
     const concrete = path
       .replace("{name}", "eth")
-      .replace("{address}", address)
+      .replace("{chain_id}", String(home?.chainId ?? 1))
+      .replace("{address}", ofContract ?? address)
       .replace("{namespace}", "ens");
     for (const query of queriesOf(path, isWhole)) {
       const url = `${concrete}?${query}`;
@@ -157,7 +170,8 @@ test.each(modes)("%s", { timeout: 120_000 }, async (_, plugins, name = "mainnet"
       }
       const { status, body } = await ask(url);
       check(url, status, body, needs.plugins !== undefined);
-      const next = (body as { page?: { next_cursor: string | null } }).page?.next_cursor;
+      const { page: own, data } = body as Paged & { data?: { bound_names?: Paged; referenced_by?: Paged } };
+      const next = (own ?? data?.bound_names?.page ?? data?.referenced_by?.page)?.next_cursor;
       if (!next) continue;
       const following = `${url}&cursor=${next}`;
       const page = await ask(following);

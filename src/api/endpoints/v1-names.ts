@@ -17,6 +17,7 @@ import {
   asOfWithToken,
   closedQuery,
   latestOnly,
+  located,
   metaSchema,
   openPage,
   readTime,
@@ -79,7 +80,7 @@ import { relevanceSql, relevanceTypes } from "../names/search.ts";
 import { resolveRecords } from "../resolution/resolve.ts";
 import type { Records } from "../resolution/selection.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { addressSchema, cursorParameters, limitOf } from "../rest/values.ts";
+import { cursorParameters, limitOf } from "../rest/values.ts";
 import { askChain, type LiveCall, type ResolveContext } from "./resolve.ts";
 import { checkOrder } from "./v1-history.ts";
 
@@ -159,6 +160,33 @@ const inventorySchema = z.strictObject({
   abi_unsupported_reason: z.string().optional(),
 });
 
+/** Parameters of reads of records. */
+export const recordsParameters = {
+  namespace: namespaceParameter,
+  keys: textParameter("keys", 10_000)
+    .transform((text) => text.split(",").map((key) => key.trim()))
+    .refine((keys) => keys.length <= mostKeys, { error: `keys must not name more than ${mostKeys}` })
+    .refine((keys) => new Set(keys).size === keys.length, {
+      error: "keys must not contain duplicate record keys",
+    })
+    .refine((keys) => keys.every((key) => keyForm.test(key)), {
+      error: "keys must be addr:<coin type>, text:<key>, avatar, contenthash or name, with commas between",
+    })
+    .optional(),
+  include: includeParameter(["inventory"]).meta({
+    description: "`inventory`: the keys that were ever set, and the content types of ABIs",
+  }),
+  ...snapshotParameters,
+};
+
+/** The schema of records of a name. */
+export const recordsSchema = z.strictObject({
+  namespace: z.string(),
+  resolver: located.nullable(),
+  records: z.record(z.string(), recordSchema),
+  inventory: inventorySchema.optional(),
+});
+
 /** GET /v1/names/{name}/records. */
 export const nameRecords = endpoint({
   ...ofLookup,
@@ -168,66 +196,55 @@ export const nameRecords = endpoint({
   hasTags: true,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
-    namespace: namespaceParameter,
-    keys: textParameter("keys", 10_000)
-      .transform((text) => text.split(",").map((key) => key.trim()))
-      .refine((keys) => keys.length <= mostKeys, { error: `keys must not name more than ${mostKeys}` })
-      .refine((keys) => new Set(keys).size === keys.length, {
-        error: "keys must not contain duplicate record keys",
-      })
-      .refine((keys) => keys.every((key) => keyForm.test(key)), {
-        error: "keys must be addr:<coin type>, text:<key>, avatar, contenthash or name, with commas between",
-      })
-      .optional(),
+    ...recordsParameters,
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
-    include: includeParameter(["inventory"]).meta({
-      description: "`inventory`: the keys that were ever set, and the content types of ABIs",
-    }),
-    ...snapshotParameters,
   }),
   answers: {
     200: {
       description: "The records by key",
-      schema: z.strictObject({
-        data: z.strictObject({
-          namespace: z.string(),
-          resolver: z.strictObject({ chain_id: z.int(), address: addressSchema }).nullable(),
-          records: z.record(z.string(), recordSchema),
-          inventory: inventorySchema.optional(),
-        }),
-        meta: metaSchema,
-      }),
+      schema: z.strictObject({ data: recordsSchema, meta: metaSchema }),
     },
     404: notFoundAnswer,
     409: staleAnswer,
     422: unsupportedAnswer,
   },
-  handle: async (call, context: LookupContext & ResolveContext) => {
-    const { lookup } = context;
-    const { keys, source, include = [] } = call.query;
-    const { found, name, position } = await readOne(lookup, call, "name records");
-    const row = detailRow(lookup.namespaces, found, lookup.known);
-    const known = [...new Set(keys ?? keysOf(row))].sort();
-    const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
-    const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
-    // `auto` asks the chain for given keys that the index cannot answer: all of them if the resolver's code is unknown.
-    const isProven = isReadFromEvents(lookup, found);
-    const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
-    const asked = source === "auto" && keys ? [...indexed].filter(isMissing).map(([key]) => key) : [];
-    const wanted = source === "verified" ? known : asked;
-    const live = await liveRecordsOf(context, call, { name, keys: wanted });
-    const records = Object.fromEntries(known.map((key) => [key, live.get(key) ?? indexed.get(key) ?? unset]));
-    const inventory = include.includes("inventory") ? inventoryOf(row, found) : undefined;
-    const data = { namespace: row.namespace, resolver: row.resolver ?? null, records, inventory };
-    const isVerified = source === "verified" || wanted.length > 0;
-    const meta = {
-      ...position,
-      ...(inventory && !row.records && unknownInventory(inventory.abi_unsupported_reason)),
-      source: isVerified ? ("verified" as const) : ("indexed" as const),
-    };
-    return { status: 200, body: { data, meta }, isCached: !isVerified };
-  },
+  handle: async (call, context: LookupContext & ResolveContext) =>
+    answerRecords(context, call, await readOne(context.lookup, call, "name records")),
 });
+
+type RecordsCall = LiveCall & {
+  query: { keys?: string[] | undefined; source: string; include?: string[] | undefined };
+};
+
+/** The response with the records of a name that was read. */
+export async function answerRecords(
+  context: LookupContext & ResolveContext,
+  call: RecordsCall,
+  { found, name, position }: Awaited<ReturnType<typeof readOne>>,
+) {
+  const { lookup } = context;
+  const { keys, source, include = [] } = call.query;
+  const row = detailRow(lookup.namespaces, found, lookup.known);
+  const known = [...new Set(keys ?? keysOf(row))].sort();
+  const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
+  const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
+  // `auto` asks the chain for given keys that the index cannot answer: all of them if the resolver's code is unknown.
+  const isProven = isReadFromEvents(lookup, found);
+  const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
+  const asked = source === "auto" && keys ? [...indexed].filter(isMissing).map(([key]) => key) : [];
+  const wanted = source === "verified" ? known : asked;
+  const live = await liveRecordsOf(context, call, { name, keys: wanted });
+  const records = Object.fromEntries(known.map((key) => [key, live.get(key) ?? indexed.get(key) ?? unset]));
+  const inventory = include.includes("inventory") ? inventoryOf(row, found) : undefined;
+  const data = { namespace: row.namespace, resolver: row.resolver ?? null, records, inventory };
+  const isVerified = source === "verified" || wanted.length > 0;
+  const meta = {
+    ...position,
+    ...(inventory && !row.records && unknownInventory(inventory.abi_unsupported_reason)),
+    source: isVerified ? ("verified" as const) : ("indexed" as const),
+  };
+  return { status: 200 as const, body: { data, meta }, isCached: !isVerified };
+}
 
 const unknownInventory = (unsupported_reason = "") => ({
   completeness: "unsupported" as const,

@@ -28,7 +28,7 @@ import {
   sortedByName,
   textParameter,
 } from "../names/lists.ts";
-import { readGivenNames } from "../names/lookups.ts";
+import { readGivenNames, readRows } from "../names/lookups.ts";
 import {
   everySurface,
   grantsOfV1,
@@ -75,7 +75,8 @@ const lineage = z.strictObject({
   }),
 });
 
-const permissionSchema = z.strictObject({
+/** The schema of what an account may do. */
+export const permissionSchema = z.strictObject({
   address: addressSchema,
   ...grantSchema.shape,
   registration_id: z.string(),
@@ -181,6 +182,25 @@ type Subject = Pick<Permission, "registration_id" | "name" | "authority_context"
 // Of roles the account, contract and resource follow; of names held in the first generation the name, its node, and what the grant is for.
 const [byRoles, byNames] = ["0", "1"] as const;
 
+/** Reads rows of roles: each for the registration in force that has the registry or resolver, else for the resource. */
+export async function readRoleRows(source: Source, call: StatementCall, roles: readonly StoredRole[]) {
+  const [root] = source.namespaces;
+  const chainId = root?.chainId ?? 0;
+  const named = roles.flatMap(({ node }) => (node === null ? [] : [{ node }]));
+  const rows = await readRows(source, call, named);
+  const names = new Map(rows.map(({ node, row }) => [node, row]));
+  return roles.map((role) => {
+    const row = role.node === null ? undefined : names.get(role.node);
+    const holder = role.kind === "registry" ? row?.v2?.path?.at(-1) : row?.resolver;
+    const id = row?.v2?.isInForce && holder === role.address && root ? registrationId(row, root) : undefined;
+    return ofRole(role, chainId, {
+      registration_id: id ?? handleOf(chainId, role),
+      name: row?.name,
+      authority_context: "resource_audit",
+    });
+  });
+}
+
 function ofRole(role: StoredRole, chainId: number, subject: Subject): Positioned {
   const grant = grantOf(role, chainId);
   return { after: [byRoles, ...role.after], row: grant && { ...grant, ...subject } };
@@ -262,27 +282,12 @@ async function ofContract(
 async function ofAddress(lookup: Source, call: Call, { after, limit }: Slice): Promise<Found> {
   const { address: account = zeroAddress, namespace } = call.query;
   const isLater = after?.[0] === byNames;
-  const [root] = lookup.namespaces;
-  const chainId = root?.chainId ?? 0;
-  const isSkipped = isLater || (namespace !== undefined && namespace !== root?.namespace);
+  const isSkipped =
+    isLater || (namespace ?? lookup.namespaces[0]?.namespace) !== lookup.namespaces[0]?.namespace;
   const { roles, end } = isSkipped
     ? { roles: [], end: undefined }
     : await readRoles(lookup, call, { of: undefined, account, after: after?.slice(1), limit });
-  const nodes = [...new Set(roles.flatMap(({ node }) => node ?? []))];
-  const asked = { given: nodes, times: timesOf(lookup.namespaces, call.current), withRecords: false };
-  const read = await readGivenNames(lookup, asked, call.request.raw.signal);
-  const names = new Map(nodes.map((node, at) => [node, read[at]?.found?.row]));
-  const subjectOf = (role: StoredRole): Subject => {
-    const row = role.node === null ? undefined : names.get(role.node);
-    const holder = role.kind === "registry" ? row?.v2?.path?.at(-1) : row?.resolver;
-    const id = row?.v2?.isInForce && holder === role.address && root ? registrationId(row, root) : undefined;
-    return {
-      registration_id: id ?? handleOf(chainId, role),
-      name: row?.name,
-      authority_context: "resource_audit",
-    };
-  };
-  const rows = roles.map((role) => ofRole(role, chainId, subjectOf(role)));
+  const rows = await readRoleRows(lookup, call, roles);
   const isFull = end !== undefined || roles.length === limit;
   const held = isFull
     ? []

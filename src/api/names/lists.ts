@@ -429,9 +429,9 @@ export const listAnswer = {
   schema: z.strictObject({ data: z.array(rowSchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
-/** The response to an unknown name or namespace. */
+/** The response to an unknown name, contract or namespace. */
 export const notFoundAnswer = {
-  description: "A name that the index never saw, or an unknown namespace",
+  description: "A name or contract that the index never saw, or an unknown namespace",
   schema: errorSchema,
 };
 

@@ -16,6 +16,7 @@ import {
   nameText,
   objectText,
   ownResolver,
+  type StoredName,
   secondGeneration,
 } from "../database/names.ts";
 import { pathOfName } from "../resolution/v2-names.ts";
@@ -201,6 +202,18 @@ export async function readGivenNames(
     if (one && (!isAsGiven || one.row.name === given[at])) found[at] ??= one;
   }
   return names.map((name, at) => ({ name, found: found[at] ?? null }));
+}
+
+/** Adds the rows of nodes. Leaves out nodes that the index does not have. */
+export async function readRows<T extends { node: Hex }>(
+  source: NamesSource,
+  { current, request }: StatementCall,
+  asked: readonly T[],
+): Promise<(T & { row: StoredName })[]> {
+  const given = { given: asked.map(({ node }) => node), withRecords: false };
+  const times = timesOf(source.namespaces, current);
+  const read = await readGivenNames(source, { ...given, times }, request.raw.signal);
+  return asked.flatMap((one, at) => (read[at]?.found ? { ...one, row: read[at].found.row } : []));
 }
 
 /** Reads the name in a path, and the text by which to ask the chain for it. Refuses an invalid or unknown name. */

@@ -205,8 +205,9 @@ export function recordOf(
 
 // Members of rows of names, by the rules of docs/names.md.
 
-function identity(row: StoredName, { namespace }: IndexedNamespace) {
-  return { name: row.name, display_name: displayName(row.name), namespace, namehash: row.node };
+/** What identifies a name. */
+export function identity({ name, node }: Pick<StoredName, "name" | "node">, { namespace }: IndexedNamespace) {
+  return { name, display_name: displayName(name), namespace, namehash: node };
 }
 
 /** Expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates. */

@@ -48,10 +48,12 @@ type Reading = { at: number; kind: "nodes" | "records"; resolver: Hex; labels: r
 
 const noRecords: StoredRecords = { seenCoins: null, seenTexts: null, addr: null, hash: null, set: unset };
 
+type Contracts = Pick<V2Contracts, "chainId" | "v1Resolver" | "publicResolver" | "resolvers">;
+
 /** Reads the records of ENSv2 names, in order; null where only the chain knows them. */
 export async function readV2Records(
   database: Database,
-  { contracts, hasRecords, asked }: { contracts: V2Contracts; hasRecords: boolean; asked: readonly Asked[] },
+  { contracts, hasRecords, asked }: { contracts: Contracts; hasRecords: boolean; asked: readonly Asked[] },
   signal: AbortSignal,
 ): Promise<(StoredRecords | null)[]> {
   const result: (StoredRecords | null)[] = asked.map(() => null);
@@ -158,7 +160,7 @@ const storedSql = (
   hasRecords: boolean,
 ) => `SELECT json_agg(CASE WHEN q.by_id THEN r.found ELSE ${recordsJson({ chain: "$1", node: "q.node", resolver: "q.resolver", hasRecords })} END ORDER BY q.at)::text
 FROM unnest($2::text[], $3::text[], $4::boolean[]) WITH ORDINALITY q (resolver, node, by_id, at)
-LEFT JOIN resolver s2 ON NOT q.by_id AND s2.id = $1 || '-' || q.resolver || '-' || q.node
+LEFT JOIN resolver s2 ON NOT q.by_id AND s2.id IN ($1 || '-' || q.resolver || '-' || q.node, q.resolver || '-' || q.node)
 LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN r.generation = coalesce((
     SELECT g.generation FROM v2_record_generations g WHERE g.chain_id = $1::int AND g.resolver = q.resolver AND g.record_id = r.record_id), 0)
   THEN CASE r.kind WHEN 'abi' THEN '0x' ELSE r.value END END)) AS found

@@ -91,13 +91,13 @@ export const generatedV2: V2Contracts = {
   chainId: 1,
   ethRegistryIds: [],
   currencyOf: () => undefined,
-  resolvers: [],
+  resolvers: [`0x${"8".repeat(40)}`],
   publicResolver: `0x${"5".repeat(40)}`,
   lockedMigrator: `0x${"6".repeat(40)}`,
   isInForce: true,
   root: `0x${"1".repeat(40)}`,
   ethRegistry: `0x${"2".repeat(40)}`,
-  registries: [],
+  registries: [`0x${"1".repeat(40)}`, `0x${"2".repeat(40)}`],
   v1Resolver: `0x${"3".repeat(40)}`,
   graveyard: `0x${"4".repeat(40)}`,
   wrappers: [],
@@ -136,8 +136,9 @@ export function generateV2Statements(count: number): string[] {
        CASE WHEN i = 10 OR i % 100 = 0 OR (i % 10 = 9 AND i < 1000) THEN ${registry("i")} ELSE '${nobody}' END, 9000000 + i
      FROM generate_series(0, ${count - 1}) i, LATERAL (SELECT ${label} AS l) label`,
     `INSERT INTO v2_entries (chain_id, registry, storage_id, labelhash, label, token_id, resource, owner, expiry, resolver, subregistry, created_at)
-     SELECT 1, registry, left(labelhash, 58) || '00000000', labelhash, '0x', labelhash, labelhash, owner_id, expiry_date, '${nobody}', subregistry, created_at
-     FROM v2_domains WHERE subregistry <> '${nobody}'`,
+     SELECT 1, registry, left(labelhash, 58) || '00000000', labelhash, '0x', labelhash, labelhash, owner_id, expiry_date,
+       coalesce(left(resolver_id, 42), '${nobody}'), subregistry, created_at
+     FROM v2_domains WHERE subregistry <> '${nobody}' OR registry = '${ethRegistry}'`,
     `INSERT INTO v2_registry_paths (chain_id, registry, path, node, name, parent, storage_id, parent_path)
      SELECT 1, subregistry, 1, id, name, registry, left(labelhash, 58) || '00000000', path
      FROM v2_domains WHERE subregistry NOT IN ('${nobody}', '${ethRegistry}')`,

@@ -1,0 +1,289 @@
+import type { Hex } from "viem";
+import { z } from "zod/v4";
+import { rootNode, zeroAddress } from "../../ens/ids.ts";
+import { nameOfWire } from "../../ens/names.ts";
+import { hasPowerSql } from "../../ens/roles.ts";
+import { indexTime, listText } from "../database/names.ts";
+import {
+  type AskedPosition,
+  asOfWithToken,
+  closedQuery,
+  located,
+  metaSchema,
+  openPage,
+  refuse,
+  requireCurrent,
+  snapshotParameters,
+} from "../names/contract.ts";
+import type { StoredRole } from "../names/grants.ts";
+import { timesOf } from "../names/indexed-namespaces.ts";
+import {
+  choice,
+  type LookupContext,
+  notFoundAnswer,
+  ofLookup,
+  openStatement,
+  type StatementCall,
+  staleAnswer,
+  textParameter,
+} from "../names/lists.ts";
+import { readNameOfPath, readRows } from "../names/lookups.ts";
+import { identity, profileRow, rowSchema } from "../names/rows.ts";
+import { kindOf, type ResolverFacts } from "../resolution/v2-names.ts";
+import { readV2Records } from "../resolution/v2-records.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import {
+  anyCaseAddress,
+  type CursorQuery,
+  chainIdParameter,
+  cursorPageSchema,
+  cursorParameters,
+  type SortType,
+} from "../rest/values.ts";
+import type { ResolveContext } from "./resolve.ts";
+import { answerRecords, recordsParameters, recordsSchema } from "./v1-names.ts";
+import { permissionSchema, readRoleRows } from "./v1-permissions.ts";
+
+// Reads of a resolver under `/v1`. Its address is checked to be one, so that SQL may hold it.
+
+const params = z.object({ chain_id: chainIdParameter("chain_id"), address: anyCaseAddress("address") });
+
+type Lookup = LookupContext["lookup"];
+type Meta = z.output<typeof metaSchema>;
+type Position = { at?: string | undefined; finality?: AskedPosition["finality"] | undefined };
+type Call = StatementCall & { params: z.output<typeof params>; query: CursorQuery & Position };
+
+const ofContract = { ...ofLookup, params } as const;
+const pageQuery = closedQuery({ ...snapshotParameters, ...cursorParameters });
+const pageOf = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
+const answersOf = <S extends z.core.$ZodLooseShape>(description: string, shape: S) => ({
+  200: { description, schema: z.strictObject({ ...shape, meta: metaSchema }) },
+  404: notFoundAnswer,
+  409: staleAnswer,
+});
+const nameSchema = rowSchema.pick({ name: true, display_name: true, namespace: true, namehash: true });
+
+/** The namespaces on a contract's chain whose links to resolvers are indexed, and `meta`. Refuses another chain or position. */
+function openContract({ namespaces, hashOf }: Lookup, { params, query, current }: Call, what: string) {
+  const { chain_id: chainId } = params;
+  const homes = namespaces.filter((one) => one.chainId === chainId && (one.isRoot || one.linker));
+  const [home] = homes;
+  if (home === undefined) return refuse("invalid_input", "chain_id must be that of a chain of indexed names");
+  const meta = asOfWithToken(current, hashOf);
+  const time = timesOf(namespaces, current)[namespaces.indexOf(home)] ?? 0;
+  const { at, finality = "latest" } = query;
+  requireCurrent({ at, finality }, { current, meta, chainId, time, what });
+  return { home, homes, meta };
+}
+
+const refuseContract = (kind: "resolver", { params: { chain_id, address } }: Call): never =>
+  refuse("not_found", `${kind} ${address} was not found on chain ${chain_id}`);
+
+// Up to how many rows of a contract are counted.
+const most = 10_000;
+
+// SQL of the number of rows, null beyond a limit. `from`: their FROM clause and conditions.
+const countUpTo = (limit: number, from: string) =>
+  `(SELECT nullif(count(*), ${limit + 1})::int FROM (SELECT FROM ${from} LIMIT ${limit + 1}) c)`;
+
+/** Rows, each part in the order of an index. `list`: name and filters; `from`: FROM clauses and conditions; `row`: SQL of a row as JSON. */
+type Rows = { list: unknown[]; from: string | string[]; order: Record<string, SortType>; row: string };
+
+/** A page of a list of a contract, with its total up to the limit if `isCounted`. */
+async function readPage<T>(lookup: Lookup, call: Call, { list, from, order, row }: Rows, isCounted = true) {
+  const [keys, types, all] = [Object.keys(order), Object.values(order), [from].flat()];
+  const opened = openPage(call.query, [...list, call.params], types);
+  const { bind, rows, count } = openStatement(lookup, call);
+  const sorted = ` AND $1::bigint[] IS NOT NULL ORDER BY ${keys.join(", ")}`;
+  const total = isCounted ? count(`SELECT ${countUpTo(most, `${all[0]}${sorted}`)}::text`, most) : null;
+  const start = opened.after?.map((value, at) => `${bind(value)}::${types[at]}`);
+  const beyond = start ? ` AND (${keys.join(", ")}) > (${start.join(", ")})` : "";
+  const after = `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`;
+  const columns = `json_build_object('row', ${row}, 'after', ${after})::text AS found, ${keys.map((key, at) => `${key} AS k${at}`).join(", ")}`;
+  const parts = all.map((part) => `(SELECT ${columns} FROM ${part}${beyond}${sorted} LIMIT ${opened.limit})`);
+  const page = `SELECT found FROM (${parts.join(" UNION ALL ")}) f ORDER BY ${keys.map((_, at) => `k${at}`).join(", ")} LIMIT ${opened.limit}`;
+  const found = opened.of(...(await Promise.all([rows<{ row: T; after: string[] }>(listText(page)), total])));
+  return { rows: found.shown.map((one) => one.row), page: found.page };
+}
+
+// SQL conditions on ids of resolvers, each of one name: all of a contract's, in the order of nodes. In subgraph mode they have no chain.
+const idsOf = (id: string, { params: { chain_id, address } }: Call) =>
+  [`${chain_id}-${address}-`, `${address}-`].map((start) => `${id} > '${start}' AND ${id} < '${start}~'`);
+
+/** Reads what is known of a resolver. Refuses one that no event named. `kind`: how one of ENSv2 keeps records; `isKnown`: its code is known. */
+async function readResolver(lookup: Lookup, call: Call, what = "resolver") {
+  const { chain_id, address } = call.params;
+  const opened = openContract(lookup, call, what);
+  const seen = idsOf("s.id", call).map((ids) => `EXISTS (SELECT FROM resolver s WHERE ${ids})`);
+  const sql = `SELECT json_build_object('isSeen', ${seen.join(" OR ")}, 'implementation', c.implementation,
+    'hasRecordIds', c.has_record_ids, 'isUpgraded', c.is_upgraded)::text
+  FROM (SELECT) one LEFT JOIN v2_contracts c ON c.chain_id = ${chain_id} AND c.address = '${address}'`;
+  const [text] = await lookup.database.row(sql, [], call.request.raw.signal);
+  const { isSeen, ...facts } = JSON.parse(text ?? "{}") as ResolverFacts & { isSeen: boolean };
+  const kind = opened.home.v2 ? kindOf(address, facts, opened.home.v2) : "unknown";
+  const isKnown = kind !== "unknown" || lookup.known.staticResolverOf(chain_id, address) !== undefined;
+  if (kind === "none" || !(isSeen || isKnown)) refuseContract("resolver", call);
+  return { ...opened, facts, kind, isKnown };
+}
+
+// The response without rows where the index cannot tell which there are.
+function notListed(meta: Meta, { query }: Call, reason = "resolver_enumeration_not_supported") {
+  const gap = { completeness: "unsupported" as const, unsupported_reason: reason };
+  const { page } = openPage(query, [], []).of([]);
+  return { status: 200 as const, body: { data: [], page, meta: { ...meta, ...gap } } };
+}
+
+const resolverOverview = endpoint({
+  ...ofContract,
+  path: "/v1/resolvers/{chain_id}/{address}",
+  summary: "A resolver, and the names that have it",
+  description:
+    "Names whose registration in force has it as their own resolver, in the order of their nodes; names without a registration are left out. A page may have fewer names than its size. `mirror`: the registry by which it answers.",
+  hasTags: true,
+  query: pageQuery,
+  answers: answersOf("The resolver", {
+    data: located.extend({
+      mirror: z.strictObject({ kind: z.literal("ensv1_registry"), registry: located }).optional(),
+      bound_names: z.strictObject(pageOf(rowSchema)),
+    }),
+  }),
+  handle: async (call, { lookup }: LookupContext) => {
+    const { home, kind, meta } = await readResolver(lookup, call);
+    const registry = kind === "v1" && home.registry && { ...call.params, address: home.registry };
+    const mirror = registry ? { kind: "ensv1_registry" as const, registry } : undefined;
+    const data = { ...call.params, mirror, bound_names: await boundNames(lookup, call, home) };
+    return { status: 200, body: { data, meta }, isCached: true };
+  },
+});
+
+// On the root chain names and entries of ENSv2 have an id of their resolver, on others only the resolver's own row has it. Any of them may
+// be out of date: what is in force decides.
+async function boundNames(lookup: Lookup, call: Call, { chainId, isRoot, v2 }: Lookup["namespaces"][number]) {
+  const { address } = call.params;
+  const id = isRoot ? "o.resolver_id" : "o.id";
+  const inForce = (entry: string) =>
+    `${entry}.chain_id = ${chainId} AND ${entry}.owner_id <> '${zeroAddress}' AND ${entry}.expiry_date > ${indexTime}`;
+  const hasEntry = `EXISTS (SELECT FROM v2_domains v WHERE v.id = o.id AND v.resolver_id = ${id} AND ${inForce("v")} OFFSET 0)`;
+  const first = `${isRoot ? "domain" : "resolver"} o, (VALUES (false)) e (is_entry) WHERE ${v2 ? `NOT ${hasEntry}` : "true"}`;
+  const second = `v2_domains o, (VALUES (true)) e (is_entry) WHERE ${inForce("o")}`;
+  const found = {
+    list: ["bound_names"],
+    from: [first, ...(v2 ? [second] : [])].flatMap((part) =>
+      idsOf(id, call).map((ofContract) => `${part} AND ${ofContract}`),
+    ),
+    order: { [id]: "text" as const },
+    row: `json_build_object('node', right(${id}, 66), 'isEntry', e.is_entry)`,
+  };
+  const { rows, page } = await readPage<{ node: Hex; isEntry: boolean }>(lookup, call, found, false);
+  // A name may be under several paths of a registry.
+  const nodes = new Map(rows.map((one) => [one.node, one])).values();
+  const data = (await readRows(lookup, call, [...nodes]))
+    .filter(({ row, isEntry }) => row.status !== "unregistered" && (isEntry || !row.v2?.isInForce))
+    .map(({ row }) => profileRow(lookup.namespaces, row))
+    .filter(({ resolver }) => resolver?.address === address && resolver.chain_id === chainId);
+  return { data, page };
+}
+
+const linkSchema = nameSchema
+  .partial({ name: true, display_name: true, namespace: true })
+  .extend({ record_id: z.string().regex(/^\d+$/), default: z.boolean() });
+
+const resolverLinks = endpoint({
+  ...ofContract,
+  path: "/v1/resolvers/{chain_id}/{address}/links",
+  summary: "Names that share the records of a record id of a resolver",
+  description:
+    "Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default. When a name was linked is not stored.",
+  query: pageQuery,
+  answers: answersOf("A page of links, perhaps empty", pageOf(linkSchema)),
+  handle: async (call, { lookup }: LookupContext) => {
+    const { chain_id, address } = call.params;
+    const { home, kind, isKnown, meta } = await readResolver(lookup, call);
+    if (kind !== "records") return notListed(meta, call, isKnown ? "record_links_not_applicable" : undefined);
+    const { rows, page } = await readPage<{ id: string; node: Hex; wire: Hex | null }>(lookup, call, {
+      list: ["links"],
+      from: `v2_record_links l WHERE l.chain_id = ${chain_id} AND l.resolver = '${address}' AND l.record_id > 0`,
+      order: { "l.record_id": "numeric", "l.node": "text" },
+      // Anybody can emit a name of any length.
+      row: "json_build_object('id', l.record_id::text, 'node', l.node, 'wire', CASE WHEN length(l.name) <= 4096 THEN l.name END)",
+    });
+    const data = rows.map(({ id, node, wire }) => {
+      const name = wire && nameOfWire(wire);
+      const link = { record_id: id, namehash: node, default: node === rootNode };
+      return name ? { ...identity({ name, node }, home), ...link } : link;
+    });
+    const gap = { unsupported_fields: ["link_event"], unsupported_reason: "link_event_not_indexed" };
+    return { status: 200, body: { data, page, meta: { ...meta, completeness: "partial" as const, ...gap } } };
+  },
+});
+
+const resolverRoles = endpoint({
+  ...ofContract,
+  path: "/v1/resolvers/{chain_id}/{address}/roles",
+  summary: "Who has which powers over a resolver and its names",
+  description:
+    "Of resolvers of ENSv2 of known code: by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that has the resolver, else one of the resource.",
+  query: pageQuery,
+  answers: answersOf("A page of roles, perhaps empty", pageOf(permissionSchema)),
+  handle: async (call, { lookup }: LookupContext) => {
+    const { chain_id, address } = call.params;
+    const { kind, meta } = await readResolver(lookup, call);
+    if (kind !== "records" && kind !== "nodes") return notListed(meta, call);
+    const holder = kind === "records" ? "recordResolver" : "resolver";
+    const { rows, page } = await readPage<StoredRole>(lookup, call, {
+      list: ["roles"],
+      from: `v2_roles p LEFT JOIN v2_resources m ON m.chain_id = p.chain_id AND m.resolver = p.address AND m.resource = p.resource
+  WHERE p.chain_id = ${chain_id} AND p.address = '${address}' AND ${hasPowerSql("p.roles", holder)}`,
+      order: { "p.account": "text", "p.resource": "text" },
+      row: `json_build_object('kind', '${holder}', 'address', p.address, 'resource', p.resource, 'account', p.account, 'roles', p.roles,
+    'node', m.node, 'record', m.kind, 'key', CASE WHEN length(m.key) <= 4096 THEN m.key END, 'after', '[]'::json)`,
+    });
+    const data = (await readRoleRows(lookup, call, rows)).flatMap(({ row }) => row ?? []);
+    return { status: 200, body: { data, page, meta } };
+  },
+});
+
+const noEntry = {
+  ...{ version: null, isReserved: false, migrated: null },
+  ...{ path: null, token: null, subregistry: null, holder: null },
+};
+
+const resolverRecords = endpoint({
+  ...ofContract,
+  path: "/v1/resolvers/{chain_id}/{address}/records",
+  summary: "Records of a name in a resolver",
+  description:
+    "The asked keys, or all that were ever set, as this resolver has them for the name, whether or not it is the name's resolver.",
+  hasTags: true,
+  query: closedQuery({
+    name: textParameter("name", 2_000),
+    ...recordsParameters,
+    source: choice("source", ["indexed"]).default("indexed"),
+  }),
+  answers: answersOf("The records by key", { data: recordsSchema }),
+  handle: async (call, context: LookupContext & ResolveContext) => {
+    const { lookup } = context;
+    const { chain_id, address } = call.params;
+    const { namespace } = call.query;
+    const { homes, facts, kind, meta } = await readResolver(lookup, call, "name records");
+    const known = homes.map((one) => one.namespace).join(" or ");
+    const home =
+      homes.find((one) => (namespace ?? one.namespace) === one.namespace) ??
+      refuse("invalid_input", `namespace must be ${known} for a resolver on chain ${chain_id}`);
+    const read = await readNameOfPath(lookup, call.query.name, call);
+    const isInForce = home.v2 !== undefined && (kind !== "unknown" || facts.implementation !== null);
+    // As if the name had this resolver. One of the first generation keeps records by node, as the public one of ENSv2 does.
+    const v2 = { ...noEntry, isInForce };
+    const at = { home: lookup.namespaces.indexOf(home) + 1, status: "active" as const };
+    const row = { ...read.found.row, ...at, resolver: address, v2 };
+    const ofV1 = { chainId: chain_id, v1Resolver: zeroAddress, publicResolver: address, resolvers: [] };
+    const contracts = (isInForce && home.v2) || ofV1;
+    const inV2 = { ...facts, resolver: address, isProven: kind !== "v1", isOwn: true, labels: [] };
+    const asked = { contracts, hasRecords: lookup.hasRecords, asked: [{ row, records: null, inV2 }] };
+    const [records = null] = await readV2Records(lookup.database, asked, call.request.raw.signal);
+    return answerRecords(context, call, { ...read, found: { row, records }, position: meta });
+  },
+});
+
+/** The endpoints for resolvers. */
+export const overviews = [resolverOverview, resolverLinks, resolverRoles, resolverRecords];
