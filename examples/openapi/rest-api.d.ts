@@ -604,6 +604,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/registries/{chain_id}/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A registry of ENSv2, and the names that lead to it
+         * @description `name` is the earliest that still leads to it. `include=counts` adds the number of roles in force and the total of `referenced_by`. Numbers are exact up to 10000, else null. When a registry was created is not stored.
+         */
+        get: operations["getV1RegistriesChain_idAddress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/registries/{chain_id}/{address}/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Labels of a registry of ENSv2
+         * @description Under the name of the registry, by name; `owner` is the latest holder, expired or not. `total_count` is exact up to 10000, else null. `include=counts` adds `subname_count`, and `role_holder_count` up to 1000, else absent.
+         */
+        get: operations["getV1RegistriesChain_idAddressLabels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/status": {
         parameters: {
             query?: never;
@@ -2326,6 +2366,8 @@ export interface operations {
                                 network?: string;
                                 subname_count?: number;
                                 record_count?: number;
+                                /** @description Of a label of a registry */
+                                role_holder_count?: number;
                                 is_primary?: boolean;
                                 is_primary_verified?: boolean;
                                 relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -2525,6 +2567,8 @@ export interface operations {
                                 network?: string;
                                 subname_count?: number;
                                 record_count?: number;
+                                /** @description Of a label of a registry */
+                                role_holder_count?: number;
                                 is_primary?: boolean;
                                 is_primary_verified?: boolean;
                                 relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -2829,6 +2873,8 @@ export interface operations {
                             network?: string;
                             subname_count?: number;
                             record_count?: number;
+                            /** @description Of a label of a registry */
+                            role_holder_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -3363,6 +3409,8 @@ export interface operations {
                             network?: string;
                             subname_count?: number;
                             record_count?: number;
+                            /** @description Of a label of a registry */
+                            role_holder_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -4081,6 +4129,8 @@ export interface operations {
                             network?: string;
                             subname_count?: number;
                             record_count?: number;
+                            /** @description Of a label of a registry */
+                            role_holder_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -5657,6 +5707,8 @@ export interface operations {
                             network?: string;
                             subname_count?: number;
                             record_count?: number;
+                            /** @description Of a label of a registry */
+                            role_holder_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -5979,6 +6031,8 @@ export interface operations {
                             network?: string;
                             subname_count?: number;
                             record_count?: number;
+                            /** @description Of a label of a registry */
+                            role_holder_count?: number;
                             is_primary?: boolean;
                             is_primary_verified?: boolean;
                             relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -6307,6 +6361,8 @@ export interface operations {
                                     network?: string;
                                     subname_count?: number;
                                     record_count?: number;
+                                    /** @description Of a label of a registry */
+                                    role_holder_count?: number;
                                     is_primary?: boolean;
                                     is_primary_verified?: boolean;
                                     relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
@@ -6959,6 +7015,510 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1RegistriesChain_idAddress: {
+        parameters: {
+            query?: {
+                include?: string;
+                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                at?: string;
+                finality?: "latest" | "safe" | "finalized";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                chain_id: string;
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The registry */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            chain_id: number;
+                            /** @description Address, lower case */
+                            address: string;
+                            name: {
+                                name: string;
+                                display_name: string;
+                                namespace: string;
+                                /** @description 32 bytes of hex, lower case */
+                                namehash: string;
+                            } | null;
+                            parent_registry: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            } | null;
+                            counts: {
+                                labels: number | null;
+                                roles?: number | null;
+                            };
+                            referenced_by: {
+                                data: {
+                                    name: string;
+                                    display_name: string;
+                                    namespace: string;
+                                    /** @description 32 bytes of hex, lower case */
+                                    namehash: string;
+                                }[];
+                                page: {
+                                    cursor: string | null;
+                                    next_cursor: string | null;
+                                    page_size: number;
+                                    total_count: number | null;
+                                    has_more: boolean;
+                                };
+                            };
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1RegistriesChain_idAddressLabels: {
+        parameters: {
+            query?: {
+                include?: string;
+                /** @description The latest holder */
+                owner?: string;
+                exclude_owner?: string;
+                /** @description Refused: lists read the latest state */
+                at?: string;
+                finality?: "latest";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path: {
+                chain_id: string;
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of labels, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            name: string;
+                            display_name: string;
+                            namespace: string;
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            /** @enum {string} */
+                            read_status?: "ok";
+                            /** @enum {string} */
+                            status?: "active" | "expired" | "released" | "unregistered";
+                            in_grace?: boolean;
+                            /** @description Address, lower case */
+                            owner?: string;
+                            /** @description Address, lower case */
+                            manager?: string;
+                            registered_at?: string;
+                            created_at?: string;
+                            expires_at?: string | null;
+                            grace_ends_at?: string | null;
+                            /** @enum {string} */
+                            expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            /** @enum {string} */
+                            authority?: "ens_v0" | "ens_v1" | "ens_v2";
+                            ens_v1?: {
+                                expires_at: string | null;
+                                resolver: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                } | null;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            };
+                            wrapper?: {
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            };
+                            /** @enum {string} */
+                            version?: "v1" | "v2";
+                            reserved?: boolean;
+                            migrated_at?: string;
+                            registry_path?: string[];
+                            subregistry?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
+                            lapsed_registration?: {
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @enum {string} */
+                                held_through?: "registrar" | "wrapper" | "registry";
+                                released_at?: string;
+                                /** @enum {string} */
+                                release_kind?: "expired" | "unregistered";
+                            };
+                            registration_id?: string;
+                            permission_resource_id?: string;
+                            token_id?: string;
+                            resolver?: {
+                                chain_id: number;
+                                /** @description Address, lower case */
+                                address: string;
+                            };
+                            records?: {
+                                seen_addresses: string[];
+                                addresses: {
+                                    [key: string]: string | null;
+                                };
+                                seen_texts: string[];
+                                texts: {
+                                    [key: string]: string | null;
+                                };
+                                /** @description Content types */
+                                seen_abis?: string[];
+                                abi_unsupported_reason?: string;
+                                abis: {
+                                    [key: string]: string;
+                                };
+                                seen_singletons: ("contenthash" | "name")[];
+                                contenthash?: string | null;
+                                name?: string | null;
+                            };
+                            /** @description Address, lower case */
+                            primary_address?: string;
+                            /** @description 32 bytes of hex, lower case */
+                            labelhash?: string;
+                            chain_id?: number;
+                            network?: string;
+                            subname_count?: number;
+                            record_count?: number;
+                            /** @description Of a label of a registry */
+                            role_holder_count?: number;
+                            is_primary?: boolean;
+                            is_primary_verified?: boolean;
+                            relations?: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
+                            resolution?: {
+                                coin_type: number;
+                                record_key: string;
+                            };
+                            resolutions?: {
+                                coin_type: number;
+                                record_key: string;
+                            }[];
+                            role_summary?: {
+                                /** @description Address, lower case */
+                                address: string;
+                                grants: {
+                                    grant_scope: {
+                                        /** @constant */
+                                        kind: "root";
+                                        detail: {
+                                            registry: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    } | {
+                                        /** @enum {string} */
+                                        kind: "registry" | "registration";
+                                        detail: Record<string, never>;
+                                    } | {
+                                        /** @constant */
+                                        kind: "resolver";
+                                        detail: {
+                                            resolver: {
+                                                chain_id: number;
+                                                /** @description Address, lower case */
+                                                address: string;
+                                            };
+                                        };
+                                    };
+                                    powers: string[];
+                                }[];
+                            }[];
+                            restrictions?: {
+                                /** @constant */
+                                kind: "ens_v1_wrapper";
+                                registration_id: string;
+                                /** @enum {string} */
+                                wrapper_state?: "wrapped" | "emancipated" | "locked" | "lapsed" | "unwrapped";
+                                wrapper_fuses?: {
+                                    fuses: number;
+                                    cannot_unwrap: boolean;
+                                    cannot_burn_fuses: boolean;
+                                    cannot_transfer: boolean;
+                                    cannot_set_resolver: boolean;
+                                    cannot_set_ttl: boolean;
+                                    cannot_create_subdomain: boolean;
+                                    cannot_approve: boolean;
+                                    parent_cannot_control: boolean;
+                                    is_dot_eth: boolean;
+                                    can_extend_expiry: boolean;
+                                };
+                                wrapper_expires_at?: string | null;
+                                /** @enum {string} */
+                                wrapper_expires_at_reason?: "no_expiry" | "not_set";
+                            } | {
+                                /** @constant */
+                                kind: "ens_v2_registry";
+                                registration_id: string;
+                                locked_roles: ("unregister" | "renew" | "set_subregistry" | "set_resolver" | "transfer")[];
+                            };
+                            expires_window_index?: number;
+                            grace_ends_window_index?: number;
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
             };
             /** @description Invalid parameters */
             400: {

@@ -158,6 +158,10 @@ export const v2Domain = indexed(
     byEntry: [table.registry, table.labelhash],
     byRegistrationDate: [table.registrationDate, table.id],
     byExpiryDateAndName: [table.expiryDate, prefixOf(table.name), table.id],
+    bySubregistryAndName: {
+      on: [table.subregistry, prefixOf(table.name), table.id],
+      where: "subregistry <> '0x0000000000000000000000000000000000000000'",
+    },
   }),
 );
 

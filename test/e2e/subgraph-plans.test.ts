@@ -251,7 +251,17 @@ const lookups = [
   "lookup detail",
 ];
 
-const overviewsOfV2 = [`/v1/resolvers/1/${resolver}/links`, `/v1/resolvers/1/${resolver}/roles`];
+const ofRegistry = `/v1/registries/1/${generatedV2.ethRegistry}`;
+const overviewsOfV2 = [
+  `/v1/resolvers/1/${resolver}/links`,
+  `/v1/resolvers/1/${resolver}/roles`,
+  ofRegistry,
+  `${ofRegistry}?include=counts`,
+  `${ofRegistry}/labels`,
+  `${ofRegistry}/labels?page_size=1&exclude_owner=$address`,
+  `${ofRegistry}/labels?include=counts&page_size=200`,
+  `${ofRegistry}/labels?owner=$address`,
+];
 
 // The generated names of ENSv2 have no entries, so that a list of both generations would try each of them.
 const listsAll = /subnames$|q=(ab|lab|label|abel)&|include_expired|expires_after|grace_ends/;

@@ -35,6 +35,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   ...{ expires_after: ["1"], expires_before: ["9999999999"], expires_window: ["1..5"] },
   ...{ grace_ends_after: ["1"], grace_ends_before: ["9999999999"], grace_ends_window: ["1..5"] },
   authority: ["ens_v0,ens_v1,ens_v2", "ens_v2"],
+  ...{ owner: [address], exclude_owner: [address] },
 };
 
 /** What requests of a route have in any case. */

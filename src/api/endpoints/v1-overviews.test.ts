@@ -11,13 +11,15 @@ import { namehash } from "../../ens/names.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import type { Row } from "../names/rows.ts";
 
-// What /v1 says of resolvers of ENSv2 against what calls returned, and what logs of the recorded chain tell.
+// What /v1 says of resolvers and registries of ENSv2 against what calls returned, and what logs of the recorded chain tell.
 const index = createV2Index();
 const plugins = v2Environment.PLUGINS.split(",");
 const stored = await createStoredIndex({ withEvents: true });
 const open = (time: number) =>
   openLookups({ database: stored.database, datasources: index.config.datasources, plugins, time });
 const {
+  RootRegistry: root = "0x",
+  ETHRegistry: eth = "0x",
   ENSRegistry = "0x",
   PublicResolver = "0x",
   PublicResolverV2 = "0x",
@@ -43,10 +45,10 @@ const partOf = (raw: Hex) => {
   return isNormalizedLabel(text) ? text : `[${keccak256(hexToBytes(raw)).slice(2)}]`;
 };
 const nameOf = (labels: readonly Hex[]) => labels.map(partOf).join(".");
-const _some = (address: Hex | null | undefined) =>
+const some = (address: Hex | null | undefined) =>
   address === zeroAddress ? undefined : (address ?? undefined);
-const _isSet = (bitmap: Hex) => BigInt(bitmap) !== 0n;
-const _isLive = ({ expiry }: TrueEntry, { timestamp }: Snapshot) => Number(expiry) > timestamp;
+const isSet = (bitmap: Hex) => BigInt(bitmap) !== 0n;
+const isLive = ({ expiry }: TrueEntry, { timestamp }: Snapshot) => Number(expiry) > timestamp;
 const byText = (a: string, b: string) => (a < b ? -1 : 1);
 
 const abi = parseAbi([
@@ -65,7 +67,7 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
       await stored.store(index);
       v1 = open(snapshot.timestamp);
     });
-    const _registryOf = (address: string, query = "include=counts") =>
+    const registryOf = (address: string, query = "include=counts") =>
       v1.get<Overview>(`/v1/registries/${at(address)}?${query}`);
     const logsOf = (address: string, event: (typeof abi)[number]["name"]) =>
       index.logs
@@ -76,7 +78,116 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
     const isProven = ([, one]: [string, Snapshot["registries"][Hex]]) =>
       one.contract && !one.hostile && one.parentClaim !== null;
     const registries = Object.entries(snapshot.registries);
-    const _proven = registries.filter(isProven);
+    const proven = registries.filter(isProven);
+
+    test("registries have the labels, owners and roles that calls return", async () => {
+      let [seen, held] = [0, 0];
+      for (const [address, { entries, rootRoles }] of proven) {
+        const { status, data } = await registryOf(address);
+        if (entries.length === 0 && status === 404) continue;
+        const labels = entries.filter((one) => some(one.latestOwner) || isLive(one, snapshot));
+        const { name } = data;
+        expect(data.counts.labels, address).toBe(name === null ? 0 : labels.length);
+        const roles = [rootRoles, ...entries.filter((one) => isLive(one, snapshot)).map((one) => one.roles)];
+        expect(data.counts.roles, address).toBe(roles.flatMap(Object.values).filter(isSet).length);
+        const rows = await v1.all(`/v1/registries/${at(address)}/labels?include=counts`, 120);
+        const found = rows.map(({ name, labelhash, owner, subregistry, role_holder_count }) => ({
+          ...{ name, labelhash, owner, role_holder_count },
+          subregistry: subregistry?.address,
+        }));
+        const expected = labels.map((one) => ({
+          name: `${partOf(one.raw)}.${name?.name}`,
+          labelhash: keccak256(hexToBytes(one.raw)),
+          owner: some(one.latestOwner),
+          role_holder_count: isLive(one, snapshot) ? Object.values(one.roles).filter(isSet).length : 0,
+          subregistry: some(one.subregistry),
+        }));
+        expect(found, address).toEqual(name === null ? [] : expected.sort((a, b) => byText(a.name, b.name)));
+        seen += found.length;
+        held += found.filter(({ owner }) => owner === undefined).length;
+      }
+      expect([seen > 100, held > 0]).toEqual([true, true]);
+    });
+
+    test("registries have the names that lead to them", async () => {
+      const hostile = new Set(registries.flatMap((one) => (isProven(one) ? [] : one[0])));
+      let seen = 0;
+      for (const [address] of registries) {
+        const leading = snapshot.names.filter(
+          ({ subregistry, registry, exists }) =>
+            subregistry === address && exists === 2 && registry !== null && !hostile.has(registry),
+        );
+        const names = leading.map(({ labels }) => nameOf(labels));
+        const { status, data } = await registryOf(address, "include=counts&page_size=200");
+        if (status === 404) {
+          expect(names, address).toEqual([]);
+          continue;
+        }
+        const referring = data.referenced_by.data.map(({ name }) => name);
+        expect(referring, address).toEqual(expect.arrayContaining(names));
+        expect(data.referenced_by.page.total_count).toBe(referring.length);
+        expect(referring).toEqual([...referring].sort(byText));
+        if (address === root) expect(data.name).toBeNull();
+        else if (names.length > 0) expect(referring).toContain(data.name?.name);
+        if (data.name) expect(data.name.namehash).toBe(namehash(data.name.name));
+        const parents = leading.filter(({ labels }) => nameOf(labels) === data.name?.name);
+        for (const { registry } of parents)
+          expect(data.parent_registry).toEqual({ chain_id: v2ChainId, address: registry });
+        seen += names.length;
+      }
+      expect(seen).toBeGreaterThan(5);
+      expect((await registryOf(eth)).data.name?.name).toBe("eth");
+    });
+
+    test("labels by owner", async () => {
+      const held = (snapshot.registries[eth]?.entries ?? []).filter(
+        (one) => some(one.latestOwner) || isLive(one, snapshot),
+      );
+      const [owner = "0x", own = []] =
+        [...Map.groupBy(held, ({ latestOwner }) => latestOwner ?? "0x")]
+          .filter(([one]) => one !== zeroAddress)
+          .sort((a, b) => b[1].length - a[1].length)[0] ?? [];
+      const labels = `/v1/registries/${at(eth)}/labels`;
+      const ofOwner = await v1.get<Row[]>(
+        `${labels}?page_size=200&owner=${owner.toUpperCase().replace("0X", "0x")}`,
+      );
+      expect(ofOwner.data.map(({ name }) => name)).toEqual(
+        own.map(({ raw }) => `${partOf(raw)}.eth`).sort(byText),
+      );
+      const others = await v1.get<Row[]>(`${labels}?page_size=1&exclude_owner=${owner}`);
+      expect([ofOwner.page.total_count, others.page.total_count]).toEqual([
+        own.length,
+        held.length - own.length,
+      ]);
+      expect(own.length).toBeGreaterThan(1);
+      const both = await v1.get(`${labels}?owner=${owner}&exclude_owner=${owner}`);
+      expect([both.status, both.error.code]).toEqual([400, "invalid_input"]);
+      expect((await v1.get(`${labels}?owner=&exclude_owner=${owner}&finality=latest`)).status).toBe(200);
+      expect((await v1.get(`${labels}?finality=safe`)).status).toBe(400);
+    });
+
+    test("only the chain knows what is in registries of unknown code", async () => {
+      let seen = 0;
+      for (const [address] of registries.filter((one) => !isProven(one))) {
+        const { status, data, meta } = await registryOf(address);
+        if (status === 404) continue;
+        seen += 1;
+        const unsupported_reason = "registry_enumeration_not_supported";
+        expect(data.counts).toEqual({ labels: null });
+        expect(meta as Meta).toMatchObject({
+          completeness: "partial",
+          unsupported_fields: ["counts"],
+          unsupported_reason,
+        });
+        const labels = await v1.get<Row[]>(`/v1/registries/${at(address)}/labels`);
+        expect(labels).toMatchObject({
+          data: [],
+          page: { total_count: null },
+          meta: { completeness: "unsupported", unsupported_reason },
+        });
+      }
+      expect(seen).toBeGreaterThan(1);
+    });
 
     const resolvers = () => {
       const own = snapshot.names.filter(({ resolver, exists }) => resolver?.offset === 0 && exists === 2);
@@ -267,6 +378,13 @@ test("a name's records in another resolver than its own; what is refused", async
     "not_found",
     `resolver ${unknown} was not found on chain ${v2ChainId}`,
   ]);
+  expect(await refusalOf(`/v1/registries/${at(unknown)}/labels`)).toEqual([
+    404,
+    "not_found",
+    `registry ${unknown} was not found on chain ${v2ChainId}`,
+  ]);
+  expect((await refusalOf(`/v1/registries/${at(ENSRegistry)}`))[0]).toBe(404);
+  expect((await refusalOf(`/v1/registries/${at(zeroAddress)}`))[0]).toBe(404);
   expect((await refusalOf(`/v1/resolvers/${v2ChainId}/0x12`))[0]).toBe(400);
   expect((await refusalOf(`/v1/resolvers/zero/${unknown}`))[0]).toBe(400);
   expect((await refusalOf(`/v1/resolvers/7/${unknown}`))[0]).toBe(400);

@@ -1,13 +1,17 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
+import { ethName } from "../../deployments/ensv2.ts";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import { nameOfWire } from "../../ens/names.ts";
 import { hasPowerSql } from "../../ens/roles.ts";
 import { indexTime, listText } from "../database/names.ts";
+import { ethAttachedSql, reachedJoin } from "../database/v2-walk.ts";
 import {
   type AskedPosition,
+  asOf,
   asOfWithToken,
   closedQuery,
+  latestOnly,
   located,
   metaSchema,
   openPage,
@@ -15,10 +19,12 @@ import {
   requireCurrent,
   snapshotParameters,
 } from "../names/contract.ts";
-import type { StoredRole } from "../names/grants.ts";
+import { withCounts } from "../names/counts.ts";
+import { type StoredRole, wholeContract } from "../names/grants.ts";
 import { timesOf } from "../names/indexed-namespaces.ts";
 import {
   choice,
+  includeParameter,
   type LookupContext,
   notFoundAnswer,
   ofLookup,
@@ -28,8 +34,8 @@ import {
   textParameter,
 } from "../names/lists.ts";
 import { readNameOfPath, readRows } from "../names/lookups.ts";
-import { identity, profileRow, rowSchema } from "../names/rows.ts";
-import { kindOf, type ResolverFacts } from "../resolution/v2-names.ts";
+import { identity, profileRow, rowSchema, searchRow, subregistryOf } from "../names/rows.ts";
+import { kindOf, type ResolverFacts, type V2Contracts } from "../resolution/v2-names.ts";
 import { readV2Records } from "../resolution/v2-records.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import {
@@ -44,7 +50,7 @@ import type { ResolveContext } from "./resolve.ts";
 import { answerRecords, recordsParameters, recordsSchema } from "./v1-names.ts";
 import { permissionSchema, readRoleRows } from "./v1-permissions.ts";
 
-// Reads of a resolver under `/v1`. Its address is checked to be one, so that SQL may hold it.
+// Reads of a contract, a resolver or a registry, under `/v1`. Its address is checked to be one, so that SQL may hold it.
 
 const params = z.object({ chain_id: chainIdParameter("chain_id"), address: anyCaseAddress("address") });
 
@@ -76,7 +82,7 @@ function openContract({ namespaces, hashOf }: Lookup, { params, query, current }
   return { home, homes, meta };
 }
 
-const refuseContract = (kind: "resolver", { params: { chain_id, address } }: Call): never =>
+const refuseContract = (kind: "resolver" | "registry", { params: { chain_id, address } }: Call): never =>
   refuse("not_found", `${kind} ${address} was not found on chain ${chain_id}`);
 
 // Up to how many rows of a contract are counted.
@@ -285,5 +291,157 @@ const resolverRecords = endpoint({
   },
 });
 
-/** The endpoints for resolvers. */
-export const overviews = [resolverOverview, resolverLinks, resolverRoles, resolverRecords];
+// The earliest name that still leads to the registry. The root registry has none.
+function placeSql(v2: V2Contracts, address: Hex): string {
+  if (address === v2.ethRegistry)
+    return `(SELECT json_build_object('node', '${ethName.node}', 'name', '${ethName.name}', 'parent', '${v2.root}', 'path', 0)
+    WHERE ${ethAttachedSql(v2, indexTime)})`;
+  return `(SELECT json_build_object('node', p.node, 'name', p.name, 'parent', p.parent, 'path', p.path)
+    FROM v2_registry_paths p ${reachedJoin("p", "m", v2, indexTime)}
+    WHERE p.chain_id = ${v2.chainId} AND p.registry = '${address}' AND m.is_reached ORDER BY p.path LIMIT 1)`;
+}
+
+type Place = { node: Hex; name: string; parent: Hex; path: number };
+
+/** Reads what is known of a registry of ENSv2. Refuses one that no event named. `isProven`: whether its code is known. */
+async function readRegistry(lookup: Lookup, call: Call) {
+  const { address } = call.params;
+  const { home, meta } = openContract(lookup, call, "registry");
+  const { v2 } = home;
+  if (v2 === undefined || address === zeroAddress) return refuseContract("registry", call);
+  const stored = `json_build_object('place', ${placeSql(v2, address)},
+  'code', (SELECT c.implementation FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = '${address}'),
+  'isReferenced', EXISTS (SELECT FROM v2_entries e WHERE e.chain_id = ${v2.chainId} AND e.subregistry = '${address}'))`;
+  const sql = `SELECT json_build_array(${stored})::text WHERE $1::bigint[] IS NOT NULL`;
+  type Found = { place: Place | null; code: Hex | null; isReferenced: boolean };
+  const [found] = await openStatement(lookup, call).rows<Found>(sql);
+  const { place = null, code = null, isReferenced = false } = found ?? {};
+  const codes = [...v2.wrapperRegistries, ...v2.userRegistries];
+  const isOfCode = (one: Hex) =>
+    v2.userRegistries.length === 0 ? !v2.resolvers.includes(one) : codes.includes(one);
+  const isProven = v2.registries.includes(address) || (code !== null && isOfCode(code));
+  if (!isProven && !isReferenced) refuseContract("registry", call);
+  return { home, meta, v2, address, place, isProven };
+}
+
+type Registry = Awaited<ReturnType<typeof readRegistry>>;
+
+const unsupported_reason = "registry_enumeration_not_supported";
+const byName = { "left(e.name, 256)": "text", "e.id": "text" } as const;
+const count = z.int().nullable();
+const countsSchema = z.strictObject({ labels: count, roles: count.optional() });
+type Counts = z.output<typeof countsSchema>;
+
+const registryOverview = endpoint({
+  ...ofContract,
+  path: "/v1/registries/{chain_id}/{address}",
+  summary: "A registry of ENSv2, and the names that lead to it",
+  description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${most}, else null. When a registry was created is not stored.`,
+  query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
+  answers: answersOf("The registry", {
+    data: located.extend({
+      name: nameSchema.nullable(),
+      parent_registry: located.nullable(),
+      counts: countsSchema,
+      referenced_by: z.strictObject(pageOf(nameSchema)),
+    }),
+  }),
+  handle: async (call, { lookup }: LookupContext) => {
+    const registry = await readRegistry(lookup, call);
+    const { home, address, place, v2, isProven } = registry;
+    const isCounted = call.query.include?.includes("counts") ?? false;
+    const references = {
+      list: ["referenced_by"],
+      from: `v2_domains e ${reachedJoin("e", "m", v2, indexTime)}
+  WHERE e.chain_id = ${v2.chainId} AND e.subregistry = '${address}' AND e.expiry_date > ${indexTime} AND m.is_reached`,
+      order: byName,
+      row: "json_build_object('name', e.name, 'node', e.id)",
+    };
+    const { rows, page } = await readPage<Place>(lookup, call, references, isCounted);
+    const roles = isCounted ? `, 'roles', ${countUpTo(most, rolesOf(registry))}` : "";
+    const counts = `json_build_object('labels', ${countUpTo(most, `${labelsOf(registry)} ${inOrder}`)}${roles})`;
+    const sql = `SELECT json_build_array(${counts})::text WHERE $1::bigint[] IS NOT NULL`;
+    const [counted] = isProven ? await openStatement(lookup, call).rows<Counts>(sql) : [];
+    const data = {
+      ...call.params,
+      name: place && identity(place, home),
+      parent_registry: place && { ...call.params, address: place.parent },
+      counts: counted ?? { labels: null },
+      referenced_by: { data: rows.map((row) => identity(row, home)), page },
+    };
+    const gap = { completeness: "partial" as const, unsupported_fields: ["counts"], unsupported_reason };
+    return { status: 200, body: { data, meta: { ...registry.meta, ...(isProven ? {} : gap) } } };
+  },
+});
+
+// Rows `e` of `v2_domains` for the labels under the registry's name. An unregistered one has neither an owner nor a date to come.
+const labelsOf = ({ v2, place, address }: Registry) => `v2_domains e
+  WHERE ${place ? `e.path = ${place.path} AND e.parent_id = '${place.node}'` : "false"} AND e.chain_id = ${v2.chainId}
+    AND e.registry = '${address}' AND (e.owner_id <> '${zeroAddress}' OR e.expiry_date > ${indexTime})`;
+const inOrder = `ORDER BY ${Object.keys(byName).join(", ")}`;
+
+// Roles on the whole registry, and those on an entry in force for its present resource, which the limit has looked up by its key.
+const storageId = (hash: string) => `left(${hash}, 58) || '00000000'`;
+const rolesOf = ({ v2, address }: Registry) => `v2_roles p
+  LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE e.chain_id = p.chain_id AND e.registry = p.address
+    AND e.storage_id = ${storageId("p.resource")} LIMIT 1) e ON true
+  WHERE p.chain_id = ${v2.chainId} AND p.address = '${address}' AND p.roles <> '${wholeContract}'
+    AND (p.resource = '${wholeContract}' OR e.resource = p.resource AND e.expiry > ${indexTime})
+  ORDER BY p.resource, p.account`;
+
+// Up to which number accounts with roles are counted for each label.
+const mostHolders = 1_000;
+const holders = `v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
+  WHERE o.chain_id = e.chain_id AND o.registry = e.registry AND o.storage_id = ${storageId("e.labelhash")}
+    AND o.expiry > ${indexTime} AND p.roles <> '${wholeContract}'`;
+
+type StoredLabel = { node: Hex; owner: Hex | null; holders: number | null };
+
+const registryLabels = endpoint({
+  ...ofContract,
+  path: "/v1/registries/{chain_id}/{address}/labels",
+  summary: "Labels of a registry of ENSv2",
+  description: `Under the name of the registry, by name; \`owner\` is the latest holder, expired or not. \`total_count\` is exact up to ${most}, else null. \`include=counts\` adds \`subname_count\`, and \`role_holder_count\` up to ${mostHolders}, else absent.`,
+  query: closedQuery({
+    include: includeParameter(["counts"]),
+    owner: anyCaseAddress("owner").optional().meta({ description: "The latest holder" }),
+    exclude_owner: anyCaseAddress("exclude_owner").optional(),
+    ...latestOnly,
+    ...cursorParameters,
+  }),
+  answers: answersOf("A page of labels, perhaps empty", pageOf(rowSchema)),
+  handle: async (call, { lookup }: LookupContext) => {
+    const { owner, exclude_owner, include } = call.query;
+    if (owner && exclude_owner) refuse("invalid_input", "owner and exclude_owner must not be given together");
+    const registry = await readRegistry(lookup, call);
+    const { home, isProven } = registry;
+    const ofOwner = owner ? ` AND e.owner_id = '${owner}'` : "";
+    const ofOthers = exclude_owner ? ` AND e.owner_id <> '${exclude_owner}'` : "";
+    const counted = include?.includes("counts") ? `, 'holders', ${countUpTo(mostHolders, holders)}` : "";
+    const list = {
+      list: ["labels", owner, exclude_owner],
+      from: `${labelsOf(registry)}${ofOwner}${ofOthers}`,
+      order: byName,
+      row: `json_build_object('node', e.id, 'owner', nullif(e.owner_id, '${zeroAddress}')${counted})`,
+    };
+    const { rows, page } = await readPage<StoredLabel>(lookup, call, list, isProven);
+    const data = (await readRows(lookup, call, rows)).map(({ row, owner, holders }) => ({
+      ...searchRow(lookup.namespaces, row),
+      labelhash: row.labelhash,
+      owner: owner ?? undefined,
+      subregistry: subregistryOf(row, home),
+      role_holder_count: holders ?? undefined,
+    }));
+    const gap = { completeness: "unsupported" as const, unsupported_reason };
+    const meta = { ...asOf(call.current, lookup.hashOf), ...(isProven ? {} : gap) };
+    const body = { data, page, meta };
+    if (counted === "") return { status: 200, body };
+    return { status: 200, body: await withCounts(lookup, call, body, { withRecords: false }) };
+  },
+});
+
+/** The endpoints for resolvers and registries. */
+export const overviews = [
+  ...[resolverOverview, resolverLinks, resolverRoles, resolverRecords],
+  ...[registryOverview, registryLabels],
+];

@@ -410,6 +410,7 @@ export const rowSchema = z.strictObject({
   network: z.string().optional(),
   subname_count: z.int().optional(),
   record_count: z.int().optional(),
+  role_holder_count: z.int().optional().meta({ description: "Of a label of a registry" }),
   is_primary: z.boolean().optional(),
   is_primary_verified: z.boolean().optional(),
   relations: z.array(z.enum(["owner", "manager", "role_holder", "resolves_to", "former_owner"])).optional(),
