@@ -553,7 +553,7 @@ export interface paths {
         };
         /**
          * Names that share the records of a record id of a resolver
-         * @description Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default. When a name was linked is not stored.
+         * @description Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default.
          */
         get: operations["getV1ResolversChain_idAddressLinks"];
         put?: never;
@@ -613,7 +613,7 @@ export interface paths {
         };
         /**
          * A registry of ENSv2, and the names that lead to it
-         * @description `name` is the earliest that still leads to it. `include=counts` adds the number of roles in force and the total of `referenced_by`. Numbers are exact up to 10000, else null. When a registry was created is not stored.
+         * @description `name` is the earliest that still leads to it. `include=counts` adds the number of roles in force and the total of `referenced_by`. Numbers are exact up to 10000, else null. `created_basis`: `declared` for registries of the deployment, whose creation is not indexed.
          */
         get: operations["getV1RegistriesChain_idAddress"];
         put?: never;
@@ -6355,6 +6355,8 @@ export interface operations {
                                     };
                                     /** @description Address, lower case */
                                     primary_address?: string;
+                                    /** @enum {string} */
+                                    unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                                     /** @description 32 bytes of hex, lower case */
                                     labelhash?: string;
                                     chain_id?: number;
@@ -6589,6 +6591,12 @@ export interface operations {
                             namehash: string;
                             record_id: string;
                             default: boolean;
+                            link_event: {
+                                block_number: number;
+                                timestamp: string;
+                                transaction_hash: string;
+                                log_index: number;
+                            };
                         }[];
                         page: {
                             cursor: string | null;
@@ -6807,6 +6815,12 @@ export interface operations {
                                     /** @constant */
                                     relation?: "holder";
                                 };
+                            };
+                            grant_event?: {
+                                block_number: number;
+                                timestamp: string;
+                                transaction_hash: string;
+                                log_index: number;
                             };
                         }[];
                         page: {
@@ -7132,6 +7146,11 @@ export interface operations {
                                 /** @description Address, lower case */
                                 address: string;
                             } | null;
+                            created_block_number: number | null;
+                            created_at: string | null;
+                            created_transaction_hash: string | null;
+                            /** @enum {string} */
+                            created_basis: "registry_created" | "declared";
                             counts: {
                                 labels: number | null;
                                 roles?: number | null;
@@ -7402,6 +7421,8 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
+                            /** @enum {string} */
+                            unresolvable_reason?: "no_live_ens_v2_entry" | "ens_v2_path_no_resolver";
                             /** @description 32 bytes of hex, lower case */
                             labelhash?: string;
                             chain_id?: number;

@@ -1,10 +1,11 @@
 import { decodeEventLog, type Hex, hexToBytes, parseAbi, toEventSelector } from "viem";
 import { beforeAll, describe, expect, test } from "vitest";
-import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-chains.ts";
+import { v2Addresses, v2ChainId, v2Environment, v2Folder } from "../../../devnet/recorded-chains.ts";
+import { readRecording } from "../../../devnet/recording.ts";
 import { readTruth, type Snapshot, type TrueEntry } from "../../../test/support/ensv2/recording.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { openLookups } from "../../../test/support/lookups/lookups.ts";
-import { createV2Index } from "../../../test/support/recorded-index.ts";
+import { createV2Index, type PlayedLog } from "../../../test/support/recorded-index.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { namehash } from "../../ens/names.ts";
@@ -56,6 +57,17 @@ const abi = parseAbi([
   "event Linked(uint256 indexed recordId, bytes32 indexed node, bytes name)",
 ]);
 
+const times = new Map(
+  readRecording(v2Folder).blocks.map(({ number, timestamp }) => [Number(number), String(Number(timestamp))]),
+);
+const placeOf = (log: Pick<PlayedLog, "blockNumber" | "transactionHash" | "logIndex">) => ({
+  block_number: Number(log.blockNumber),
+  timestamp: times.get(Number(log.blockNumber)),
+  transaction_hash: log.transactionHash,
+  log_index: Number(log.logIndex),
+});
+const fixed: string[] = [root, eth];
+const deployed = "0x0a2c575ff341b41da136c9ccae74ec230a927a024d18f0dccf46d123f28f5f54";
 const at = (address: string) => `${v2ChainId}/${address}`;
 
 describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
@@ -73,7 +85,10 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
       index.logs
         .filter((log) => log.address === address && Number(log.blockNumber) <= snapshot.block)
         .filter(({ topics }) => topics[0] === toEventSelector(abi.find(({ name }) => name === event)!))
-        .map(({ topics, data }) => decodeEventLog({ abi, topics: topics as [Hex, ...Hex[]], data }).args);
+        .map(({ topics, data, ...log }) => ({
+          ...decodeEventLog({ abi, topics: topics as [Hex, ...Hex[]], data }).args,
+          position: placeOf(log),
+        }));
 
     const isProven = ([, one]: [string, Snapshot["registries"][Hex]]) =>
       one.contract && !one.hostile && one.parentClaim !== null;
@@ -87,6 +102,19 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
         if (entries.length === 0 && status === 404) continue;
         const labels = entries.filter((one) => some(one.latestOwner) || isLive(one, snapshot));
         const { name } = data;
+        const [creation] = index.logs.flatMap((log) =>
+          Number(log.blockNumber) <= snapshot.block &&
+          log.topics[0] === deployed &&
+          `0x${log.topics[2]?.slice(26)}` === address
+            ? placeOf(log)
+            : [],
+        );
+        expect(data).toMatchObject({
+          created_basis: fixed.includes(address) ? "declared" : "registry_created",
+          created_block_number: creation?.block_number ?? null,
+          created_at: creation?.timestamp ?? null,
+          created_transaction_hash: creation?.transaction_hash ?? null,
+        });
         expect(data.counts.labels, address).toBe(name === null ? 0 : labels.length);
         const roles = [rootRoles, ...entries.filter((one) => isLive(one, snapshot)).map((one) => one.roles)];
         expect(data.counts.roles, address).toBe(roles.flatMap(Object.values).filter(isSet).length);
@@ -232,7 +260,10 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
           continue;
         }
         const isOver = snapshot.timestamp > Number(lease.expires) + 90 * 86_400;
-        const isBound = lease.resolver === PublicResolver && !isOver;
+        // Without a resolver in the .eth registry of ENSv2 nothing asks the one of the first generation.
+        const entry = snapshot.registries[eth]?.entries.find((one) => one.raw === raw);
+        const isAsked = authority === "reserved" && some(entry?.resolver) !== undefined;
+        const isBound = isAsked && lease.resolver === PublicResolver && !isOver;
         expect(bound.has(name), name).toBe(isBound);
         ofV1 += Number(isBound);
       }
@@ -269,13 +300,14 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
         const left = new Map(
           logsOf(address, "EACRolesChanged").flatMap((args) =>
             "newRoleBitmap" in args
-              ? [[`${args.account.toLowerCase()} ${args.resource}`, args.newRoleBitmap]]
+              ? [[`${args.account.toLowerCase()} ${args.resource}`, args] as const]
               : [],
           ),
         );
-        const expected = [...left].filter(([, bitmap]) => bitmap !== 0n).map(([key]) => key);
-        expect(data.map((one) => `${one["address"]} ${one["eac_resource"]}`).sort(), address).toEqual(
-          expected.sort(),
+        const expected = [...left].filter(([, { newRoleBitmap }]) => newRoleBitmap !== 0n);
+        const granted = data.map((one) => [`${one["address"]} ${one["eac_resource"]}`, one["grant_event"]]);
+        expect(new Map(granted as [string, unknown][]), address).toEqual(
+          new Map(expected.map(([key, { position }]) => [key, position])),
         );
         expect(page.total_count).toBe(expected.length);
         for (const { name, eac_resource, registration_id } of data) {
@@ -303,28 +335,27 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
         }
         const left = new Map(
           logsOf(address, "Linked").flatMap((args) =>
-            "recordId" in args ? [[args.node, args.recordId]] : [],
+            "recordId" in args ? [[args.node, args] as const] : [],
           ),
         );
         const expected = [...left]
-          .filter(([, id]) => id !== 0n)
-          .sort(([a, one], [b, other]) => Number(one - other) || byText(a, b))
-          .map(([node, id]) => ({ record_id: String(id), namehash: node, default: BigInt(node) === 0n }));
+          .filter(([, { recordId }]) => recordId !== 0n)
+          .sort(([a, one], [b, other]) => Number(one.recordId - other.recordId) || byText(a, b))
+          .map(([node, { recordId, position }]) => ({
+            record_id: String(recordId),
+            namehash: node,
+            default: BigInt(node) === 0n,
+            link_event: position,
+          }));
         expect(
-          data.map(({ record_id, namehash, default: isDefault }) => ({
-            record_id,
-            namehash,
-            default: isDefault,
+          data.map(({ record_id, namehash, default: isDefault, link_event }) => ({
+            ...{ record_id, namehash, default: isDefault, link_event },
           })),
         ).toEqual(expected);
         for (const { name, namehash: node } of data)
           expect(name === undefined ? `0x${"0".repeat(64)}` : namehash(String(name))).toBe(node);
         expect(page.total_count).toBe(expected.length);
-        expect(meta as Meta).toMatchObject({
-          completeness: "partial",
-          unsupported_fields: ["link_event"],
-          unsupported_reason: "link_event_not_indexed",
-        });
+        expect(completeness).toBeUndefined();
         if (expected.length > 1) expect(await v1.all(links, 1)).toEqual(data);
         seen += data.length;
       }

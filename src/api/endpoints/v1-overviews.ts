@@ -44,6 +44,7 @@ import {
   chainIdParameter,
   cursorPageSchema,
   cursorParameters,
+  hexSchema,
   type SortType,
 } from "../rest/values.ts";
 import type { ResolveContext } from "./resolve.ts";
@@ -67,6 +68,17 @@ const answersOf = <S extends z.core.$ZodLooseShape>(description: string, shape: 
   404: notFoundAnswer,
   409: staleAnswer,
 });
+const positionSchema = z.strictObject({
+  block_number: z.int(),
+  timestamp: z.string(),
+  transaction_hash: hexSchema(64),
+  log_index: z.int(),
+});
+const positionSql = (
+  event: string,
+) => `json_build_object('block_number', ${event}.block_number, 'timestamp', ${event}.timestamp::text,
+    'transaction_hash', ${event}.transaction_hash, 'log_index', ${event}.log_index)`;
+type Placed = z.output<typeof positionSchema>;
 const nameSchema = rowSchema.pick({ name: true, display_name: true, namespace: true, namehash: true });
 
 /** The namespaces on a contract's chain whose links to resolvers are indexed, and `meta`. Refuses another chain or position. */
@@ -192,36 +204,39 @@ async function boundNames(lookup: Lookup, call: Call, { chainId, isRoot, v2 }: L
 
 const linkSchema = nameSchema
   .partial({ name: true, display_name: true, namespace: true })
-  .extend({ record_id: z.string().regex(/^\d+$/), default: z.boolean() });
+  .extend({ record_id: z.string().regex(/^\d+$/), default: z.boolean(), link_event: positionSchema });
+
+type Link = { id: string; node: Hex; wire: Hex | null; event: Placed };
 
 const resolverLinks = endpoint({
   ...ofContract,
   path: "/v1/resolvers/{chain_id}/{address}/links",
   summary: "Names that share the records of a record id of a resolver",
   description:
-    "Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default. When a name was linked is not stored.",
+    "Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default.",
   query: pageQuery,
   answers: answersOf("A page of links, perhaps empty", pageOf(linkSchema)),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { home, kind, isKnown, meta } = await readResolver(lookup, call);
     if (kind !== "records") return notListed(meta, call, isKnown ? "record_links_not_applicable" : undefined);
-    const { rows, page } = await readPage<{ id: string; node: Hex; wire: Hex | null }>(lookup, call, {
+    const { rows, page } = await readPage<Link>(lookup, call, {
       list: ["links"],
       from: `v2_record_links l WHERE l.chain_id = ${chain_id} AND l.resolver = '${address}' AND l.record_id > 0`,
       order: { "l.record_id": "numeric", "l.node": "text" },
       // Anybody can emit a name of any length.
-      row: "json_build_object('id', l.record_id::text, 'node', l.node, 'wire', CASE WHEN length(l.name) <= 4096 THEN l.name END)",
+      row: `json_build_object('id', l.record_id::text, 'node', l.node, 'wire', CASE WHEN length(l.name) <= 4096 THEN l.name END, 'event', ${positionSql("l")})`,
     });
-    const data = rows.map(({ id, node, wire }) => {
+    const data = rows.map(({ id, node, wire, event }) => {
       const name = wire && nameOfWire(wire);
-      const link = { record_id: id, namehash: node, default: node === rootNode };
+      const link = { record_id: id, namehash: node, default: node === rootNode, link_event: event };
       return name ? { ...identity({ name, node }, home), ...link } : link;
     });
-    const gap = { unsupported_fields: ["link_event"], unsupported_reason: "link_event_not_indexed" };
-    return { status: 200, body: { data, page, meta: { ...meta, completeness: "partial" as const, ...gap } } };
+    return { status: 200, body: { data, page, meta } };
   },
 });
+
+const roleSchema = permissionSchema.extend({ grant_event: positionSchema.optional() });
 
 const resolverRoles = endpoint({
   ...ofContract,
@@ -230,21 +245,25 @@ const resolverRoles = endpoint({
   description:
     "Of resolvers of ENSv2 of known code: by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that has the resolver, else one of the resource.",
   query: pageQuery,
-  answers: answersOf("A page of roles, perhaps empty", pageOf(permissionSchema)),
+  answers: answersOf("A page of roles, perhaps empty", pageOf(roleSchema)),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { kind, meta } = await readResolver(lookup, call);
     if (kind !== "records" && kind !== "nodes") return notListed(meta, call);
     const holder = kind === "records" ? "recordResolver" : "resolver";
-    const { rows, page } = await readPage<StoredRole>(lookup, call, {
+    const { rows, page } = await readPage<StoredRole & { granted: Placed | null }>(lookup, call, {
       list: ["roles"],
       from: `v2_roles p LEFT JOIN v2_resources m ON m.chain_id = p.chain_id AND m.resolver = p.address AND m.resource = p.resource
   WHERE p.chain_id = ${chain_id} AND p.address = '${address}' AND ${hasPowerSql("p.roles", holder)}`,
       order: { "p.account": "text", "p.resource": "text" },
       row: `json_build_object('kind', '${holder}', 'address', p.address, 'resource', p.resource, 'account', p.account, 'roles', p.roles,
-    'node', m.node, 'record', m.kind, 'key', CASE WHEN length(m.key) <= 4096 THEN m.key END, 'after', '[]'::json)`,
+    'node', m.node, 'record', m.kind, 'key', CASE WHEN length(m.key) <= 4096 THEN m.key END, 'after', '[]'::json,
+    'granted', (SELECT ${positionSql("e")} FROM v2_events e WHERE e.registry = p.address AND e.resource = p.resource AND e.holder = p.account
+      ORDER BY e.timestamp DESC, e.log_index DESC LIMIT 1))`,
     });
-    const data = (await readRoleRows(lookup, call, rows)).flatMap(({ row }) => row ?? []);
+    const data = (await readRoleRows(lookup, call, rows)).flatMap(({ row }, at) =>
+      row ? { ...row, grant_event: rows[at]?.granted ?? undefined } : [],
+    );
     return { status: 200, body: { data, page, meta } };
   },
 });
@@ -310,20 +329,23 @@ async function readRegistry(lookup: Lookup, call: Call) {
   const { v2 } = home;
   if (v2 === undefined || address === zeroAddress) return refuseContract("registry", call);
   const stored = `json_build_object('place', ${placeSql(v2, address)},
-  'code', (SELECT c.implementation FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = '${address}'),
+  'proxy', (SELECT json_build_object('code', c.implementation, 'block', c.block_number, 'time', c.timestamp::text, 'transaction', c.transaction_hash)
+    FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = '${address}'),
   'isReferenced', EXISTS (SELECT FROM v2_entries e WHERE e.chain_id = ${v2.chainId} AND e.subregistry = '${address}'))`;
   const sql = `SELECT json_build_array(${stored})::text WHERE $1::bigint[] IS NOT NULL`;
-  type Found = { place: Place | null; code: Hex | null; isReferenced: boolean };
+  type Found = { place: Place | null; proxy: Proxy | null; isReferenced: boolean };
   const [found] = await openStatement(lookup, call).rows<Found>(sql);
-  const { place = null, code = null, isReferenced = false } = found ?? {};
+  const { place = null, proxy = null, isReferenced = false } = found ?? {};
+  const code = proxy?.code ?? null;
   const codes = [...v2.wrapperRegistries, ...v2.userRegistries];
   const isOfCode = (one: Hex) =>
     v2.userRegistries.length === 0 ? !v2.resolvers.includes(one) : codes.includes(one);
   const isProven = v2.registries.includes(address) || (code !== null && isOfCode(code));
   if (!isProven && !isReferenced) refuseContract("registry", call);
-  return { home, meta, v2, address, place, isProven };
+  return { home, meta, v2, address, place, proxy, isProven };
 }
 
+type Proxy = { code: Hex | null; block: number | null; time: string | null; transaction: Hex | null };
 type Registry = Awaited<ReturnType<typeof readRegistry>>;
 
 const unsupported_reason = "registry_enumeration_not_supported";
@@ -336,19 +358,23 @@ const registryOverview = endpoint({
   ...ofContract,
   path: "/v1/registries/{chain_id}/{address}",
   summary: "A registry of ENSv2, and the names that lead to it",
-  description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${most}, else null. When a registry was created is not stored.`,
+  description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${most}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
   query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
   answers: answersOf("The registry", {
     data: located.extend({
       name: nameSchema.nullable(),
       parent_registry: located.nullable(),
+      created_block_number: z.int().nullable(),
+      created_at: z.string().nullable(),
+      created_transaction_hash: hexSchema(64).nullable(),
+      created_basis: z.enum(["registry_created", "declared"]),
       counts: countsSchema,
       referenced_by: z.strictObject(pageOf(nameSchema)),
     }),
   }),
   handle: async (call, { lookup }: LookupContext) => {
     const registry = await readRegistry(lookup, call);
-    const { home, address, place, v2, isProven } = registry;
+    const { home, address, place, v2, proxy, isProven } = registry;
     const isCounted = call.query.include?.includes("counts") ?? false;
     const references = {
       list: ["referenced_by"],
@@ -366,6 +392,10 @@ const registryOverview = endpoint({
       ...call.params,
       name: place && identity(place, home),
       parent_registry: place && { ...call.params, address: place.parent },
+      created_block_number: proxy?.block ?? null,
+      created_at: proxy?.time ?? null,
+      created_transaction_hash: proxy?.transaction ?? null,
+      created_basis: v2.registries.includes(address) ? ("declared" as const) : ("registry_created" as const),
       counts: counted ?? { labels: null },
       referenced_by: { data: rows.map((row) => identity(row, home)), page },
     };
