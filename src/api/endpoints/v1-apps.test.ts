@@ -437,7 +437,109 @@ describe("portal", () => {
   });
 });
 
-// The pages of resolvers and registries, and the roles on whole registries, belong here.
+describe("portal, contracts", () => {
+  const contract = (address: string) => `${v2ChainId}/${address}`;
+  const held = (roles: Record<string, string> = {}) =>
+    Object.keys(roles).filter((account) => BigInt(roles[account] ?? 0) !== 0n);
+
+  test("roles on a whole registry, and their history", async () => {
+    const path = `permissions?registry=${v2ChainId}:${eth}`;
+    type Grant = Record<"address", string> & { grant_scope: object; powers: string[] };
+    const { data, meta } = await read<Grant[]>(`${path}&page_size=200`);
+    const scope = { kind: "root", detail: { registry: { chain_id: v2ChainId, address: eth } } };
+    expect(data.map(({ address }) => address)).toEqual(held(truth.registries[eth]?.rootRoles).sort());
+    for (const { grant_scope } of data) expect(grant_scope).toEqual(scope);
+    expect(meta).toMatchObject({
+      completeness: "partial",
+      unlisted_permission_surfaces: ["ens_v2_registry_operators"],
+    });
+    const [first] = data;
+    expect((await read<Grant[]>(`${path}&page_size=1`)).data).toEqual([first]);
+    const history = `events?contract_address=${eth}&address=${first?.address}&kind=RootPermissionChanged`;
+    const { data: changes } = await read<Entry[]>(`${history}&include=data,raw&order=desc`);
+    expect(changes[0]).toMatchObject({
+      ...{ type: "permission", kind: "RootPermissionChanged", contract_address: eth },
+      data: { address: first?.address, grant_scope: scope, powers: first?.powers },
+    });
+  });
+
+  // Resolvers with record ids, by the factory's ProxyDeployed and the code that it names.
+  const proxies = index.logs
+    .filter(
+      ({ topics }) => topics[0] === "0x0a2c575ff341b41da136c9ccae74ec230a927a024d18f0dccf46d123f28f5f54",
+    )
+    .filter(({ data }) => data.endsWith(v2Addresses["RecordResolverImpl"]?.slice(2) ?? "none"))
+    .map(({ topics }) => `0x${topics[2]?.slice(26)}`);
+  const namesAt = (address: string) =>
+    truth.names.filter(({ resolver }) => resolver?.address === address && resolver?.offset === 0);
+
+  test.each(proxies.filter((address) => namesAt(address).length > 1))("resolver %s", async (address) => {
+    type Overview = { bound_names: { data: Row[]; page: { next_cursor: string | null } } };
+    const { data } = await read<Overview>(`resolvers/${contract(address)}?page_size=200`);
+    const bound = namesOf(data.bound_names.data);
+    expect(bound).toEqual(expect.arrayContaining(namesAt(address).map(({ labels }) => nameOf(labels))));
+    expect(data.bound_names.page.next_cursor).toBeNull();
+    const event = { block_number: expect.any(Number), timestamp: expect.any(String) };
+    const links = await read<(Row & { record_id: string })[]>(`resolvers/${contract(address)}/links`);
+    expect(links.data.length).toBeGreaterThan(0);
+    for (const { name, namehash: node, record_id, ...row } of links.data) {
+      expect([Number(record_id) > 0, name && namehash(name)]).toEqual([true, name && node]);
+      expect(row).toMatchObject({ default: expect.any(Boolean), link_event: event });
+    }
+    type Role = { address: string; eac_resource: string; grant_event: object; powers: string[] };
+    const { data: roles, page } = await read<Role[]>(`resolvers/${contract(address)}/roles`);
+    expect([roles.length, roles.length > 0]).toEqual([page.total_count, true]);
+    for (const { powers, ...row } of roles) {
+      expect(powers.length).toBeGreaterThan(0);
+      expect(row).toMatchObject({
+        address: expect.any(String),
+        eac_resource: expect.stringMatching(/^\d+$/),
+        grant_event: event,
+      });
+    }
+    const events = `events?resolver=${v2ChainId}:${address}&include=data,raw&order=desc&page_size=200`;
+    for (const { contract_address } of (await read<Entry[]>(events)).data)
+      expect(contract_address).toBe(address);
+  });
+
+  test("a registry", async () => {
+    const registry = entryOf(busy).subregistry ?? "";
+    type Overview = { name: Row; parent_registry: object; counts: object; created_basis: string };
+    const { data } = await read<Overview>(`registries/${contract(registry)}?include=counts`);
+    const known = children.filter(
+      ({ latestOwner, expiry }) => BigInt(latestOwner ?? 0) || Number(expiry) > now,
+    );
+    const roles = living.reduce((sum, one) => sum + held(one.roles).length, 0);
+    // Three names lead to it, of which the earliest counts.
+    const leading = [...entries].flatMap(([name, one]) => (one.subregistry === registry ? name : []));
+    expect([leading.length, leading.includes(data.name.name), leading.includes(busy)]).toEqual([
+      3,
+      true,
+      true,
+    ]);
+    expect(data).toMatchObject({
+      parent_registry: { chain_id: v2ChainId, address: eth },
+      created_basis: "registry_created",
+      counts: {
+        labels: known.length,
+        roles: roles + held(truth.registries[registry as `0x${string}`]?.rootRoles).length,
+      },
+    });
+    const labels = `registries/${contract(registry)}/labels`;
+    const { data: rows, page } = await read(`${labels}?include=counts&page_size=100`);
+    expect(page.total_count).toBe(known.length);
+    for (const one of living)
+      expect(rows.find(({ name }) => name === `${nameOf([one.raw])}.${data.name.name}`)).toMatchObject({
+        ...{ owner: one.owner, role_holder_count: held(one.roles).length, subname_count: 0 },
+      });
+    const owner = living[0]?.owner ?? "";
+    const others = known.filter(({ latestOwner }) => latestOwner !== owner);
+    const rest = await read(`${labels}?page_size=1&exclude_owner=${owner}`);
+    expect(rest.page.total_count).toBe(others.length);
+    const { status, error } = await get(`/v1/registries/${contract(holder)}`);
+    expect([status, error.code]).toEqual([404, "not_found"]);
+  });
+});
 
 describe("worker, and what all of them send", () => {
   test("how far the chain is indexed", async () => {
