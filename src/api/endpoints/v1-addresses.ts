@@ -15,18 +15,11 @@ import {
   secondGeneration,
 } from "../database/names.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
-import {
-  asOfWithToken,
-  closedQuery,
-  latestOnly,
-  metaSchema,
-  refuse,
-  windowEnd,
-  withGaps,
-} from "../names/contract.ts";
+import { asOfWithToken, closedQuery, latestOnly, refuse, windowEnd, withGaps } from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian, timesOf } from "../names/indexed-namespaces.ts";
 import {
+  answersOf,
   authorityParameter,
   type Binder,
   type Branch,
@@ -37,7 +30,6 @@ import {
   includeParameter,
   inNamespace,
   type LookupContext,
-  listAnswer,
   listPage,
   listSql,
   nameIn,
@@ -47,13 +39,13 @@ import {
   ofAuthority,
   ofLookup,
   openStatement,
+  pageOf,
   type Relation,
   type RelationOfState,
   relationText,
   type StatementCall,
   sortedByName,
   textParameter,
-  unsupportedAnswer,
   withText,
 } from "../names/lists.ts";
 import {
@@ -65,7 +57,7 @@ import {
   reverseNode,
 } from "../names/lookups.ts";
 import { readSummaries } from "../names/permissions.ts";
-import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf } from "../names/rows.ts";
+import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf, rowSchema } from "../names/rows.ts";
 import { primaryNameClaim } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } from "../rest/values.ts";
@@ -161,7 +153,7 @@ export const addressNames = endpoint({
   description: `By role: what it owns, manages, resolves to it, or what it held until it ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address; of a claimed name \`is_primary_verified\` says whether it resolves to the address, where the index can tell.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query,
-  answers: { 200: listAnswer, 404: notFoundAnswer, 422: unsupportedAnswer },
+  answers: answersOf("A page of names, perhaps empty", pageOf(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { address } = call.params;
@@ -484,6 +476,14 @@ const primaryAnswer = verificationSchema.extend({
   raw_claim_name: z.string().optional(),
 });
 
+const primaryAnswers = z.strictObject({
+  address: addressSchema,
+  coin_type: z.int(),
+  namespace: z.string(),
+  answers: z.array(primaryAnswer),
+  verification: verificationSchema.optional(),
+});
+
 type PrimaryAnswer = z.output<typeof primaryAnswer>;
 
 /** GET /v1/addresses/{address}/primary-name. */
@@ -504,22 +504,7 @@ export const addressPrimaryName = endpoint({
     namespace: namespaceParameter,
     source: choice("source", ["indexed", "verified"]).optional(),
   }),
-  answers: {
-    200: {
-      description: "The answers, also where there is no name",
-      schema: z.strictObject({
-        data: z.strictObject({
-          address: addressSchema,
-          coin_type: z.int(),
-          namespace: z.string(),
-          answers: z.array(primaryAnswer),
-          verification: verificationSchema.optional(),
-        }),
-        meta: metaSchema,
-      }),
-    },
-    404: notFoundAnswer,
-  },
+  answers: answersOf("The answers, also where there is no name", { data: primaryAnswers }, 404),
   handle: async (
     { params: { address }, query: { source, namespace = "ens", ...given }, current, ...call },
     context: LookupContext & ResolveContext,

@@ -1,16 +1,9 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { createPacer } from "../../http/turn.ts";
-import {
-  asOfWithToken,
-  closedQuery,
-  type GivenName,
-  metaSchema,
-  openPage,
-  refuse,
-} from "../names/contract.ts";
+import { asOfWithToken, closedQuery, type GivenName, openPage, refuse } from "../names/contract.ts";
 import { homeOfRow, namespacesText, timesOf } from "../names/indexed-namespaces.ts";
-import { type LookupContext, namespacesIn, ofLookup, relationsText } from "../names/lists.ts";
+import { answersOf, type LookupContext, namespacesIn, ofLookup, relationsText } from "../names/lists.ts";
 import { mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
 import { detailRow, type FoundName, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -123,9 +116,7 @@ export const lookup = endpoint({
     "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.",
   query: closedQuery({}),
   body,
-  answers: {
-    200: { description: "The results", schema: z.strictObject({ data: z.array(result), meta: metaSchema }) },
-  },
+  answers: answersOf("The results", { data: z.array(result) }),
   handle: async (
     { body: { inputs, profile, namespace: given }, current, request },
     { lookup: source }: LookupContext,

@@ -18,7 +18,6 @@ import {
   closedQuery,
   latestOnly,
   located,
-  metaSchema,
   openPage,
   readTime,
   refuse,
@@ -29,6 +28,7 @@ import {
 import { mostSubnames, withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
 import {
+  answersOf,
   authorityParameter,
   type Binder,
   type Branch,
@@ -40,21 +40,18 @@ import {
   includeParameter,
   inNamespace,
   type LookupContext,
-  listAnswer,
+  listAnswers,
   listPage,
   listSql,
   nameIn,
   namespaceParameter,
   namespacesIn,
-  notFoundAnswer,
   ofAuthority,
   ofLookup,
   openStatement,
   type SortKey,
   type StatementCall,
-  staleAnswer,
   textParameter,
-  unsupportedAnswer,
   withText,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
@@ -106,11 +103,7 @@ export const nameDetail = endpoint({
     source: choice("source", ["indexed"]).optional(),
     ...snapshotParameters,
   }),
-  answers: {
-    200: { description: "The name", schema: z.strictObject({ data: rowSchema, meta: metaSchema }) },
-    404: notFoundAnswer,
-    409: staleAnswer,
-  },
+  answers: answersOf("The name", { data: rowSchema }, 404, 409),
   handle: async (call, { lookup }: LookupContext) => {
     const { found, position } = await readOne(lookup, call, "name");
     const data = detailRow(lookup.namespaces, found, lookup.known);
@@ -199,15 +192,7 @@ export const nameRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
   }),
-  answers: {
-    200: {
-      description: "The records by key",
-      schema: z.strictObject({ data: recordsSchema, meta: metaSchema }),
-    },
-    404: notFoundAnswer,
-    409: staleAnswer,
-    422: unsupportedAnswer,
-  },
+  answers: answersOf("The records by key", { data: recordsSchema }, 404, 409, 422),
   handle: async (call, context: LookupContext & ResolveContext) =>
     answerRecords(context, call, await readOne(context.lookup, call, "name records")),
 });
@@ -342,7 +327,7 @@ export const subnames = endpoint({
     ...latestOnly,
     ...cursorParameters,
   }),
-  answers: { 200: listAnswer, 404: notFoundAnswer },
+  answers: listAnswers,
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { namespace, q, match, sort, order, include_expired, include = [] } = call.query;
@@ -397,7 +382,7 @@ export const search = endpoint({
   description:
     "In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.",
   query: searchQuery,
-  answers: { 200: listAnswer, 404: notFoundAnswer },
+  answers: listAnswers,
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { q, match = "prefix", namespace, status, sort } = call.query;
@@ -604,7 +589,7 @@ export const deadlineNames = endpoint({
   description:
     "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.",
   query: deadlinesQuery,
-  answers: { 200: listAnswer, 404: notFoundAnswer },
+  answers: listAnswers,
   handle: async (call, { lookup }: LookupContext) => {
     const { query: asked, current } = call;
     const { namespace, parent, authority, order } = asked;

@@ -13,7 +13,7 @@ import {
   closedQuery,
   latestOnly,
   located,
-  metaSchema,
+  type metaSchema,
   openPage,
   refuse,
   requireCurrent,
@@ -23,14 +23,14 @@ import { withCounts } from "../names/counts.ts";
 import { type StoredRole, wholeContract } from "../names/grants.ts";
 import { timesOf } from "../names/indexed-namespaces.ts";
 import {
+  answersOf,
   choice,
   includeParameter,
   type LookupContext,
-  notFoundAnswer,
   ofLookup,
   openStatement,
+  pageOf,
   type StatementCall,
-  staleAnswer,
   textParameter,
 } from "../names/lists.ts";
 import { readNameOfPath, readRows } from "../names/lookups.ts";
@@ -42,7 +42,6 @@ import {
   anyCaseAddress,
   type CursorQuery,
   chainIdParameter,
-  cursorPageSchema,
   cursorParameters,
   hexSchema,
   type SortType,
@@ -62,12 +61,6 @@ type Call = StatementCall & { params: z.output<typeof params>; query: CursorQuer
 
 const ofContract = { ...ofLookup, params } as const;
 const pageQuery = closedQuery({ ...snapshotParameters, ...cursorParameters });
-const pageOf = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
-const answersOf = <S extends z.core.$ZodLooseShape>(description: string, shape: S) => ({
-  200: { description, schema: z.strictObject({ ...shape, meta: metaSchema }) },
-  404: notFoundAnswer,
-  409: staleAnswer,
-});
 const positionSchema = z.strictObject({
   block_number: z.int(),
   timestamp: z.string(),
@@ -151,6 +144,11 @@ function notListed(meta: Meta, { query }: Call, reason = "resolver_enumeration_n
   return { status: 200 as const, body: { data: [], page, meta: { ...meta, ...gap } } };
 }
 
+const resolverSchema = located.extend({
+  mirror: z.strictObject({ kind: z.literal("ensv1_registry"), registry: located }).optional(),
+  bound_names: z.strictObject(pageOf(rowSchema)),
+});
+
 const resolverOverview = endpoint({
   ...ofContract,
   path: "/v1/resolvers/{chain_id}/{address}",
@@ -159,12 +157,7 @@ const resolverOverview = endpoint({
     "Names whose registration in force has it as their own resolver, in the order of their nodes; names without a registration are left out. A page may have fewer names than its size. `mirror`: the registry by which it answers.",
   hasTags: true,
   query: pageQuery,
-  answers: answersOf("The resolver", {
-    data: located.extend({
-      mirror: z.strictObject({ kind: z.literal("ensv1_registry"), registry: located }).optional(),
-      bound_names: z.strictObject(pageOf(rowSchema)),
-    }),
-  }),
+  answers: answersOf("The resolver", { data: resolverSchema }, 404, 409),
   handle: async (call, { lookup }: LookupContext) => {
     const { home, kind, meta } = await readResolver(lookup, call);
     const registry = kind === "v1" && home.registry && { ...call.params, address: home.registry };
@@ -215,7 +208,7 @@ const resolverLinks = endpoint({
   description:
     "Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default.",
   query: pageQuery,
-  answers: answersOf("A page of links, perhaps empty", pageOf(linkSchema)),
+  answers: answersOf("A page of links, perhaps empty", pageOf(linkSchema), 404, 409),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { home, kind, isKnown, meta } = await readResolver(lookup, call);
@@ -245,7 +238,7 @@ const resolverRoles = endpoint({
   description:
     "Of resolvers of ENSv2 of known code: by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that has the resolver, else one of the resource.",
   query: pageQuery,
-  answers: answersOf("A page of roles, perhaps empty", pageOf(roleSchema)),
+  answers: answersOf("A page of roles, perhaps empty", pageOf(roleSchema), 404, 409),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { kind, meta } = await readResolver(lookup, call);
@@ -285,7 +278,7 @@ const resolverRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed"]).default("indexed"),
   }),
-  answers: answersOf("The records by key", { data: recordsSchema }),
+  answers: answersOf("The records by key", { data: recordsSchema }, 404, 409),
   handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup } = context;
     const { chain_id, address } = call.params;
@@ -354,24 +347,24 @@ const count = z.int().nullable();
 const countsSchema = z.strictObject({ labels: count, roles: count.optional() });
 type Counts = z.output<typeof countsSchema>;
 
+const registrySchema = located.extend({
+  name: nameSchema.nullable(),
+  parent_registry: located.nullable(),
+  created_block_number: z.int().nullable(),
+  created_at: z.string().nullable(),
+  created_transaction_hash: hexSchema(64).nullable(),
+  created_basis: z.enum(["registry_created", "declared"]),
+  counts: countsSchema,
+  referenced_by: z.strictObject(pageOf(nameSchema)),
+});
+
 const registryOverview = endpoint({
   ...ofContract,
   path: "/v1/registries/{chain_id}/{address}",
   summary: "A registry of ENSv2, and the names that lead to it",
   description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${most}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
   query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
-  answers: answersOf("The registry", {
-    data: located.extend({
-      name: nameSchema.nullable(),
-      parent_registry: located.nullable(),
-      created_block_number: z.int().nullable(),
-      created_at: z.string().nullable(),
-      created_transaction_hash: hexSchema(64).nullable(),
-      created_basis: z.enum(["registry_created", "declared"]),
-      counts: countsSchema,
-      referenced_by: z.strictObject(pageOf(nameSchema)),
-    }),
-  }),
+  answers: answersOf("The registry", { data: registrySchema }, 404, 409),
   handle: async (call, { lookup }: LookupContext) => {
     const registry = await readRegistry(lookup, call);
     const { home, address, place, v2, proxy, isProven } = registry;
@@ -439,7 +432,7 @@ const registryLabels = endpoint({
     ...latestOnly,
     ...cursorParameters,
   }),
-  answers: answersOf("A page of labels, perhaps empty", pageOf(rowSchema)),
+  answers: answersOf("A page of labels, perhaps empty", pageOf(rowSchema), 404, 409),
   handle: async (call, { lookup }: LookupContext) => {
     const { owner, exclude_owner, include } = call.query;
     if (owner && exclude_owner) refuse("invalid_input", "owner and exclude_owner must not be given together");

@@ -13,6 +13,7 @@ import {
 } from "../names/grants.ts";
 import { homeOfRow, isCustodian, timesOf } from "../names/indexed-namespaces.ts";
 import {
+  answersOf,
   contractParameter,
   includeParameter,
   inNamespace,
@@ -21,9 +22,9 @@ import {
   nameIn,
   namespaceParameter,
   namespacesIn,
-  notFoundAnswer,
   ofLookup,
   openStatement,
+  pageOf,
   type StatementCall,
   sortedByName,
   textParameter,
@@ -39,13 +40,7 @@ import {
 } from "../names/permissions.ts";
 import { registrationId, restrictionsSchema, wrapperFacts, wrapperShape } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import {
-  addressSchema,
-  anyCaseAddress,
-  cursorOf,
-  cursorPageSchema,
-  cursorParameters,
-} from "../rest/values.ts";
+import { addressSchema, anyCaseAddress, cursorOf, cursorParameters } from "../rest/values.ts";
 
 const registrationForm =
   /^[1-9]\d{0,14}-(0x[0-9a-f]{64}-(\d{1,10}|wrapper|registry)|0x[0-9a-f]{40}-(root|0x[0-9a-f]{64}))$/;
@@ -120,18 +115,11 @@ export const lookupPermissions = endpoint({
     "By `name`, `registration_id`, `address` or `registry`, which narrow each other; one at least. In the order of accounts, then of contracts and resources. " +
     "A page may have fewer rows than its size. `meta` says which powers are not listed.",
   query,
-  answers: {
-    200: {
-      description: "A page of powers, perhaps empty",
-      schema: z.strictObject({
-        data: z.array(permissionSchema),
-        page: cursorPageSchema,
-        meta: metaSchema,
-        restrictions: restrictionsSchema.optional(),
-      }),
-    },
-    404: notFoundAnswer,
-  },
+  answers: answersOf(
+    "A page of powers, perhaps empty",
+    { ...pageOf(permissionSchema), meta: metaSchema, restrictions: restrictionsSchema.optional() },
+    404,
+  ),
   handle: async (call, { lookup }: LookupContext) => {
     const { name, registration_id, address, registry, namespace, include = [] } = call.query;
     const subjects = [name, registration_id, address, registry && `${registry.chainId}:${registry.address}`];

@@ -423,23 +423,33 @@ export const needsNames = {
 /** Common parts of the endpoints under `/v1`. */
 export const ofLookup = { tag: "Lookup", envelope: lookupEnvelope, needs: needsNames } as const;
 
-/** The response of an endpoint that lists names. */
-export const listAnswer = {
-  description: "A page of names, perhaps empty",
-  schema: z.strictObject({ data: z.array(rowSchema), page: cursorPageSchema, meta: metaSchema }),
-};
-
 /** The response to an unknown name, contract or namespace. */
 export const notFoundAnswer = {
   description: "A name or contract that the index never saw, or an unknown namespace",
   schema: errorSchema,
 };
 
-/** The response to a question that the index or the chain cannot answer. */
-export const unsupportedAnswer = { description: "What cannot be answered", schema: errorSchema };
+const refusals = {
+  404: notFoundAnswer,
+  409: { description: "A position that the index does not have", schema: errorSchema },
+  422: { description: "What cannot be answered", schema: errorSchema },
+};
 
-/** The response to a read of another position than the last indexed block. */
-export const staleAnswer = { description: "A position that the index does not have", schema: errorSchema };
+/** The responses of an endpoint: one with `meta` beside the members of `shape`, and refusals by their status. */
+export const answersOf = <S extends z.core.$ZodLooseShape, C extends keyof typeof refusals = never>(
+  description: string,
+  shape: S,
+  ...codes: C[]
+) => ({
+  200: { description, schema: z.strictObject({ ...shape, meta: metaSchema }) },
+  ...(Object.fromEntries(codes.map((code) => [code, refusals[code]])) as Pick<typeof refusals, C>),
+});
+
+/** A page of rows with a schema. */
+export const pageOf = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
+
+/** The responses of an endpoint that lists names. */
+export const listAnswers = answersOf("A page of names, perhaps empty", pageOf(rowSchema), 404);
 
 /** A parameter with a few values. */
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>
