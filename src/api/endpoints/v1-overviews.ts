@@ -13,7 +13,7 @@ import {
   closedQuery,
   latestOnly,
   located,
-  type metaSchema,
+  type Meta,
   openPage,
   refuse,
   requireCurrent,
@@ -55,7 +55,6 @@ import { permissionSchema, readRoleRows } from "./v1-permissions.ts";
 const params = z.object({ chain_id: chainIdParameter("chain_id"), address: anyCaseAddress("address") });
 
 type Lookup = LookupContext["lookup"];
-type Meta = z.output<typeof metaSchema>;
 type Position = { at?: string | undefined; finality?: AskedPosition["finality"] | undefined };
 type Call = StatementCall & { params: z.output<typeof params>; query: CursorQuery & Position };
 

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { type Listed, namesHeldBy, type StoredName } from "../database/names.ts";
-import { asOf, closedQuery, latestOnly, metaSchema, openPage, refuse } from "../names/contract.ts";
+import { asOf, closedQuery, latestOnly, type Meta, metaSchema, openPage, refuse } from "../names/contract.ts";
 import {
   type Grant,
   grantOf,
@@ -99,7 +99,7 @@ type Positioned = { after: string[]; row: Permission | undefined };
 /** What is listed. `end`: the position after which more is to be read, if not all was. */
 type Found = {
   rows: Positioned[];
-  meta?: z.output<typeof metaSchema>;
+  meta?: Meta;
   restrictions?: z.output<typeof restrictionsSchema> | undefined;
   end?: string[] | undefined;
 };

@@ -175,7 +175,8 @@ export const metaSchema = z.strictObject({
   unlisted_permission_surfaces: z.array(z.string()).optional(),
 });
 
-type Meta = z.output<typeof metaSchema>;
+/** What `meta` says of a response. */
+export type Meta = z.output<typeof metaSchema>;
 
 /** `meta` with what `more` leaves out beside what it leaves out already. */
 export function withGaps(meta: Meta, more: Meta): Meta {
@@ -187,9 +188,9 @@ export function withGaps(meta: Meta, more: Meta): Meta {
 export type HashOf = (chainId: number, block: { number: number; timestamp: number }) => string | undefined;
 
 /** The last indexed block of each chain. */
-export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
+export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): Meta {
   const as_of: z.output<typeof blocks> = {};
-  const missing: NonNullable<z.output<typeof metaSchema>["as_of_completeness"]> = {};
+  const missing: NonNullable<Meta["as_of_completeness"]> = {};
   for (const [id, chain] of Object.entries(snapshot.omnichainSnapshot.chains)) {
     const indexed = indexedBlockOf(chain);
     if (indexed === undefined) {
@@ -204,7 +205,7 @@ export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): z.output<type
 }
 
 /** The last indexed block of each chain, and a token that changes with them. For responses about one thing, not for lists. */
-export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): z.output<typeof metaSchema> {
+export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): Meta {
   const meta = asOf(current, hashOf);
   return { ...meta, as_of_token: Buffer.from(JSON.stringify(meta.as_of)).toString("hex") };
 }
@@ -243,7 +244,7 @@ export function requireCurrent(
 /** The position that is served, with the `meta` of the response. `what`: the thing in words. */
 type CurrentPosition = {
   current: CurrentStatus;
-  meta: z.output<typeof metaSchema>;
+  meta: Meta;
   chainId: number;
   time: number;
   what: string;

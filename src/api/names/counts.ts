@@ -1,5 +1,4 @@
-import type { z } from "zod/v4";
-import { type metaSchema, withGaps } from "./contract.ts";
+import { type Meta, withGaps } from "./contract.ts";
 import { timesOf } from "./indexed-namespaces.ts";
 import {
   branchesFrom,
@@ -15,7 +14,7 @@ import { detailRow, keysOf, type Row } from "./rows.ts";
 /** Up to which number the subnames of a name are counted. */
 export const mostSubnames = 10_000;
 
-type Rows = { data: Row[]; meta: z.output<typeof metaSchema> };
+type Rows = { data: Row[]; meta: Meta };
 
 const beyondLimit: Rows["meta"] = {
   completeness: "partial",

@@ -1,11 +1,10 @@
 import type { Hex } from "viem";
-import type { z } from "zod/v4";
 import { gracePeriod } from "../../ens/registrations.ts";
 import { powersOf } from "../../ens/roles.ts";
 import { indexTime, type StoredName, secondGeneration } from "../database/names.ts";
 import { reachedJoin } from "../database/v2-walk.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
-import { type metaSchema, refuse } from "./contract.ts";
+import { type Meta, refuse } from "./contract.ts";
 import { type Grant, grantOf, type StoredRole, wholeContract } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import { type Binder, type NamesSource, openStatement, type StatementCall } from "./lists.ts";
@@ -91,7 +90,7 @@ export function surfacesOf(row: StoredName): readonly Surface[] | undefined {
 }
 
 /** The words of `meta` for surfaces that are not listed; undefined if it is not known which there are. */
-export const partly = (surfaces: Iterable<Surface> | undefined): z.output<typeof metaSchema> =>
+export const partly = (surfaces: Iterable<Surface> | undefined): Meta =>
   surfaces === undefined
     ? { completeness: "partial", unsupported_reason: "permission_support_unknown" }
     : {
@@ -270,7 +269,7 @@ export async function readSummaries(
   source: NamesSource,
   call: StatementCall,
   names: readonly StoredName[],
-): Promise<{ members: Pick<Row, "role_summary" | "restrictions">[]; meta: z.output<typeof metaSchema> }> {
+): Promise<{ members: Pick<Row, "role_summary" | "restrictions">[]; meta: Meta }> {
   const asked = { of: { names, hasRoot: false }, limit: mostGrants + 1, isSorted: false };
   const [{ roles }, { restrictions, isKnown }] = await Promise.all([
     readRoles(source, call, asked),
