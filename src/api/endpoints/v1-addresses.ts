@@ -17,7 +17,7 @@ import {
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
 import { asOfWithToken, closedQuery, latestOnly, refuse, windowEnd, withGaps } from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
-import { homeOfRow, type IndexedNamespace, isCustodian, timesOf } from "../names/indexed-namespaces.ts";
+import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
   answersOf,
   authorityParameter,
@@ -247,8 +247,7 @@ async function forward(
   shown: ReadonlyMap<string, StoredName>,
 ): Promise<Row[]> {
   const given = rows.flatMap(({ namehash }) => (shown.get(namehash)?.v2?.isInForce ? namehash : []));
-  const asked = { given, times: timesOf(lookup.namespaces, call.current), withRecords: true };
-  const read = await readGivenNames(lookup, asked, call.request.raw.signal);
+  const read = await readGivenNames(lookup, call, { given, withRecords: true });
   const names = new Map(given.map((node, at) => [node, read[at]?.found]));
   return rows.flatMap((row) => {
     const found = names.get(row.namehash);

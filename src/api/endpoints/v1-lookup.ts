@@ -2,8 +2,15 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { createPacer } from "../../http/turn.ts";
 import { asOfWithToken, closedQuery, type GivenName, openPage, refuse } from "../names/contract.ts";
-import { homeOfRow, namespacesText, timesOf } from "../names/indexed-namespaces.ts";
-import { answersOf, type LookupContext, namespacesIn, ofLookup, relationsText } from "../names/lists.ts";
+import { homeOfRow, namespacesText } from "../names/indexed-namespaces.ts";
+import {
+  answersOf,
+  type LookupContext,
+  namespacesIn,
+  ofLookup,
+  relationsText,
+  type StatementCall,
+} from "../names/lists.ts";
 import { mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
 import { detailRow, type FoundName, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -98,10 +105,9 @@ const result = z.strictObject({
 type Result = z.output<typeof result>;
 
 type Options = {
+  call: StatementCall;
   isFeed: boolean;
   namespace: string | undefined;
-  times: number[];
-  signal: AbortSignal;
   /** JSON of each input's result. */
   results: string[];
 };
@@ -117,10 +123,8 @@ export const lookup = endpoint({
   query: closedQuery({}),
   body,
   answers: answersOf("The results", { data: z.array(result) }),
-  handle: async (
-    { body: { inputs, profile, namespace: given }, current, request },
-    { lookup: source }: LookupContext,
-  ) => {
+  handle: async (call, { lookup: source }: LookupContext) => {
+    const { inputs, profile, namespace: given } = call.body;
     // `auto` and `public` mean no filter: each name tells its own namespace.
     const namespace = given === "auto" || given === "public" || given === "" ? undefined : given;
     const known = [...new Set(source.namespaces.map((home) => home.namespace))];
@@ -129,15 +133,12 @@ export const lookup = endpoint({
     if (inputs.length > 0 && inputs.every((one) => "address" in one && !isAddress(one)))
       refuse("invalid_input", wrongAddress);
     const results: string[] = [];
-    const options = {
-      ...{ isFeed: profile === "feed", namespace, results },
-      ...{ times: timesOf(source.namespaces, current), signal: request.raw.signal },
-    };
+    const options = { call, isFeed: profile === "feed", namespace, results };
     const asked = inputs.map((given, at) => ({ given, at }));
     const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
     const addresses = asked.filter((one): one is Asked<AddressInput> => "address" in one.given);
     await Promise.all([ofNames(source, names, options), ofAddresses(source, addresses, options)]);
-    const meta = asOfWithToken(current, source.hashOf);
+    const meta = asOfWithToken(call.current, source.hashOf);
     const comma = (at: number) => (at === 0 ? "" : ",");
     const data = results.map((result, at) => `${comma(at)}${result}`);
     return { status: 200, text: ['{"data":[', ...data, `],"meta":${JSON.stringify(meta)}}`] };
@@ -151,9 +152,9 @@ type Source = LookupContext["lookup"];
 const charactersWritten = 65_536;
 
 async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
-  const { times, signal, isFeed, results } = options;
+  const { call, isFeed, results } = options;
   const given = asked.map((one) => one.given.name);
-  const read = await readGivenNames(source, { given, times, withRecords: !isFeed }, signal);
+  const read = await readGivenNames(source, call, { given, withRecords: !isFeed });
   const pace = createPacer(charactersWritten);
   for (const [index, one] of read.entries()) {
     const { given, at } = asked[index] as Asked<NameInput>;
@@ -194,7 +195,7 @@ const both = ["owner", "manager"] as const;
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
 async function ofAddresses(source: Source, given: Asked<AddressInput>[], options: Options): Promise<void> {
-  const { times, signal, results, isFeed, namespace } = options;
+  const { call, results, isFeed, namespace } = options;
   const homes = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
   for (const { given: input, at } of given)
@@ -214,7 +215,7 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
     return { inputs, page, asked: { address, ...isAsked, size: page.size, after: page.after, namespaces } };
   });
   const asked = groups.map((group) => group.asked);
-  await readAddresses(source, { asked, times }, signal, (index, { rows, total }) => {
+  await readAddresses(source, call, asked, (index, { rows, total }) => {
     const { inputs, page: own } = groups[index] as (typeof groups)[number];
     const { shown, page } = own.of(rows, total > mostCountedOfAddress ? null : total);
     const records = shown.map((one) => ({

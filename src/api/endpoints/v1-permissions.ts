@@ -11,7 +11,7 @@ import {
   type StoredRole,
   wholeContract,
 } from "../names/grants.ts";
-import { homeOfRow, isCustodian, timesOf } from "../names/indexed-namespaces.ts";
+import { homeOfRow, isCustodian } from "../names/indexed-namespaces.ts";
 import {
   answersOf,
   contractParameter,
@@ -202,8 +202,7 @@ function ofGrant(grant: Grant, row: StoredName, subject: Subject): Permission {
 async function ofName(lookup: Source, call: Call, { after, limit }: Slice): Promise<Found> {
   const { name, registration_id, address, registry, namespace } = call.query;
   const given = [name ?? registration_id?.split("-")[1] ?? ""];
-  const times = timesOf(lookup.namespaces, call.current);
-  const [one] = await readGivenNames(lookup, { given, times, withRecords: false }, call.request.raw.signal);
+  const [one] = await readGivenNames(lookup, call, { given });
   const row = one?.found?.row;
   const home = row && homeOfRow(lookup.namespaces, row);
   const id = row && home && registrationId(row, home);

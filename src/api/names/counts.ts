@@ -1,5 +1,4 @@
 import { type Meta, withGaps } from "./contract.ts";
-import { timesOf } from "./indexed-namespaces.ts";
 import {
   branchesFrom,
   byName,
@@ -55,8 +54,7 @@ async function subnamesOf(lookup: LookupContext["lookup"], call: StatementCall, 
 
 // The number of known records of each node, undefined where only the chain knows them.
 async function recordsOf(lookup: LookupContext["lookup"], call: StatementCall, nodes: readonly string[]) {
-  const asked = { given: nodes, times: timesOf(lookup.namespaces, call.current), withRecords: true };
-  const read = await readGivenNames(lookup, asked, call.request.raw.signal);
+  const read = await readGivenNames(lookup, call, { given: nodes, withRecords: true });
   return read.map(({ found }) => {
     const row = found && detailRow(lookup.namespaces, found, lookup.known);
     return row?.records && keysOf(row).length;

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { rootNode } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { createPacer, yieldToEventLoop } from "../../http/turn.ts";
-import { planOnce, type RowsReader } from "../database/client.ts";
+import { planOnce } from "../database/client.ts";
 import {
   allNames,
   columns,
@@ -32,21 +32,22 @@ import {
   type StatementCall,
   sortedByName,
 } from "./lists.ts";
-import type { FoundName } from "./rows.ts";
+import { defaultCoin, type FoundName } from "./rows.ts";
 
 // Other requests run after this many characters of rows, about a millisecond's work.
 const sliceCharacters = 32_768;
 
-/** Runs a statement whose rows are JSON with the input's position `at`. Uses each row while the next are read. A row may come twice. */
+/** Runs a statement of the times and an input, whose rows are JSON with the input's position `at`. Uses each row while the next are read. A row may come twice. */
 async function eachRow<Row extends { at: number }>(
-  database: RowsReader,
-  { sql, values }: { sql: string; values: string[] },
-  signal: AbortSignal,
+  { database, namespaces }: NamesSource,
+  { current, request }: StatementCall,
+  [sql, input]: readonly [sql: string, input: string],
   use: (row: Row) => void,
 ): Promise<void> {
   const pace = createPacer(sliceCharacters);
   let work = yieldToEventLoop();
-  await database.rows(sql, values, signal, (row) => {
+  const values = [`{${timesOf(namespaces, current).join(",")}}`, input];
+  await database.rows(sql, values, request.raw.signal, (row) => {
     work = work.then(() => {
       use(JSON.parse(row));
       return pace(row.length);
@@ -110,22 +111,17 @@ type AskedName = { node: string; name?: string };
  */
 async function readNames(
   source: NamesSource,
+  call: StatementCall,
   names: readonly AskedName[],
-  { times, withRecords }: Pick<AskedNames, "times" | "withRecords">,
-  signal: AbortSignal,
+  withRecords: boolean,
 ): Promise<(FoundName | null)[]> {
   if (names.length === 0) return [];
   const { database, statements, hasRecords } = source;
   const found: (ReadName | null)[] = names.map(() => null);
-  const read = (sql: string, values: string, indexOf: (at: number) => number) =>
-    eachRow<{ at: number; found: ReadName | null }>(
-      database,
-      { sql, values: [`{${times.join(",")}}`, values] },
-      signal,
-      (row) => {
-        found[indexOf(row.at)] = row.found;
-      },
-    );
+  const read = (sql: string, input: string, indexOf: (at: number) => number) =>
+    eachRow<{ at: number; found: ReadName | null }>(source, call, [sql, input], (row) => {
+      found[indexOf(row.at)] = row.found;
+    });
   const nodes = `{${names.map(({ node }) => node).join(",")}}`;
   const form = withRecords ? "full" : "bare";
   await read(statements.names[form], nodes, (at) => at);
@@ -142,7 +138,7 @@ async function readNames(
     await read(statements.paths[form], JSON.stringify(paths), (at) => missing[at] ?? 0);
   }
   const asked = found.filter((one): one is FoundName & { inV2: V2Resolver } => Boolean(one?.inV2));
-  const records = await readV2Records(database, { contracts, hasRecords, asked }, signal);
+  const records = await readV2Records(database, { contracts, hasRecords, asked }, call.request.raw.signal);
   for (const [at, one] of asked.entries()) one.records = records[at] ?? null;
   return found;
 }
@@ -172,16 +168,14 @@ const charactersOfSlice = 2_000;
 const isHashable = (text: string) =>
   Buffer.byteLength(text) <= 2_000 && text.split(".").every((one) => one !== "");
 
-type AskedNames = { given: readonly string[]; times: readonly number[]; withRecords: boolean };
-
 /**
  * Reads requested names in order: by the node of the normalized form, else by that of the text itself if the index has the name in this
  * form. The latter finds names that were registered without normalization, if the index keeps them as they are.
  */
 export async function readGivenNames(
   source: NamesSource,
-  { given, ...how }: AskedNames,
-  signal: AbortSignal,
+  call: StatementCall,
+  { given, withRecords = false }: { given: readonly string[]; withRecords?: boolean | undefined },
 ): Promise<{ name: GivenName; found: FoundName | null }[]> {
   const asked: (AskedName & { at: number; isAsGiven: boolean })[] = [];
   const names: GivenName[] = [];
@@ -195,7 +189,7 @@ export async function readGivenNames(
       asked.push({ at, node: namehash(text), isAsGiven: true });
     await pace(text.length);
   }
-  const read = await readNames(source, asked, how, signal);
+  const read = await readNames(source, call, asked, withRecords);
   const found: (FoundName | undefined)[] = [];
   for (const [index, { at, isAsGiven }] of asked.entries()) {
     const one = read[index];
@@ -207,12 +201,10 @@ export async function readGivenNames(
 /** Adds the rows of nodes. Leaves out nodes that the index does not have. */
 export async function readRows<T extends { node: Hex }>(
   source: NamesSource,
-  { current, request }: StatementCall,
+  call: StatementCall,
   asked: readonly T[],
 ): Promise<(T & { row: StoredName })[]> {
-  const given = { given: asked.map(({ node }) => node), withRecords: false };
-  const times = timesOf(source.namespaces, current);
-  const read = await readGivenNames(source, { ...given, times }, request.raw.signal);
+  const read = await readGivenNames(source, call, { given: asked.map(({ node }) => node) });
   return asked.flatMap((one, at) => (read[at]?.found ? { ...one, row: read[at].found.row } : []));
 }
 
@@ -220,10 +212,9 @@ export async function readRows<T extends { node: Hex }>(
 export async function readNameOfPath(
   source: NamesSource,
   given: string,
-  { current, request, withRecords = false }: StatementCall & { withRecords?: boolean },
+  call: StatementCall & { withRecords?: boolean },
 ) {
-  const asked = { given: [given], times: timesOf(source.namespaces, current), withRecords };
-  const [one] = await readGivenNames(source, asked, request.raw.signal);
+  const [one] = await readGivenNames(source, call, { given: [given], withRecords: call.withRecords });
   const name = readName(given);
   if (!one?.found) {
     nameIn(given);
@@ -252,13 +243,13 @@ type FoundAddress = { rows: Listed[]; total: number };
 
 /** Reads the names of many addresses by one statement. `use` receives each address's position and names, in any order, perhaps twice. */
 export async function readAddresses(
-  { database, statements, namespaces }: NamesSource,
-  { asked, times }: { asked: readonly AskedAddress[]; times: readonly number[] },
-  signal: AbortSignal,
+  source: NamesSource,
+  call: StatementCall,
+  asked: readonly AskedAddress[],
   use: (at: number, found: FoundAddress) => void,
 ): Promise<void> {
   const inputs = asked.flatMap(({ after: [rank = "-1", name = "", id = ""] = [], ...one }, at) => {
-    if (!isCustodian(namespaces, one.address))
+    if (!isCustodian(source.namespaces, one.address))
       return {
         ...one,
         at,
@@ -271,17 +262,12 @@ export async function readAddresses(
     return [];
   });
   if (inputs.length === 0) return;
-  const statement = { sql: statements.addresses, values: [`{${times.join(",")}}`, JSON.stringify(inputs)] };
-  await eachRow<{ at: number } & FoundAddress>(database, statement, signal, ({ at, ...found }) =>
-    use(at, found),
-  );
+  const statement = [source.statements.addresses, JSON.stringify(inputs)] as const;
+  await eachRow<{ at: number } & FoundAddress>(source, call, statement, ({ at, ...found }) => use(at, found));
 }
 
 /** Node of an address's reverse name on the root chain. */
 export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
-
-/** Coin type of the default name and address (ENSIP-19), which serve every EVM chain without its own. */
-const defaultCoin = 2_147_483_648;
 
 /**
  * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). Not checked
@@ -293,7 +279,7 @@ export function claimSql({ namespaces, hasRecords }: NamesToRead, address: strin
     WHERE l.domain_id = ${reverse} AND l.chain_id = ${namespaces[0]?.chainId ?? 0} AND v.name <> '' LIMIT 1`;
   const emitted = `SELECT nullif(e.name, '') FROM domain r JOIN resolver_event e ON e.resolver_id = r.resolver_id
     WHERE r.id = ${reverse} AND e.type IN ('NameChanged', 'VersionChanged') ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1`;
-  return `coalesce((${hasRecords ? stored : emitted}), ${claimOfCoin(address, String(defaultCoin))})`;
+  return `coalesce((${hasRecords ? stored : emitted}), ${claimOfCoin(address, defaultCoin)})`;
 }
 
 /** SQL of the name that an address claims for an EVM coin type: by its reverse registrar, else the default one (ENSIP-19). */
@@ -307,10 +293,10 @@ export const claimOfCoin = (address: string, coin: string) => `(SELECT value FRO
 export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: string): string {
   if (!hasRecords) return "'null'::json";
   const isAddress = (
-    coin: number,
+    coin: string,
   ) => `(SELECT o.value = ${address} FROM resolver_address_records o WHERE o.chain_id = ${namespaces[0]?.chainId ?? 0}
     AND o.address = ${ownResolver} AND o.node = domain.id AND o.coin_type = ${coin})`;
-  return `json_build_array(${isAddress(60)}, ${isAddress(defaultCoin)})`;
+  return `json_build_array(${isAddress("60")}, ${isAddress(defaultCoin)})`;
 }
 
 /** Up to which number the names of an address are counted, including names that it no longer owns. */

@@ -3,7 +3,7 @@ import { z } from "zod/v4";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import { bytesValue } from "../../ens/record-values.ts";
 import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrations.ts";
-import { isEvmCoinType } from "../../ens/reverse-names.ts";
+import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import { type Listed, noExpiry, type StoredName } from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { StoredRecords } from "../resolution/v2-records.ts";
@@ -61,7 +61,7 @@ export const recordSchema = z.strictObject({
 export type RecordAnswer = z.output<typeof recordSchema>;
 
 /** Coin type of the address record that other EVM chains fall back to (ENSIP-19). */
-export const defaultCoin = "2147483648";
+export const defaultCoin = String(defaultEvmCoinType);
 
 /** The address that a name's resolver returns for EVM coin types without their own record (ENSIP-19), if it does. */
 export function defaultAddressOf(
