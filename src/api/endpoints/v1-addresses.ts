@@ -158,18 +158,17 @@ export const addressNames = endpoint({
     const { lookup } = context;
     const { address } = call.params;
     checkRelation(call.query);
-    const { order, relation, match, include = [] } = call.query;
+    const { order, relation, match, include = [], coin_type = "60" } = call.query;
+    const { namespace, parent, q, status, authority, is_migrated, ...others } = call.query;
+    const { expires_after, expires_before } = others;
     const alone = "alone" in relation ? relation.alone : undefined;
-    const { sort = alone === "former_owner" ? "expires_at" : "name" } = call.query;
-    const { namespace, parent, q, status, authority, is_migrated, expires_after, expires_before } =
-      call.query;
-    const { coin_type = "60" } = call.query;
+    const { sort = alone === "former_owner" ? "expires_at" : "name" } = others;
     const window = { expires_after, expires_before };
     const given = { namespace, parent, q, status, authority, is_migrated, ...window };
     const asked = { lookup, address, relation, coinType: coin_type, sort, order };
-    const isCounted = alone === undefined;
     const ofKind = [...inNamespace(lookup, namespace), ...ofAuthority(authority, lookup.namespaces)];
     if (is_migrated !== undefined) ofKind.push(`${is_migrated ? "" : "NOT "}(${isMigrated})`);
+    if (status !== undefined) ofKind.push("names.status = 'active'");
     const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
     const shown = new Map<string, StoredName>();
     const listed = listPage(context, call, {
@@ -182,16 +181,15 @@ export const addressNames = endpoint({
       isDescending: order === "desc",
       branches: (statement) => {
         const { branches, filters } = branchesOf(asked, statement);
-        const isActive = status === undefined ? [] : ["names.status = 'active'"];
+        const ofParent = parent && `domain.parent_id = ${statement.bind(nameIn(parent).node)}`;
         return {
           ...withText(branches, statement, { text: q?.toLowerCase(), match }),
-          rowFilters:
-            parent === undefined ? [] : [`domain.parent_id = ${statement.bind(nameIn(parent).node)}`],
-          filters: [...filters, ...ofKind, ...isActive, ...expiringWithin(window, statement)],
+          rowFilters: ofParent ? [ofParent] : [],
+          filters: [...filters, ...ofKind, ...expiringWithin(window, statement)],
         };
       },
       extra: (statement) => extraOf(asked, statement),
-      mostCounted: isCounted ? mostCounted : undefined,
+      mostCounted: alone === undefined ? mostCounted : undefined,
       show: (listed) => {
         shown.set(listed.row.node, listed.row);
         return {
@@ -200,14 +198,14 @@ export const addressNames = endpoint({
         };
       },
     });
-    const [answer, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
-    const data = alone === "resolves_to" ? await forward(lookup, call, answer.body.data, shown) : undefined;
-    const page = { ...answer.body, ...(data && { data }), meta: { ...answer.body.meta, ...meta } };
-    const body = include.includes("counts")
-      ? await withCounts(lookup, call, page, { withRecords: true })
-      : page;
-    const counted = { ...answer, body };
-    return include.includes("role_summary") ? withSummaries(lookup, call, counted, shown) : counted;
+    const [{ body: found }, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
+    const data = alone === "resolves_to" ? await forward(lookup, call, found.data, shown) : found.data;
+    const page = { ...found, data, meta: { ...found.meta, ...meta } };
+    const counted = include.includes("counts") ? await withCounts(lookup, call, page, true) : page;
+    const body = include.includes("role_summary")
+      ? await withSummaries(lookup, call, counted, shown)
+      : counted;
+    return { status: 200, body };
   },
 });
 
@@ -215,28 +213,23 @@ export const addressNames = endpoint({
 async function rolesNotRead({ lookup, address, relation }: Asked, call: StatementCall) {
   const v2 = secondGeneration(lookup.namespaces);
   if (v2 === undefined || !("of" in relation) || !relation.of.includes("role_holder")) return {};
-  const [isMore] = await lookup.database.row(
-    `SELECT (${hasMoreRoles(v2, "$1")})::text`,
-    [address],
-    call.request.raw.signal,
-  );
+  const sql = `SELECT (${hasMoreRoles(v2, "$1")})::text`;
+  const [isMore] = await lookup.database.row(sql, [address], call.request.raw.signal);
   const reason = { unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
   return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};
 }
-
-type Answer = Awaited<ReturnType<typeof listPage>>;
 
 // Adds who has which powers to the rows of a page, given their names.
 async function withSummaries(
   lookup: LookupContext["lookup"],
   call: StatementCall,
-  answer: Answer,
+  page: Awaited<ReturnType<typeof listPage>>["body"],
   shown: ReadonlyMap<string, StoredName>,
 ) {
-  const names = answer.body.data.flatMap(({ namehash }) => shown.get(namehash) ?? []);
+  const names = page.data.flatMap(({ namehash }) => shown.get(namehash) ?? []);
   const { members, meta } = await readSummaries(lookup, call, names);
-  const data = answer.body.data.map((row, at) => ({ ...row, ...members[at] }));
-  return { ...answer, body: { ...answer.body, data, meta: withGaps(answer.body.meta, meta) } };
+  const data = page.data.map((row, at) => ({ ...row, ...members[at] }));
+  return { ...page, data, meta: withGaps(page.meta, meta) };
 }
 
 // Leaves out names of ENSv2 that resolve otherwise: an alias leads elsewhere, records were cleared, or the resolver is of unknown code.

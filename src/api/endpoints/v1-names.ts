@@ -63,6 +63,7 @@ import {
   isReadFromEvents,
   isTextKey,
   keysOf,
+  labelRow,
   listRow,
   type RecordAnswer,
   type Row,
@@ -70,7 +71,6 @@ import {
   recordSchema,
   rowSchema,
   searchRow,
-  subregistryOf,
   textKeyOf,
 } from "../names/rows.ts";
 import { relevanceSql, relevanceTypes } from "../names/search.ts";
@@ -109,7 +109,7 @@ export const nameDetail = endpoint({
     const data = detailRow(lookup.namespaces, found, lookup.known);
     const meta = { ...position, source: "indexed" as const };
     if (!call.query.include?.includes("counts")) return { status: 200, body: { data, meta }, isCached: true };
-    const counted = await withCounts(lookup, call, { data: [data], meta }, { withRecords: false });
+    const counted = await withCounts(lookup, call, { data: [data], meta });
     const row = { ...data, ...counted.data[0], record_count: data.records && keysOf(data).length };
     return { status: 200, body: { data: row, meta: counted.meta }, isCached: true };
   },
@@ -332,7 +332,7 @@ export const subnames = endpoint({
     const { lookup } = context;
     const { namespace, q, match, sort, order, include_expired, include = [] } = call.query;
     const { node, found } = await readNameOfPath(lookup, call.params.name, call);
-    const home = homeIn(lookup, found.row, namespace);
+    homeIn(lookup, found.row, namespace);
     const sorted = {
       name: byName,
       expires_at: byExpiry,
@@ -351,14 +351,10 @@ export const subnames = endpoint({
         filters: include_expired === "true" ? [] : unexpired,
       }),
       mostCounted: include_expired === "true" ? mostSubnames : mostFiltered,
-      show: ({ row }) => ({
-        ...searchRow(lookup.namespaces, row),
-        labelhash: row.labelhash,
-        subregistry: subregistryOf(row, home),
-      }),
+      show: ({ row }) => labelRow(lookup.namespaces, row),
     });
     if (!include.includes("counts")) return listing;
-    return { ...listing, body: await withCounts(lookup, call, listing.body, { withRecords: false }) };
+    return { ...listing, body: await withCounts(lookup, call, listing.body) };
   },
 });
 

@@ -34,7 +34,7 @@ import {
   textParameter,
 } from "../names/lists.ts";
 import { readNameOfPath, readRows } from "../names/lookups.ts";
-import { identity, profileRow, rowSchema, searchRow, subregistryOf } from "../names/rows.ts";
+import { identity, labelRow, profileRow, rowSchema } from "../names/rows.ts";
 import { kindOf, type ResolverFacts, type V2Contracts } from "../resolution/v2-names.ts";
 import { readV2Records } from "../resolution/v2-records.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -436,7 +436,7 @@ const registryLabels = endpoint({
     const { owner, exclude_owner, include } = call.query;
     if (owner && exclude_owner) refuse("invalid_input", "owner and exclude_owner must not be given together");
     const registry = await readRegistry(lookup, call);
-    const { home, isProven } = registry;
+    const { isProven } = registry;
     const ofOwner = owner ? ` AND e.owner_id = '${owner}'` : "";
     const ofOthers = exclude_owner ? ` AND e.owner_id <> '${exclude_owner}'` : "";
     const counted = include?.includes("counts") ? `, 'holders', ${countUpTo(mostHolders, holders)}` : "";
@@ -448,17 +448,14 @@ const registryLabels = endpoint({
     };
     const { rows, page } = await readPage<StoredLabel>(lookup, call, list, isProven);
     const data = (await readRows(lookup, call, rows)).map(({ row, owner, holders }) => ({
-      ...searchRow(lookup.namespaces, row),
-      labelhash: row.labelhash,
+      ...labelRow(lookup.namespaces, row),
       owner: owner ?? undefined,
-      subregistry: subregistryOf(row, home),
       role_holder_count: holders ?? undefined,
     }));
     const gap = { completeness: "unsupported" as const, unsupported_reason };
     const meta = { ...asOf(call.current, lookup.hashOf), ...(isProven ? {} : gap) };
     const body = { data, page, meta };
-    if (counted === "") return { status: 200, body };
-    return { status: 200, body: await withCounts(lookup, call, body, { withRecords: false }) };
+    return { status: 200, body: counted ? await withCounts(lookup, call, body) : body };
   },
 });
 

@@ -21,12 +21,12 @@ const beyondLimit: Rows["meta"] = {
   unsupported_reason: "count_above_limit",
 };
 
-/** Adds the number of subnames to rows, none beyond the limit, and with `withRecords` the number of known records. */
+/** Adds the number of subnames to rows, none beyond the limit, and if `withRecords` the number of known records. */
 export async function withCounts<T extends Rows>(
   lookup: LookupContext["lookup"],
   call: StatementCall,
   body: T,
-  { withRecords }: { withRecords: boolean },
+  withRecords = false,
 ): Promise<T> {
   const nodes = body.data.map(({ namehash }) => namehash);
   const [subnames, records] = await Promise.all([

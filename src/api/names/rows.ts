@@ -19,9 +19,19 @@ export function storedResolverOf({ resolver }: StoredName, { chainId }: IndexedN
     : { chain_id: chainId, address: resolver };
 }
 
-// The chain and address of the resolver that answers for a name; undefined without one.
+// That of the resolver that answers for a name.
 const resolverOf = (row: StoredName, home: IndexedNamespace) =>
   row.isUnresolvable ? undefined : storedResolverOf(row, home);
+
+// The resolver that answers for a name, if its code is known to return what events tell.
+const staticResolverOf = (
+  namespaces: readonly IndexedNamespace[],
+  row: StoredName,
+  known: KnownContracts,
+) => {
+  const resolver = resolverOf(row, homeOfRow(namespaces, row));
+  return resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
+};
 
 /** A name with its records, if requested; null if only the chain knows them. */
 export type FoundName = { row: StoredName; records: StoredRecords | null };
@@ -69,11 +79,8 @@ export function defaultAddressOf(
   { row, records }: FoundName,
   known: KnownContracts,
 ) {
-  const resolver = resolverOf(row, homeOfRow(namespaces, row));
   // All resolvers of ENSv2 fall back to it.
-  const hasDefault =
-    row.v2?.isInForce ||
-    (resolver && known.staticResolverOf(resolver.chain_id, resolver.address)?.hasDefaultAddress);
+  const hasDefault = row.v2?.isInForce || staticResolverOf(namespaces, row, known)?.hasDefaultAddress;
   return hasDefault ? ownValue(records?.set?.addresses, defaultCoin) : undefined;
 }
 
@@ -160,8 +167,7 @@ export function isReadFromEvents(
 ): boolean {
   if (row.v2?.isInForce) return records !== null;
   if (row.isUnresolvable) return true;
-  const resolver = resolverOf(row, homeOfRow(namespaces, row));
-  return resolver !== undefined && known.staticResolverOf(resolver.chain_id, resolver.address) !== undefined;
+  return staticResolverOf(namespaces, row, known) !== undefined;
 }
 
 /** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `contenthash`, `name`). */
@@ -455,6 +461,13 @@ export const searchRow = (namespaces: Namespaces, row: StoredName): Row => ({
   lapsed_registration: undefined,
 });
 
+/** The row of a label below a name or in a registry: that of a search, and where its own subnames are. */
+export const labelRow = (namespaces: Namespaces, row: StoredName): Row => ({
+  ...searchRow(namespaces, row),
+  labelhash: row.labelhash,
+  subregistry: subregistryOf(row, homeOfRow(namespaces, row)),
+});
+
 /** The row of one of an address's names. */
 export const addressRow = (
   namespaces: Namespaces,
@@ -474,17 +487,15 @@ export function primaryFacts(
   known: KnownContracts,
 ): Pick<Row, "is_primary" | "is_primary_verified"> {
   if (!isPrimary || row.v2?.isInForce) return { is_primary: isPrimary };
-  const home = homeOfRow(namespaces, row);
-  const resolver = resolverOf(row, home);
-  const fixed = resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
+  const fixed = staticResolverOf(namespaces, row, known);
   // Names of other chains resolve through a gateway.
-  if (!fixed || !home.isRoot || !forward) return { is_primary: true };
+  if (!fixed || !homeOfRow(namespaces, row).isRoot || !forward) return { is_primary: true };
   const [own = null, general = null] = forward;
   return { is_primary: true, is_primary_verified: own ?? (fixed.hasDefaultAddress && general === true) };
 }
 
-/** The registry that has the subnames of a name of ENSv2; undefined without one. */
-export const subregistryOf = ({ v2 }: StoredName, { chainId }: IndexedNamespace): Row["subregistry"] =>
+// The registry that has the subnames of a name of ENSv2; undefined without one.
+const subregistryOf = ({ v2 }: StoredName, { chainId }: IndexedNamespace): Row["subregistry"] =>
   v2?.subregistry ? { chain_id: chainId, address: v2.subregistry } : undefined;
 
 /** The short row of a lookup, for lists of accounts. */
