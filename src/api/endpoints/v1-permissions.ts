@@ -33,6 +33,7 @@ import { readGivenNames, readRows } from "../names/lookups.ts";
 import {
   everySurface,
   grantsOfV1,
+  noRoles,
   partly,
   readRestrictions,
   readRoles,
@@ -101,10 +102,10 @@ type Found = {
   rows: Positioned[];
   meta?: Meta;
   restrictions?: z.output<typeof restrictionsSchema> | undefined;
-  end?: string[] | undefined;
+  end?: string[] | null;
 };
 
-type Slice = { after: readonly string[] | undefined; limit: number };
+type Asked = { lookup: Source; call: Call; after: readonly string[] | undefined; limit: number };
 
 /** GET /v1/permissions. */
 export const lookupPermissions = endpoint({
@@ -128,7 +129,7 @@ export const lookupPermissions = endpoint({
     namespacesIn(lookup, namespace);
     const list = ["permissions", name && nameIn(name).node, ...subjects.slice(1), namespace];
     const opened = openPage(call.query, list, ["text", "text", "text", "text"]);
-    const { rows, meta, restrictions, end } = await find(lookup, call, opened);
+    const { rows, meta, restrictions, end } = await find({ lookup, call, ...opened });
     const { shown, page } = opened.of(rows);
     const more = end && !page.has_more ? { has_more: true, next_cursor: cursorOf(list, end) } : {};
     const isAsked = include.includes("lineage");
@@ -152,13 +153,13 @@ function lineageOf({ grant_scope, eac_resource, wrapper_state }: Permission): Pe
   return { grant: { kind: "registration_authority" } };
 }
 
-function find(lookup: Source, call: Call, slice: Slice): Promise<Found> {
-  const { name, registration_id, registry } = call.query;
+function find(asked: Asked): Promise<Found> {
+  const { name, registration_id, registry } = asked.call.query;
   const root = registry && handleOf(registry.chainId, { ...registry, resource: wholeContract });
   const handle = registration_id ?? root;
-  if (name !== undefined || handle?.split("-")[1]?.length === 66) return ofName(lookup, call, slice);
-  if (handle === undefined) return ofAddress(lookup, call, slice);
-  return ofContract(lookup, call, slice, { handle, isOther: (root ?? handle) !== handle });
+  if (name !== undefined || handle?.split("-")[1]?.length === 66) return ofName(asked);
+  if (handle === undefined) return ofAddress(asked);
+  return ofContract(asked, handle, (root ?? handle) !== handle);
 }
 
 /** Id of what roles on a resource of a contract are for, unless that is a name's registration. */
@@ -199,7 +200,7 @@ function ofGrant(grant: Grant, row: StoredName, subject: Subject): Permission {
   return { ...grant, ...subject, ...(wrapper_fuses && { wrapper_state, wrapper_fuses }) };
 }
 
-async function ofName(lookup: Source, call: Call, { after, limit }: Slice): Promise<Found> {
+async function ofName({ lookup, call, after, limit }: Asked): Promise<Found> {
   const { name, registration_id, address, registry, namespace } = call.query;
   const given = [name ?? registration_id?.split("-")[1] ?? ""];
   const [one] = await readGivenNames(lookup, call, { given });
@@ -207,15 +208,15 @@ async function ofName(lookup: Source, call: Call, { after, limit }: Slice): Prom
   const home = row && homeOfRow(lookup.namespaces, row);
   const id = row && home && registrationId(row, home);
   const surfaces = row && surfacesOf(row);
-  const isOther = registration_id !== undefined && registration_id !== id;
-  const isElsewhere = namespace !== undefined && namespace !== home?.namespace;
+  const isOther = (registration_id ?? id) !== id;
+  const isElsewhere = (namespace ?? home?.namespace) !== home?.namespace;
   if (!row || !home || id === undefined || isOther || isElsewhere || surfaces === undefined)
     return { rows: [], meta: partly(undefined) };
   const context = name === undefined ? ("resource_audit" as const) : ("current_for_name" as const);
   const own: Subject = { registration_id: id, name: row.name, authority_context: context };
-  const asked = { of: { names: [row], hasRoot: true }, account: address, after: after?.slice(1), limit };
+  const of = { names: [row], hasRoot: true };
   const [{ roles }, { restrictions, isKnown }] = await Promise.all([
-    readRoles(lookup, call, asked),
+    readRoles(lookup, call, { of, account: address, after: after?.slice(1), limit }),
     readRestrictions(lookup, call, [row]),
   ]);
   const ofWhole = ({ kind, resource }: StoredRole) => kind === "registry" && resource === wholeContract;
@@ -241,22 +242,15 @@ async function ofName(lookup: Source, call: Call, { after, limit }: Slice): Prom
   return { rows, restrictions: restrictions[0], meta: { unsupported_fields, ...partly(surfaces) } };
 }
 
-type Asked = { handle: string; isOther: boolean };
-
-async function ofContract(
-  lookup: Source,
-  call: Call,
-  { after, limit }: Slice,
-  { handle, isOther }: Asked,
-): Promise<Found> {
+// `isOther`: another contract than the registry that is asked for too.
+async function ofContract(asked: Asked, handle: string, isOther: boolean): Promise<Found> {
+  const { lookup, call, after, limit } = asked;
   const { address: account, registry, namespace } = call.query;
   const [chain, contract, resource] = handle.split("-") as [string, Hex, string];
   const [root] = lookup.namespaces;
   const isElsewhere = root?.v2?.chainId !== Number(chain) || (namespace ?? root.namespace) !== root.namespace;
   const isWhole = resource === "root";
-  const meta = partly(
-    isWhole ? ["ens_v2_registry_operators"] : ["ens_v2_registry_operators", "resolver_approvals"],
-  );
+  const meta = partly(["ens_v2_registry_operators", ...(isWhole ? [] : ["resolver_approvals" as const])]);
   if (isElsewhere || isOther) return { rows: [], meta };
   const of = { contract, resource: isWhole ? wholeContract : resource };
   const { roles } = await readRoles(lookup, call, { of, account, after: after?.slice(1), limit });
@@ -266,29 +260,22 @@ async function ofContract(
   return { rows: counted.map((role) => ofRole(role, Number(chain), subject)), meta };
 }
 
-async function ofAddress(lookup: Source, call: Call, { after, limit }: Slice): Promise<Found> {
+async function ofAddress({ lookup, call, after, limit }: Asked): Promise<Found> {
   const { address: account = zeroAddress, namespace } = call.query;
   const isLater = after?.[0] === byNames;
-  const isSkipped =
-    isLater || (namespace ?? lookup.namespaces[0]?.namespace) !== lookup.namespaces[0]?.namespace;
-  const { roles, end } = isSkipped
-    ? { roles: [], end: undefined }
-    : await readRoles(lookup, call, { of: undefined, account, after: after?.slice(1), limit });
+  const root = lookup.namespaces[0]?.namespace;
+  const isSkipped = isLater || (namespace ?? root) !== root;
+  const asked = { of: undefined, account, after: after?.slice(1), limit };
+  const { roles, end } = isSkipped ? noRoles : await readRoles(lookup, call, asked);
   const rows = await readRoleRows(lookup, call, roles);
-  const isFull = end !== undefined || roles.length === limit;
-  const held = isFull
-    ? []
-    : await ofHolder(lookup, call, { after: isLater ? after?.slice(1) : undefined, limit }, account);
+  const isFull = end !== null || roles.length === limit;
+  const start = isLater ? after?.slice(1) : undefined;
+  const held = isFull ? [] : await ofHolder({ lookup, call, after: start, limit }, account);
   return { rows: [...rows, ...held], meta: partly(everySurface), end: end && [byRoles, ...end] };
 }
 
 // Grants of the names that an address holds in the first generation: over the registration and at its resolver, by name.
-async function ofHolder(
-  lookup: Source,
-  call: Call,
-  { after, limit }: Slice,
-  account: Hex,
-): Promise<Positioned[]> {
+async function ofHolder({ lookup, call, after, limit }: Asked, account: Hex): Promise<Positioned[]> {
   const { namespaces } = lookup;
   if (isCustodian(namespaces, account)) return [];
   const statement = openStatement(lookup, call);
@@ -308,8 +295,7 @@ async function ofHolder(
   return found.map(({ row, after }) => {
     const home = homeOfRow(namespaces, row);
     const grant = grantsOfV1(row, home).find(
-      ({ address, grant_scope: { kind } }) =>
-        address === account && (kind === "resolver") === (after[2] === "1"),
+      (one) => one.address === account && (one.grant_scope.kind === "resolver") === (after[2] === "1"),
     );
     const id = registrationId(row, home) ?? "";
     const subject: Subject = { registration_id: id, name: row.name, authority_context: "resource_audit" };

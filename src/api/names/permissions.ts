@@ -169,7 +169,7 @@ const nodeOfEntry = (
 ) => `(SELECT v.id FROM v2_domains v ${reachedJoin("v", "at_v", v2, indexTime)}
     WHERE v.chain_id = ${v2.chainId} AND v.registry = p.address AND v.labelhash = e.labelhash AND at_v.is_reached ORDER BY v.id LIMIT 1)`;
 
-/** SQL of roles as JSON: the list, and the position after which more of an account's roles are to be read. */
+/** SQL of `FoundRoles` as JSON, in a list. */
 function rolesSql(v2: V2Contracts, asked: AskedRoles, binder: Binder): string {
   const { of, account, after, limit, isSorted = true } = asked;
   const start = after?.map((value) => text(binder.bind(value)));
@@ -187,24 +187,27 @@ function rolesSql(v2: V2Contracts, asked: AskedRoles, binder: Binder): string {
     'node', coalesce(m.node, ${nodeOfEntry(v2)}), 'record', m.kind, 'key', CASE WHEN length(m.key) <= ${keyLength} THEN m.key END,
     'after', json_build_array(p.account, p.address, p.resource)) AS found
   FROM scanned p ${toldSql(v2)} WHERE ${counts}${isSorted ? " ORDER BY p.account, p.address, p.resource" : ""} LIMIT ${limit}`;
-  return `WITH scanned AS (${scanned}) SELECT json_build_array((SELECT coalesce(json_agg(found), '[]') FROM (${found}) listed), ${of === undefined ? `(${end})` : "NULL"})::text`;
+  return `WITH scanned AS (${scanned}) SELECT json_build_array(json_build_object('roles', (SELECT coalesce(json_agg(found), '[]') FROM (${found}) listed), 'end', ${of === undefined ? `(${end})` : "NULL"}))::text`;
 }
 
-/** Reads roles. `end`: the position after which there may be more of an account, where not all were read. */
+/** `end`: the position after which there may be more of an account, where not all were read. */
+type FoundRoles = { roles: StoredRole[]; end: string[] | null };
+
+/** No roles. */
+export const noRoles: FoundRoles = { roles: [], end: null };
+
+/** Reads roles. */
 export async function readRoles(
   source: NamesSource,
   call: StatementCall,
   asked: AskedRoles,
-): Promise<{ roles: StoredRole[]; end: string[] | undefined }> {
+): Promise<FoundRoles> {
   const v2 = secondGeneration(source.namespaces);
   const isNone = asked.of && "names" in asked.of && !asked.of.names.some((row) => row.v2?.isInForce);
-  if (v2 === undefined || isNone) return { roles: [], end: undefined };
+  if (v2 === undefined || isNone) return noRoles;
   const statement = openStatement(source, call);
-  const [roles, end] = (await statement.rows(rolesSql(v2, asked, statement))) as [
-    StoredRole[],
-    string[] | null,
-  ];
-  return { roles, end: end ?? undefined };
+  const [found = noRoles] = await statement.rows<FoundRoles>(rolesSql(v2, asked, statement));
+  return found;
 }
 
 // All roles on a resource together as bits, null if they are too many.
