@@ -113,6 +113,7 @@ const query = closedQuery({
 });
 
 const mostResolutions = 100;
+const tooManyCoins = `A name has the address for more than ${mostResolutions} coin types: ask for one of them`;
 
 const isMigrated = "names.is_v2 AND names.v2->>'migrated' IS NOT NULL";
 
@@ -268,23 +269,17 @@ type Asked = {
 // Members beyond the name's own. The primary name is the address's claim for the coin type.
 function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
   const holder = statement.bind(address);
-  const relations = relationsOf(lookup.namespaces, relation, holder);
-  const coins =
-    "alone" in relation && relation.alone === "resolves_to"
-      ? { coins: matchedCoins(lookup, { holder, coinType }) }
-      : undefined;
+  const isResolving = "alone" in relation && relation.alone === "resolves_to";
+  const coins = isResolving ? matchedCoins(lookup, { holder, coinType }) : undefined;
+  const extra = { relations: relationsOf(lookup.namespaces, relation, holder), ...(coins && { coins }) };
   if (coins && coinType !== "60" && coinType !== "evm")
-    return {
-      relations,
-      ...coins,
-      isPrimary: `coalesce(domain.name = ${claimOfCoin(holder, coinType)}, false)`,
-    };
+    return { ...extra, isPrimary: `coalesce(domain.name = ${claimOfCoin(holder, coinType)}, false)` };
   const claim = claimSql(lookup, holder, statement.bind(reverseNode(address)));
   if (coins && coinType === "evm")
-    return { relations, ...coins, isPrimary: `coalesce(${claimedInEvm(claim, holder, coins.coins)}, false)` };
+    return { ...extra, isPrimary: `coalesce(${claimedInEvm(claim, holder, coins)}, false)` };
   const isPrimary = `coalesce(domain.name = ${claim}, false)`;
   const forward = `CASE WHEN ${isPrimary} THEN ${forwardSql(lookup, holder)} ELSE 'null'::json END`;
-  return { relations, ...coins, isPrimary, forward };
+  return { ...extra, isPrimary, forward };
 }
 
 /** `name`: SQL of the name by which the branch is sorted. */
@@ -311,24 +306,15 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
       ],
     };
   }
+  const filters = [`(${relation.of.map((one) => isRelated(namespaces, one, holder)).join(" OR ")})`];
   const byRole = relation.of.includes("role_holder")
     ? namesByRole(namespaces, holder, asked.order === "desc")
     : undefined;
-  const ofRole = byRole && {
-    ...byRole,
-    where: `${byRole.where}${isNobody}`,
-    order:
-      sort === "name"
-        ? [byRole.sorted, byRole.id].map((sql) => ({ sql, type: "text" as const }))
-        : sorts[sort],
-  };
-  return {
-    branches: [
-      ...(relation.of.some((one) => one !== "role_holder") || !ofRole ? held : []),
-      ...(ofRole ? [ofRole] : []),
-    ],
-    filters: [`(${relation.of.map((one) => isRelated(namespaces, one, holder)).join(" OR ")})`],
-  };
+  if (byRole === undefined) return { branches: held, filters };
+  const sorted = [byRole.sorted, byRole.id].map((sql) => ({ sql, type: "text" as const }));
+  const order = sort === "name" ? sorted : sorts[sort];
+  const ofRole = { ...byRole, where: `${byRole.where}${isNobody}`, order };
+  return { branches: relation.of.length === 1 ? [ofRole] : [...held, ofRole], filters };
 }
 
 /** SQL condition that an address has a relation to a row of `names`. */
@@ -388,19 +374,12 @@ function resolving({ lookup, address, coinType, sort }: Asked, holder: string): 
   const general = [...new Set(namespaces.map(({ chainId }) => chainId))].flatMap((chain) =>
     known.resolversWithDefault(chain).map((resolver) => `(${chain}, '${resolver}')`),
   );
+  const filters = ["names.status <> 'released' AND NOT names.is_unresolvable"];
   const hasDefault = hasRecords && !isEvm && isEvmCoinType(BigInt(coinType)) && coinType !== defaultCoin;
-  return {
-    branches: [
-      ...exact,
-      ...(hasDefault && general.length > 0
-        ? [
-            stored(`a.coin_type = ${defaultCoin} AND (a.chain_id, a.address) IN (${general.join(", ")})
-    AND NOT EXISTS (SELECT FROM resolver_address_records o WHERE o.chain_id = a.chain_id AND o.address = a.address AND o.node = a.node AND o.coin_type = ${coin})`),
-          ]
-        : []),
-    ],
-    filters: ["names.status <> 'released' AND NOT names.is_unresolvable"],
-  };
+  if (!hasDefault || general.length === 0) return { branches: exact, filters };
+  const byDefault = `a.coin_type = ${defaultCoin} AND (a.chain_id, a.address) IN (${general.join(", ")})
+    AND NOT EXISTS (SELECT FROM resolver_address_records o WHERE o.chain_id = a.chain_id AND o.address = a.address AND o.node = a.node AND o.coin_type = ${coin})`;
+  return { branches: [...exact, stored(byDefault)], filters };
 }
 
 /** SQL of the stored address records: under nodes, and in ENSv2 under record ids, of each node that is linked to one. */
@@ -442,11 +421,7 @@ function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "r
   });
   if (coinType !== "evm")
     return { resolution: of(coinType, coins.includes(Number(coinType)) ? coinType : defaultCoin) };
-  if (coins.length > mostResolutions)
-    refuse(
-      "unsupported",
-      `A name has the address for more than ${mostResolutions} coin types: ask for one of them`,
-    );
+  if (coins.length > mostResolutions) refuse("unsupported", tooManyCoins);
   return { resolutions: coins.map((coin) => of(coin, coin)) };
 }
 
