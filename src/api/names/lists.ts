@@ -507,29 +507,27 @@ const relationsIn = <T extends RelationOfState>(words: readonly string[], known:
     ? known.filter((one) => words.includes("any") || words.includes(one))
     : undefined;
 
-/** Relations by the state in force, from comma-separated words of those known, in any order and repeatable. */
-export const relationsText = <const T extends readonly RelationOfState[]>(known: T, error: string) =>
-  textParameter("relation", 100)
-    .transform(wordsOf)
-    .transform((words, context): readonly T[number][] => {
-      const found = relationsIn<T[number]>(words, known);
-      if (found === undefined) context.addIssue(error);
-      return found ?? z.NEVER;
-    });
+// From comma-separated words in any order, repeatable; `read` gives undefined for others.
+const relationWords = <T>(read: (words: readonly string[]) => T | undefined, error: string) =>
+  textParameter("relation", 100).transform((text, context): T => {
+    const found = read(wordsOf(text));
+    if (found === undefined) context.addIssue(error);
+    return found ?? z.NEVER;
+  });
 
-/** A relation from comma-separated words, in any order and repeatable. */
-export const relationText = textParameter("relation", 100)
-  .transform(wordsOf)
-  .transform((words, context): Relation => {
-    const alone = standAlone.find((one) => words.length === 1 && one === words[0]);
-    const of = relationsIn(words, ofState);
-    if (alone === undefined && of === undefined)
-      context.addIssue(
-        "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone",
-      );
-    return alone === undefined ? { of: of ?? z.NEVER } : { alone };
-  })
-  .default({ of: ofState });
+/** Some of the known relations by the state in force. */
+export const relationsText = <const T extends readonly RelationOfState[]>(known: T, error: string) =>
+  relationWords<readonly T[number][]>((words) => relationsIn(words, known), error);
+
+const wrongRelation =
+  "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone";
+
+/** A relation: some by the state in force, or one that stands alone. */
+export const relationText = relationWords((words): Relation | undefined => {
+  const alone = standAlone.find((one) => words.length === 1 && one === words[0]);
+  const of = relationsIn(words, ofState);
+  return alone ? { alone } : of && { of };
+}, wrongRelation).default({ of: ofState });
 
 /** The parameter that selects a namespace. */
 export const namespaceParameter = textParameter("namespace", 60)
