@@ -133,15 +133,15 @@ async function reverseRecords(
   return { ...unsetRecords(selection), ...(selection.name ? found : {}) };
 }
 
-const check = (step: readonly [string, string], inputs: object, outcome: boolean) =>
+const check = (step: readonly [string, string], outcome: boolean, inputs: Record<string, unknown> = {}) =>
   span(
     step,
-    { ...inputs },
+    inputs,
     async () => outcome,
-    () => outcome,
+    (found) => found,
   );
 
-const isThere = (hasResolver: boolean) => check(forward("active-resolver-exists"), {}, hasResolver);
+const isThere = (hasResolver: boolean) => check(forward("active-resolver-exists"), hasResolver);
 
 async function findResolver<T extends { resolver: Hex }>(
   inputs: Record<string, unknown>,
@@ -173,9 +173,8 @@ const reverse = (step: string) => ["reverse-resolution", step] as const;
 export type PrimaryNameClaim = { name: string; address: string | null } | null;
 
 /** An account's verified primary name on a chain (ENSIP-19), else null. Chain 0 is the default of EVM chains. Throws UnavailableError. */
-export async function primaryName(resolution: Resolution, account: Account): Promise<string | null> {
-  return verifiedName(await primaryNameClaim(resolution, account), account);
-}
+export const primaryName = async (resolution: Resolution, account: Account): Promise<string | null> =>
+  verifiedName(await primaryNameClaim(resolution, account), account);
 
 type Account = { address: Hex; chainId: number };
 
@@ -186,14 +185,11 @@ const verifiedName = (claim: PrimaryNameClaim, { address }: Account) =>
 export function primaryNameClaim(resolution: Resolution, account: Account): Promise<PrimaryNameClaim> {
   const read = async () => {
     const coinType = toCoinType(account.chainId);
-    const ofAccount = {
-      name: reverseName({ address: account.address, coinType }),
-      selection: { name: true },
-    };
-    const { name = null } = await span(reverse("resolve-reverse-name"), { name: ofAccount.name }, () =>
-      resolveRecords(resolution, ofAccount),
+    const ofAccount = reverseName({ address: account.address, coinType });
+    const { name = null } = await span(reverse("resolve-reverse-name"), { name: ofAccount }, () =>
+      resolveRecords(resolution, { name: ofAccount, selection: { name: true } }),
     );
-    await check(reverse("name-record-exists-check"), {}, name !== null);
+    await check(reverse("name-record-exists-check"), name !== null);
     if (name === null) return null;
 
     const { addresses } = await span(reverse("forward-resolve-address-record"), { name }, () =>
@@ -201,7 +197,7 @@ export function primaryNameClaim(resolution: Resolution, account: Account): Prom
     );
     const found = addresses?.[String(coinType)] ?? null;
     const isSame = found === account.address;
-    await check(reverse("verify-resolved-address-matches-address"), { found }, isSame);
+    await check(reverse("verify-resolved-address-matches-address"), isSame, { found });
     return { name, address: found };
   };
   return span(reverse("reverse-resolution"), account, read, (claim) => verifiedName(claim, account));
