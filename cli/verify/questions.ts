@@ -1,6 +1,7 @@
 import { type Hex, namehash, parseAbi, toHex } from "viem";
 import { wrapperExpiry } from "../../src/api/database/v2-walk.ts";
 import type { Config } from "../../src/config/environment.ts";
+import type { Role } from "../../src/deployments/deployment.ts";
 import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
 import { isParentCannotControlBurned } from "../../src/ens/registrations.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
@@ -53,6 +54,9 @@ type Kind = {
 
 const text = (value: unknown) => (value === null || value === undefined ? "" : String(value));
 const hexOf = (value: unknown) => (value === null || value === undefined ? zero : String(value)) as Hex;
+
+const contractsOf = <R extends Role>({ datasources }: Config, role: R) =>
+  deployedContracts(datasources, [role]);
 
 const ofDomain = (columns: string) => `(SELECT ${columns} FROM domain WHERE domain.id = t.domain_id)`;
 
@@ -136,9 +140,7 @@ const asked = (about: About, values: { [F in Field]?: string | undefined }): Que
 
 function ofRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, config: Config): Question[] {
   const [chainId = config.rootChainId, ...others] = (chains as number[] | null) ?? [];
-  const registries = deployedContracts(config.datasources, ["registry"]).filter(
-    (one) => one.chainId === chainId,
-  );
+  const registries = contractsOf(config, "registry").filter((one) => one.chainId === chainId);
   const wanted = isMigrated === false ? "old" : "new";
   const registry = registries.find(({ contract }) => contract.generation === wanted) ?? registries.at(-1);
   // The index keeps the last event's values if registries of several chains have the node.
@@ -161,7 +163,7 @@ function ofRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, 
 
 function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row, config: Config): Question[] {
   const [label, parent, name] = (names as (Hex | null)[] | null) ?? [];
-  const registrar = deployedContracts(config.datasources, ["baseRegistrar"]).find(
+  const registrar = contractsOf(config, "baseRegistrar").find(
     ({ datasourceId }) => managedNameOf(config.datasources, datasourceId).node === parent,
   );
   if (!label || registrar?.address === undefined) return [];
@@ -181,21 +183,13 @@ function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, c
   const fuses = Number(signed) >>> 0;
   // One table has the rows of all wrappers.
   const chainId = home === null ? config.rootChainId : Number(home);
-  const wrapper = deployedContracts(config.datasources, ["nameWrapper"]).find(
-    (one) => one.chainId === chainId,
-  );
-  if (wrapper?.address === undefined) return [];
+  const to = contractsOf(config, "nameWrapper").find((one) => one.chainId === chainId)?.address;
+  if (to === undefined) return [];
   const ours = `${text(owner)}, ${fuses}, ${text(expiry)}`;
   // After the expiry the name wrapper returns no fuses, and no owner if the parent had given up control.
   const lapsed = `${isParentCannotControlBurned(fuses) ? zero : owner}, 0, ${text(expiry)}`;
   const asOurs = (theirs: string, now: number) => (Number(expiry) < now && theirs === lapsed ? ours : theirs);
-  const about = {
-    chainId,
-    to: wrapper.address,
-    args: [BigInt(text(id))],
-    row: `wrapped ${name ?? text(id)}`,
-    asOurs,
-  };
+  const about = { chainId, to, args: [BigInt(text(id))], row: `wrapped ${name ?? text(id)}`, asOurs };
   return asked(about, { getData: ours });
 }
 
@@ -212,8 +206,8 @@ function ofEntry(row: Row): Question[] {
 }
 
 /** Public resolvers, which store what they answer, by chain and address. The value is true for those with the default address. */
-function resolversOf({ datasources }: Config): Map<string, boolean> {
-  const all = deployedContracts(datasources, ["staticResolver"]).filter(
+function resolversOf(config: Config): Map<string, boolean> {
+  const all = contractsOf(config, "staticResolver").filter(
     ({ contract, address }) => address && !contract.isExtended,
   );
   return new Map(
