@@ -15,7 +15,7 @@ import {
   secondGeneration,
 } from "../database/names.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
-import { asOfWithToken, closedQuery, latestOnly, refuse, windowEnd, withGaps } from "../names/contract.ts";
+import { asOfWithToken, closedQuery, latestOnly, refuse, windowEnd } from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
@@ -56,7 +56,7 @@ import {
   readGivenNames,
   reverseNode,
 } from "../names/lookups.ts";
-import { readSummaries } from "../names/permissions.ts";
+import { withSummaries } from "../names/permissions.ts";
 import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf, rowSchema } from "../names/rows.ts";
 import { primaryNameClaim } from "../resolution/resolve.ts";
 import { endpoint } from "../rest/endpoint.ts";
@@ -218,19 +218,6 @@ async function rolesNotRead({ lookup, address, relation }: Asked, call: Statemen
   const [isMore] = await lookup.database.row(sql, [address], call.request.raw.signal);
   const reason = { unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
   return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};
-}
-
-// Adds who has which powers to the rows of a page, given their names.
-async function withSummaries(
-  lookup: LookupContext["lookup"],
-  call: StatementCall,
-  page: Awaited<ReturnType<typeof listPage>>["body"],
-  shown: ReadonlyMap<string, StoredName>,
-) {
-  const names = page.data.flatMap(({ namehash }) => shown.get(namehash) ?? []);
-  const { members, meta } = await readSummaries(lookup, call, names);
-  const data = page.data.map((row, at) => ({ ...row, ...members[at] }));
-  return { ...page, data, meta: withGaps(page.meta, meta) };
 }
 
 // Leaves out names of ENSv2 that resolve otherwise: an alias leads elsewhere, records were cleared, or the resolver is of unknown code.

@@ -4,7 +4,7 @@ import { powersOf } from "../../ens/roles.ts";
 import { indexTime, type StoredName, secondGeneration } from "../database/names.ts";
 import { reachedJoin } from "../database/v2-walk.ts";
 import type { V2Contracts } from "../resolution/v2-names.ts";
-import { type Meta, refuse } from "./contract.ts";
+import { type Meta, refuse, withGaps } from "./contract.ts";
 import { type Grant, grantOf, type StoredRole, wholeContract } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import { type Binder, type NamesSource, openStatement, type StatementCall } from "./lists.ts";
@@ -267,15 +267,19 @@ export async function readRestrictions(
 
 const mostGrants = 1_000;
 
-/** Who has which powers over the names of a page, in their order, and what `meta` says of it. Refuses a page with too many grants. */
-export async function readSummaries(
+/**
+ * Adds to rows, given their names by node, who has which powers over each name and what binds its registration. Refuses too many grants
+ * for a page.
+ */
+export async function withSummaries<T extends { data: Row[]; meta: Meta }>(
   source: NamesSource,
   call: StatementCall,
-  names: readonly StoredName[],
-): Promise<{ members: Pick<Row, "role_summary" | "restrictions">[]; meta: Meta }> {
-  const asked = { of: { names, hasRoot: false }, limit: mostGrants + 1, isSorted: false };
+  page: T,
+  byNode: ReadonlyMap<string, StoredName>,
+): Promise<T> {
+  const names = page.data.flatMap(({ namehash }) => byNode.get(namehash) ?? []);
   const [{ roles }, { restrictions, isKnown }] = await Promise.all([
-    readRoles(source, call, asked),
+    readRoles(source, call, { of: { names, hasRoot: false }, limit: mostGrants + 1, isSorted: false }),
     readRestrictions(source, call, names),
   ]);
   const grants = names.map((row) => grantsOfV1(row, homeOfRow(source.namespaces, row)));
@@ -288,11 +292,12 @@ export async function readSummaries(
       "unsupported",
       `inline role_summary exceeds ${mostGrants} total grant rows; omit include, then paginate /v1/permissions?registration_id=<permission_resource_id> for each selected resource`,
     );
-  const members = grants.map((ofName, at) => ({
-    role_summary: summaryOf(ofName),
+  const data = page.data.map((row, at) => ({
+    ...row,
+    role_summary: summaryOf(grants[at] ?? []),
     restrictions: restrictions[at],
   }));
-  return { members, meta: metaOf(source, names, isKnown) };
+  return { ...page, data, meta: withGaps(page.meta, metaOf(source, names, isKnown)) };
 }
 
 function summaryOf(grants: readonly Grant[]): Row["role_summary"] {
