@@ -23,8 +23,6 @@ import {
   authorityParameter,
   type Binder,
   type Branch,
-  byExpiry,
-  byName,
   byNumber,
   choice,
   includeParameter,
@@ -45,6 +43,7 @@ import {
   relationText,
   type StatementCall,
   sortedByName,
+  sorts,
   textParameter,
   withText,
 } from "../names/lists.ts";
@@ -64,12 +63,7 @@ import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } fro
 import { askChain, type ResolveContext } from "./resolve.ts";
 import { checkOrder } from "./v1-history.ts";
 
-const sorts = {
-  name: byName,
-  expires_at: byExpiry,
-  registered_at: byNumber("names.registered"),
-  created_at: byNumber("domain.created_at", { isDerived: false }),
-};
+const orders = { ...sorts, created_at: byNumber("domain.created_at", { isDerived: false }) };
 
 // The limit of `include=total_count`.
 const mostCountedAsked = 100_000;
@@ -249,7 +243,7 @@ type Asked = {
   address: Hex;
   relation: Relation;
   coinType: string;
-  sort: keyof typeof sorts;
+  sort: keyof typeof orders;
   order: "asc" | "desc";
 };
 
@@ -281,7 +275,7 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
   const held = namesHeldBy(namespaces, holder).map((found) => ({
     ...found,
     where: `${found.where}${isNobody}`,
-    order: sort === "name" ? sortedByName(found) : sorts[sort],
+    order: sort === "name" ? sortedByName(found) : orders[sort],
   }));
   if ("alone" in relation) {
     return {
@@ -299,7 +293,7 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
     : undefined;
   if (byRole === undefined) return { branches: held, filters };
   const sorted = [byRole.sorted, byRole.id].map((sql) => ({ sql, type: "text" as const }));
-  const order = sort === "name" ? sorted : sorts[sort];
+  const order = sort === "name" ? sorted : orders[sort];
   const ofRole = { ...byRole, where: `${byRole.where}${isNobody}`, order };
   return { branches: relation.of.length === 1 ? [ofRole] : [...held, ofRole], filters };
 }
@@ -331,7 +325,7 @@ function expiringWithin(
 // falls back to it and the name has no record of its own (ENSIP-19). No name resolves to zero.
 function resolving({ lookup, address, coinType, sort }: Asked, holder: string): Found {
   const { namespaces, known, hasRecords } = lookup;
-  const order = sorts[sort];
+  const order = orders[sort];
   const isEvm = coinType === "evm";
   const [first = ""] = partsOfNames(namespaces);
   const root = namespaces[0]?.chainId ?? 0;

@@ -33,9 +33,7 @@ import {
   type Binder,
   type Branch,
   branchesFrom,
-  byExpiry,
   byName,
-  byNumber,
   choice,
   includeParameter,
   inNamespace,
@@ -51,6 +49,7 @@ import {
   openStatement,
   type SortKey,
   type StatementCall,
+  sorts,
   textParameter,
   withText,
 } from "../names/lists.ts";
@@ -333,18 +332,13 @@ export const subnames = endpoint({
     const { namespace, q, match, sort, order, include_expired, include = [] } = call.query;
     const { node, found } = await readNameOfPath(lookup, call.params.name, call);
     homeIn(lookup, found.row, namespace);
-    const sorted = {
-      name: byName,
-      expires_at: byExpiry,
-      registered_at: byNumber("names.registered"),
-    };
     const listing = await listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
       isCommon: sort === "name" && order === "asc",
       isDescending: order === "desc",
       branches: (statement) => ({
         ...withText(
-          branchesFrom(lookup.namespaces, `domain.parent_id = ${statement.bind(node)}`, sorted[sort]),
+          branchesFrom(lookup.namespaces, `domain.parent_id = ${statement.bind(node)}`, sorts[sort]),
           statement,
           { text: q?.toLowerCase(), match },
         ),

@@ -251,8 +251,12 @@ export const byNumber = (sql: string, { isDerived = true } = {}): readonly SortK
   ...byName,
 ];
 
-/** Order by expiry; names that never end, or whose date is not set, count as having none. */
-export const byExpiry = byNumber(`nullif(nullif(names.expires, 0), ${noExpiry})`);
+/** Orders of names by their parameter; names that never end, or whose date is not set, count as having no expiry. */
+export const sorts = {
+  name: byName,
+  expires_at: byNumber(`nullif(nullif(names.expires, 0), ${noExpiry})`),
+  registered_at: byNumber("names.registered"),
+};
 
 type FoundNames = Pick<ListOptions, "branches" | "filters" | "rowFilters" | "contains">;
 
