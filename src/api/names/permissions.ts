@@ -52,19 +52,13 @@ export function grantsOfV1(row: StoredName, home: IndexedNamespace): Grant[] {
   const powers = fuses ? powersOfHolder(row, fuses) : ["registration_control"];
   const controller = fuses === undefined ? row.manager : row.owner;
   const isTaken = fuses && (fuses.cannot_set_resolver || isInGrace(row, fuses));
-  const registration = { kind: "registration" as const, detail: {} };
-  return [
-    ...(row.owner && powers.length > 0 ? [{ address: row.owner, grant_scope: registration, powers }] : []),
-    ...(controller && resolver && !isTaken
-      ? [
-          {
-            address: controller,
-            grant_scope: { kind: "resolver" as const, detail: { resolver } },
-            powers: ["resolver_control"],
-          },
-        ]
-      : []),
-  ];
+  const grants: Grant[] = [];
+  if (row.owner && powers.length > 0)
+    grants.push({ address: row.owner, grant_scope: { kind: "registration", detail: {} }, powers });
+  const ofResolver = resolver && { kind: "resolver" as const, detail: { resolver } };
+  if (controller && ofResolver && !isTaken)
+    grants.push({ address: controller, grant_scope: ofResolver, powers: ["resolver_control"] });
+  return grants;
 }
 
 /** Where else somebody may have powers over what was asked for. `registry_operators`, `wrapper_approvals`: not in ENS's own list. */
