@@ -78,10 +78,8 @@ export async function indexedResolver(
   return typeof text === "string" ? JSON.parse(text) : undefined;
 }
 
-// Items are hex or digits: nothing needs quoting.
-function arrayOf(items: readonly (string | bigint)[]): string {
-  return `{${items.join(",")}}`;
-}
+/** Text of a Postgres array of words that need no quotes, such as hex and digits. */
+export const arrayOf = (items: readonly (string | number | bigint)[]): string => `{${items.join(",")}}`;
 
 /** The selected records, which must be of indexed families. `hasDefaultAddress`: see StaticResolver. */
 export function indexedRecords(
@@ -117,7 +115,7 @@ export async function indexedReverseName(
   { address, coinType }: { address: Hex; coinType: bigint },
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const values = [address, `{${coinType},${defaultEvmCoinType}}`, String(coinType)];
+  const values = [address, arrayOf([coinType, defaultEvmCoinType]), String(coinType)];
   const [value] = await database.row(reverseNameSql, values, signal);
   return value ?? undefined;
 }

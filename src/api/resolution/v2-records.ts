@@ -5,7 +5,7 @@ import { dnsLabels, labelhashIn } from "../../ens/names.ts";
 import { isEncodedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
 import { type Database, planOnce } from "../database/client.ts";
-import { type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
+import { arrayOf, type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
 import { kindOf, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
 
 // ENSv2 stores records under record ids, or in resolvers keyed by node, where aliases lead to other names.
@@ -98,8 +98,6 @@ const aliasesSql = planOnce(`SELECT json_agg(json_build_array(f.at, f.index, f.t
 const anyAliasSql = planOnce(`SELECT json_agg(r.resolver)::text FROM unnest($2::text[]) r (resolver)
   WHERE EXISTS (SELECT FROM v2_aliases a WHERE a.chain_id = $1::int AND a.resolver = r.resolver AND a.target <> '0x')`);
 
-const list = (values: readonly (string | number)[]) => `{${values.join(",")}}`;
-
 // Follows aliases: replaces the longest suffix that has one, until none has one or the target repeats. Leaves out readings that may fail in
 // the resolver (endless aliases, malformed targets), and those whose aliases depend on unknown labels.
 async function withoutAliases(
@@ -109,7 +107,7 @@ async function withoutAliases(
 ): Promise<Reading[]> {
   const read = async <T>(sql: string, columns: readonly (readonly (string | number)[])[]): Promise<T[]> => {
     if (columns[0]?.length === 0) return [];
-    const [text] = await database.row(sql, [String(chainId), ...columns.map(list)], signal);
+    const [text] = await database.row(sql, [String(chainId), ...columns.map(arrayOf)], signal);
     return JSON.parse(text ?? "[]");
   };
   const isKnown = ({ labels }: Reading) => labels.every(({ bytes }) => bytes !== undefined);
@@ -177,9 +175,9 @@ async function readStored(
   if (read.length === 0) return [];
   const values = [
     String(chainId),
-    list(read.map(({ resolver }) => resolver)),
-    list(read.map(({ labels }) => nodeOf(labels))),
-    list(read.map(({ kind }) => String(kind === "records"))),
+    arrayOf(read.map(({ resolver }) => resolver)),
+    arrayOf(read.map(({ labels }) => nodeOf(labels))),
+    arrayOf(read.map(({ kind }) => String(kind === "records"))),
   ];
   const [text] = await database.row(storedStatements[hasRecords ? "values" : "keys"], values, signal);
   const found = JSON.parse(text ?? "[]") as (StoredRecords | StoredRecord[] | null)[];
