@@ -472,24 +472,22 @@ const deadlinesQuery = closedQuery({
 
 type Asked = z.output<typeof deadlinesQuery>;
 
+const notOneWindow = "Give expires_after or expires_before, or expires_window, or the same of grace_ends";
+
 // Exactly one kind of deadline, as a range or as windows.
 function windowsOf(asked: Asked) {
   const families = (["expires", "grace_ends"] as const).flatMap((kind) => {
     const { [`${kind}_after` as const]: from, [`${kind}_before` as const]: to } = asked;
     checkOrder({ [`${kind}_after`]: from, [`${kind}_before`]: to });
-    const ranges: Window[] = from === undefined && to === undefined ? [] : [{ from, to }];
+    const range: Window = { from, to };
     const windows = asked[`${kind}_window`];
     return [
-      ...(ranges.length > 0 ? [{ kind, windows: ranges }] : []),
+      ...(from === undefined && to === undefined ? [] : [{ kind, windows: [range] }]),
       ...(windows ? [{ kind, windows, member: `${kind}_window_index` as const }] : []),
     ];
   });
   const [family] = families;
-  if (family === undefined || families.length > 1)
-    return refuse(
-      "invalid_input",
-      "Give expires_after or expires_before, or expires_window, or the same of grace_ends",
-    );
+  if (family === undefined || families.length > 1) return refuse("invalid_input", notOneWindow);
   if (asked.sort !== undefined && asked.sort !== `${family.kind}_at`)
     refuse("invalid_input", "sort must be the deadline that the window is of");
   return { ...family, isGrace: family.kind === "grace_ends" };

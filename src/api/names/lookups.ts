@@ -248,16 +248,10 @@ export async function readAddresses(
   asked: readonly AskedAddress[],
   use: (at: number, found: FoundAddress) => void,
 ): Promise<void> {
-  const inputs = asked.flatMap(({ after: [rank = "-1", name = "", id = ""] = [], ...one }, at) => {
+  const inputs = asked.flatMap(({ after = [], ...one }, at) => {
+    const [after_rank = "-1", after_name = "", after_id = ""] = after;
     if (!isCustodian(source.namespaces, one.address))
-      return {
-        ...one,
-        at,
-        reverse: reverseNode(one.address),
-        after_rank: rank,
-        after_name: name,
-        after_id: id,
-      };
+      return { ...one, at, reverse: reverseNode(one.address), after_rank, after_name, after_id };
     use(at, { rows: [], total: 0 });
     return [];
   });
