@@ -60,16 +60,14 @@ FROM (
 /** The resolver of the first of `nodes` (the name's own, then its ancestors') that has one, with the name's selected records there. */
 export async function indexedResolver(
   database: Database,
-  {
-    registry,
-    nodes,
-    selection,
-  }: { registry: Registry; nodes: readonly [Hex, ...Hex[]]; selection: Selection },
+  { registry, nodes, selection }: { registry: Registry; nodes: readonly Hex[]; selection: Selection },
   signal: AbortSignal,
 ): Promise<IndexedResolver | undefined> {
   const { addresses = [], texts = [] } = selection;
+  const [node] = nodes;
+  if (node === undefined) return undefined;
   const values = [
-    ...[String(registry.chainId), nodes[0], registry.address, arrayOf(nodes)],
+    ...[String(registry.chainId), node, registry.address, arrayOf(nodes)],
     // Some resolvers fall back to the default address (ENSIP-19).
     arrayOf([...addresses, defaultEvmCoinType]),
     arrayOf(texts.map((key) => keccak256(key))),

@@ -89,11 +89,9 @@ async function resolveLive({ reader, known }: Resolution, { name, selection }: R
 async function resolveFrom(resolution: Indexed, registry: Registry, request: Request): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
-  const [node, ...above] = namesAbove(name).map(namehash);
-  const found = await findResolver({ name, ...registry }, async () =>
-    node === undefined
-      ? undefined
-      : indexedResolver(database, { registry, nodes: [node, ...above], selection }, signal),
+  const nodes = namesAbove(name).map(namehash);
+  const found = await findResolver({ name, ...registry }, () =>
+    indexedResolver(database, { registry, nodes, selection }, signal),
   );
   if (found === undefined) return unsetRecords(selection);
 
