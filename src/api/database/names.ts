@@ -117,14 +117,11 @@ function ofResolver(
   onRoot: string,
   elsewhere: (chainId: number) => string,
 ) {
-  const others = namespaces.flatMap(({ chainId, linker }, at) =>
-    linker === undefined
-      ? []
-      : [
-          `WHEN ${at + 1} THEN (SELECT ${elsewhere(chainId)} FROM domain_resolver_relations l
-    WHERE l.chain_id = ${chainId} AND l.address = '${linker}' AND l.domain_id = domain.id)`,
-        ],
-  );
+  const others = namespaces.flatMap(({ chainId, linker }, at) => {
+    if (linker === undefined) return [];
+    return `WHEN ${at + 1} THEN (SELECT ${elsewhere(chainId)} FROM domain_resolver_relations l
+    WHERE l.chain_id = ${chainId} AND l.address = '${linker}' AND l.domain_id = domain.id)`;
+  });
   return others.length === 0 ? onRoot : `CASE home.index ${others.join(" ")} ELSE ${onRoot} END`;
 }
 

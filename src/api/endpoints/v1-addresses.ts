@@ -251,7 +251,7 @@ type Asked = {
 function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
   const holder = statement.bind(address);
   const isResolving = "alone" in relation && relation.alone === "resolves_to";
-  const coins = isResolving ? matchedCoins(lookup, { holder, coinType }) : undefined;
+  const coins = isResolving ? matchedCoins(lookup, holder, coinType) : undefined;
   const extra = { relations: relationsOf(lookup.namespaces, relation, holder), ...(coins && { coins }) };
   if (coins && coinType !== "60" && coinType !== "evm")
     return { ...extra, isPrimary: `coalesce(domain.name = ${claimOfCoin(holder, coinType)}, false)` };
@@ -375,10 +375,7 @@ function addressRecords(namespaces: readonly IndexedNamespace[]): string {
 const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${2n * BigInt(defaultCoin) - 1n}`;
 
 /** SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default one for them. */
-function matchedCoins(
-  { hasRecords, namespaces }: LookupContext["lookup"],
-  { holder, coinType }: { holder: string; coinType: string },
-) {
+function matchedCoins({ hasRecords, namespaces }: Asked["lookup"], holder: string, coinType: string) {
   if (!hasRecords) return "'[60]'::json";
   const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
   return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM ${addressRecords(namespaces)} a

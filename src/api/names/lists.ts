@@ -178,16 +178,10 @@ const isDerived = ({ derived = [], order }: Branch) =>
 
 // The names of each stage's keys, as many as a page needs, unless earlier stages found enough.
 function partOfKeys(
-  {
-    name,
-    limit,
-    tables,
-    stages,
-    isAll,
-    lookedUp,
-  }: KeysWithText & Pick<ListOptions, "limit"> & { name: string },
+  found: KeysWithText & Pick<ListOptions, "limit"> & { name: string },
   namesOf: (keys: string, most: string) => string,
 ): { tables: string[]; part: string } {
+  const { name, limit, tables, stages, isAll, lookedUp } = found;
   const isFull = stages.map((_, at) => `WHEN (SELECT count(*) FROM ${name}_${at}) >= ${limit} THEN 0`);
   const unless = (cases: readonly string[]) =>
     cases.length === 0 ? `${limit}` : `CASE ${cases.join(" ")} ELSE ${limit} END`;

@@ -132,21 +132,15 @@ function groupedRecords(records: StoredRecords | null): GroupedRecords {
     addresses: valued(coins, addresses),
     seen_texts: keys,
     texts: valued(keys, texts),
-    ...seenAbis(records),
+    // Clients copy what was seen, and ask the chain where nothing tells.
+    ...(records !== null && set === undefined
+      ? { abi_unsupported_reason: "abi_observations_not_supported" }
+      : { seen_abis: [...(set?.abis ?? [])].sort(byNumber) }),
     abis: {},
     seen_singletons: singletons,
     contenthash,
     name,
   };
-}
-
-// Clients copy what was seen, and ask the chain where nothing tells.
-function seenAbis(
-  records: StoredRecords | null,
-): Pick<GroupedRecords, "seen_abis" | "abi_unsupported_reason"> {
-  if (records !== null && records.set === undefined)
-    return { abi_unsupported_reason: "abi_observations_not_supported" };
-  return { seen_abis: [...(records?.set?.abis ?? [])].sort(byNumber) };
 }
 
 // Twenty zero bytes count as cleared.
