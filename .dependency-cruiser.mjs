@@ -28,10 +28,11 @@ src/api/status <- src/{log,config,ponder,operations} src/api/database | ponder
 src/api/rest <- src/{log,http,ens,ponder} src/api/{database,status} | hono
 src/api/resolution <- abis src/{ens,deployments,rpc} src/api/{database,rest}
 src/api/names <- abis src/{http,ens,deployments,config} src/api/{database,status,rest,resolution}
+src/api/feed <- src/{log,http,ponder,operations} src/api/{database,status,rest,names}
 src/api/subgraph <- src/{http,ens,config,ponder} src/api/{database,status,rest} | hono graphql
-src/api/endpoints <- abis src/{http,ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names}
+src/api/endpoints <- abis src/{http,ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed}
 src/api/pages <- src/{log,ens,ponder} src/api/{database,status,rest,names,endpoints} | hono
-src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,subgraph,endpoints,pages} | hono ponder:api
+src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,subgraph,endpoints,pages} | hono ponder:api
 src <- src/{log,labels,deployments,config,ponder,indexing,handlers,plugins}
 labels-service/store <- src/{log,ens,labels}
 labels-service/formats <- src/{log,ens,labels}

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "../src/api/database/client.ts";
 import { events } from "../src/api/endpoints/v1-history.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
+import { openFeed } from "../src/api/feed/follow.ts";
 import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../src/api/names/lookups.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
@@ -61,6 +62,10 @@ function open() {
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },
+    feed: openFeed({
+      source: { database: createDatabase(client), namespaces: [], times: () => [] },
+      log: () => undefined,
+    }),
   };
   return openEndpoints([lookup, events], context);
 }

@@ -453,9 +453,29 @@ export interface paths {
         };
         /**
          * What happened, to all names or to some
-         * @description Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`.
+         * @description Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`. With `after` they come in the order of `/v1/events/stream`.
          */
         get: operations["getV1Events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happens, as it happens
+         * @description Server-Sent Events: each event of a name once, in the order of processing, then what happens from now on. The header `Last-Event-ID` or `after` goes on exactly behind a message. See docs/events.md.
+         */
+        get: operations["getV1EventsStream"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4937,7 +4957,8 @@ export interface operations {
                 include?: string;
                 /** @description Refused: lists read the latest state */
                 at?: string;
-                finality?: "latest";
+                /** @description `finalized`: events that no reorganization can take back; `safe` means the same */
+                finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
                 page_size?: string;
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
@@ -4949,6 +4970,8 @@ export interface operations {
                 resolver?: string;
                 /** @description The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry */
                 contract_address?: string;
+                /** @description The id of a message of the stream: goes on behind it */
+                after?: string;
                 /** @description From a row of a name */
                 registration_id?: string;
                 /** @description Number of a block of one chain, included */
@@ -5244,6 +5267,13 @@ export interface operations {
                             unsupported_reason?: string;
                             unlisted_permission_surfaces?: string[];
                         };
+                        /** @description With `after`: what reorganizations took back before these entries */
+                        reverted?: {
+                            chain_id: number;
+                            last_valid_block: number;
+                            /** @description `id` of entries, the newest first */
+                            ids: string[];
+                        }[];
                     };
                 };
             };
@@ -5283,7 +5313,103 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description The feed has not begun */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1EventsStream: {
+        parameters: {
+            query?: {
+                type?: string;
+                exclude_type?: string;
+                /** @description Names of events, or of groups of them as ENS's own API has them */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
+                /** @description `ens`, `basenames`, `lineanames` or `threedns` */
+                namespace?: string;
+                name?: string;
+                /** @description Who received something, or whose primary name or roles changed */
+                address?: string;
+                /** @description `<chain id>:<address>`: its records */
+                resolver?: string;
+                /** @description The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry */
+                contract_address?: string;
+                /** @description The id of a message of the stream: goes on behind it */
+                after?: string;
+                /** @description `finalized`: events that no reorganization can take back; `safe` means the same */
+                finality?: "latest" | "safe" | "finalized";
+                /** @description Where a client without an id begins: `latest`, `start` or `<chain id>:<block>`, included */
+                from?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `heartbeat` and `must-refetch` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description Too many streams, or the feed has not begun */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -6,6 +6,7 @@ import { namespaces } from "../deployments/namespaces.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
+import { openFeed } from "./feed/follow.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { type CurrentStatus, snapshotOf } from "./status/status.ts";
 
@@ -54,6 +55,7 @@ function api({
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },
+    feed: openFeed({ source: { ...chainOf(), namespaces: [], times: () => [] }, log: () => undefined }),
   };
   const pages = { ...context, ...pageSources };
   const app = createApi({ context, subgraph, pages, log: (_, message) => logged.push(message) });

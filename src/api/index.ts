@@ -32,8 +32,10 @@ import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/index
 import { reachedFunction } from "./database/v2-walk.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
+import { openFeed } from "./feed/follow.ts";
+import { createFeed, keepFeed } from "./feed/log.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
-import { indexedNamespaces } from "./names/indexed-namespaces.ts";
+import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
@@ -69,6 +71,7 @@ if (ponder.isIndexer) {
   const chainIds = chains.map(({ id }) => id);
   await keepProvenFrom(ponder.write, { schema: ponder.schema, chainIds, needsProofs });
   await ponder.write(reachedFunction(ponder.schema));
+  await createFeed(ponder.write, ponder.schema);
 }
 
 const { write: run, schema } = ponder;
@@ -99,6 +102,11 @@ if (ponder.isIndexer) {
   const isComplete = () =>
     status.current()?.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
   ponder.onStop(keepChecksums({ run: ponder.writeSlowly, schema: ponder.schema, isComplete, log }));
+}
+
+if (ponder.isIndexer) {
+  const namespaces = indexedNamespaces(configured.datasources, configured.plugins);
+  ponder.onStop(keepFeed({ run, schema, namespaces, log }));
 }
 
 const indexBuild = ponder.isIndexer
@@ -198,6 +206,12 @@ function openApi(config: Config) {
     namespaces: indexedNamespaces(config.datasources, config.plugins),
     hasRecords: config.plugins.includes("protocol-acceleration"),
   });
+  const times = () => {
+    const current = status.current();
+    return current ? timesOf(names.namespaces, current) : [];
+  };
+  const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log });
+  stops.push(feed.stop);
   const common = {
     config: {
       ...config,
@@ -229,6 +243,7 @@ function openApi(config: Config) {
         known: knownContracts(config.datasources),
         hashOf,
       },
+      feed,
       resolution: {
         known: knownContracts(config.datasources),
         clientOf: createChainClients(config.chains),

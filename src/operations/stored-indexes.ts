@@ -24,7 +24,7 @@ export type Description = {
 /** ponder: the table that identifies an index, also in a views schema. */
 const metaTable = "_ponder_meta";
 // The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
-// that the index rests on and the cache no longer has.
+// that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts).
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */
@@ -61,6 +61,7 @@ type Statuses = {
   servable?: object;
   "took over"?: object;
   purged?: { chainId: number; from: number };
+  feed?: object;
 };
 
 /** The statuses of the index in a schema, or behind a views schema. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { isPlannedOnce } from "../../src/api/database/client.ts";
 import { createSearchIndexes } from "../../src/api/database/indexes.ts";
 import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
+import type { ResolveContext } from "../../src/api/endpoints/resolve.ts";
 import { addressCalendar, addressNames } from "../../src/api/endpoints/v1-addresses.ts";
 import { addressHistory, events, nameHistory } from "../../src/api/endpoints/v1-history.ts";
 import { lookup } from "../../src/api/endpoints/v1-lookup.ts";
@@ -14,6 +15,8 @@ import {
 } from "../../src/api/endpoints/v1-names.ts";
 import { overviews } from "../../src/api/endpoints/v1-overviews.ts";
 import { lookupPermissions } from "../../src/api/endpoints/v1-permissions.ts";
+import { openFeed } from "../../src/api/feed/follow.ts";
+import type { FeedContext } from "../../src/api/feed/request.ts";
 import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
@@ -288,8 +291,9 @@ test.each([
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },
+    feed: openFeed({ source: { database, namespaces: indexed, times: () => [] }, log: () => undefined }),
   };
-  const { fetch: ask } = openEndpoints(
+  const { fetch: ask } = openEndpoints<FeedContext & ResolveContext>(
     [
       lookup,
       nameDetail,

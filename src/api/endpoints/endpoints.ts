@@ -7,6 +7,7 @@ import { permissions } from "./permissions.ts";
 import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 import { addressCalendar, addressNames, addressPrimaryName } from "./v1-addresses.ts";
+import { eventStream } from "./v1-events-stream.ts";
 import { addressHistory, events, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { deadlineNames, nameDetail, nameRecords, search, subnames } from "./v1-names.ts";
@@ -36,6 +37,7 @@ const list = [
   addressHistory,
   addressCalendar,
   events,
+  eventStream,
   lookupPermissions,
   deadlineNames,
   search,

@@ -1,9 +1,12 @@
 import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
 import { hideFromPlanner, secondGeneration } from "../database/names.ts";
+import { type FeedFilter, idOf, readFeed, revertedSchema } from "../feed/read.ts";
+import { type FeedContext, feedParameters, finalityOf, openPlace } from "../feed/request.ts";
 import {
   asOf,
   closedQuery,
+  errorSchema,
   latestOnly,
   metaSchema,
   openPage,
@@ -25,6 +28,8 @@ import {
   historyOrderTypes,
   historySql,
   historyTypes,
+  isEmittedBy,
+  isOfResolver,
   kindsNamed,
   literal,
   mostHeldNames,
@@ -37,6 +42,7 @@ import {
   partsOfName,
   pipelineKinds,
   type StoredEntry,
+  writesRecord,
 } from "../names/history.ts";
 import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts";
 import {
@@ -123,7 +129,7 @@ const historyAnswer = {
 };
 
 type HistoryCall = StatementCall & {
-  query: Omit<z.output<z.ZodObject<typeof historyParameters>>, "include"> & {
+  query: Omit<z.output<z.ZodObject<typeof historyParameters>>, "include" | "finality"> & {
     scope?: (typeof scopes)[number];
     include?: readonly string[] | undefined;
   };
@@ -202,7 +208,7 @@ const onlyIn: Readonly<Record<string, (typeof scopes)[number]>> = {
   ...{ migration: "registration", reservation: "registration", subregistry: "registration" },
 };
 
-function kindsOf({ type, exclude_type = [], kind, scope = "both" }: HistoryCall["query"]) {
+function kindsOf({ type, exclude_type = [], kind, scope = "both" }: Partial<HistoryCall["query"]>) {
   return kindsNamed(kind).filter((one) => {
     const of = entryType(one);
     const isInScope = scope === "both" || (onlyIn[of] ?? scope) === scope;
@@ -210,7 +216,10 @@ function kindsOf({ type, exclude_type = [], kind, scope = "both" }: HistoryCall[
   });
 }
 
-function conditionsOf({ from_timestamp, to_timestamp, record_key }: HistoryCall["query"], { bind }: Binder) {
+function conditionsOf(
+  { from_timestamp, to_timestamp, record_key }: Partial<HistoryCall["query"]>,
+  { bind }: Binder,
+) {
   return [
     // Clearing all records writes each of them.
     ...given(record_key, (key) => {
@@ -327,8 +336,10 @@ const registrationParameter = textParameter("registration_id", 120)
     return { chainId: Number(chain), node, emitter, since };
   });
 
-const eventsQuery = closedQuery({
-  ...historyParameters,
+/** The parameters that narrow `/v1/events` by what can be told of each entry alone. */
+export const entryParameters = {
+  ...{ type: historyParameters.type, exclude_type: historyParameters.exclude_type },
+  ...{ kind: historyParameters.kind, record_key: historyParameters.record_key },
   namespace: namespaceParameter,
   name: textParameter("name", 2_000).optional(),
   address: anyCaseAddress("address")
@@ -341,6 +352,12 @@ const eventsQuery = closedQuery({
     description:
       "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
   }),
+};
+
+const eventsQuery = closedQuery({
+  ...historyParameters,
+  ...entryParameters,
+  ...feedParameters,
   registration_id: registrationParameter.optional().meta({ description: "From a row of a name" }),
   from_block: block("from_block"),
   to_block: block("to_block"),
@@ -348,16 +365,57 @@ const eventsQuery = closedQuery({
 
 type Asked = z.output<typeof eventsQuery>;
 
+const feedAnswer = {
+  ...historyAnswer,
+  schema: historyAnswer.schema.extend({
+    reverted: z
+      .array(revertedSchema)
+      .optional()
+      .meta({ description: "With `after`: what reorganizations took back before these entries" }),
+  }),
+};
+
+const notBegunAnswer = { description: "The feed has not begun", schema: errorSchema };
+
+const withAfter = new Set(["after", "finality", "page_size", "include", ...Object.keys(entryParameters)]);
+
+// A page of the feed. It ends before a reversal that follows an entry, so that all of its reversals come first.
+async function eventsAfter(id: string, call: StatementCall & { query: Asked }, context: FeedContext) {
+  const { query, current, request } = call;
+  const { lookup, feed } = context;
+  for (const name of new URL(request.raw.url).searchParams.keys())
+    if (!withAfter.has(name)) refuse("invalid_input", `${name} cannot be given with after`);
+  const filter = feedFilterOf(query, context);
+  const { signal } = request.raw;
+  const { state, place } = await openPlace(context, id, signal);
+  if (place === undefined || place === "gone")
+    return refuse("stale", "after: the event of this id is not in the index that is served now; begin anew");
+  const asked = { state, filter, finality: finalityOf(query.finality), limit: query.page_size };
+  const found = await readFeed(feed.source, place, asked, signal);
+  const from = found.messages.findIndex(({ event }) => event === "event");
+  const later = found.messages.findIndex(({ event }, at) => from !== -1 && at > from && event === "reverted");
+  const shown = later === -1 ? found.messages : found.messages.slice(0, later);
+  const next = later === -1 ? idOf(found.end) : (shown.at(-1)?.id ?? id);
+  const has_more = later !== -1 || !found.isAtEnd;
+  const page = { cursor: id, next_cursor: next, page_size: query.page_size, total_count: null, has_more };
+  const data = shown.flatMap((message) => (message.event === "event" ? [message.data] : []));
+  const reverted = shown.flatMap((message) => (message.event === "reverted" ? [message.data] : []));
+  return { status: 200 as const, body: { data, reverted, page, meta: asOf(current, lookup.hashOf) } };
+}
+
 /** GET /v1/events. */
 export const events = endpoint({
   ...ofLookup,
   path: "/v1/events",
   summary: "What happened, to all names or to some",
   description:
-    "Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`.",
+    "Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`. With `after` they come in the order of `/v1/events/stream`.",
   query: eventsQuery,
-  answers: { 200: historyAnswer, 404: notFoundAnswer },
-  handle: (call, context: LookupContext) => {
+  answers: { 200: feedAnswer, 404: notFoundAnswer, 503: notBegunAnswer },
+  handle: (call, context: FeedContext) => {
+    if (call.query.after !== undefined) return eventsAfter(call.query.after, call, context);
+    if (call.query.finality !== "latest")
+      refuse("invalid_input", "finality must be latest because collection routes read latest state");
     const { namespace, name, registration_id, resolver, from_block, to_block, type } = call.query;
     const { namespaces } = context.lookup;
     const within = namespacesIn(context.lookup, namespace);
@@ -397,6 +455,35 @@ export const events = endpoint({
   },
 });
 
+type EntryQuery = z.output<z.ZodObject<typeof entryParameters>>;
+
+/** The filter of the feed that these parameters mean. Refuses names and namespaces that mean nothing. */
+export function feedFilterOf(query: EntryQuery, { lookup }: LookupContext): FeedFilter {
+  const { namespaces } = lookup;
+  const { namespace, name, record_key, address, resolver, contract_address } = query;
+  namespacesIn(lookup, namespace);
+  const node = name === undefined ? undefined : nameIn(name).node;
+  const kinds = kindsOf(query).filter((kind) => kind !== "Release");
+  const hasKey = record_key === undefined || ofRecord(record_key, String) !== undefined;
+  return {
+    kinds: new Set(kinds),
+    node,
+    accepts: (entry) =>
+      hasKey &&
+      (namespace === undefined || entry.namespace === namespace) &&
+      (address === undefined || entry.holder === address) &&
+      (record_key === undefined || entry.type === "VersionChanged" || writesRecord(entry, record_key)) &&
+      (contract_address === undefined || isEmittedBy(entry, contract_address, namespaces)) &&
+      (resolver === undefined ||
+        (isOfResolver(entry) && entry.chain === resolver.chainId && entry.resolver === resolver.address)),
+    history: (statement) => {
+      const { parts, conditions } = partsOf({ ...query, node }, { statement, kinds, namespaces });
+      const ofNamespace = given(namespace, (one) => inNamespaceOf(one, namespaces));
+      return { parts, kinds, conditions: [...conditions, ...ofNamespace, ...conditionsOf(query, statement)] };
+    },
+  };
+}
+
 type Finding = { statement: Binder; kinds: HistoryQuery["kinds"]; namespaces: readonly IndexedNamespace[] };
 
 /** Conditions on a value, if given. */
@@ -411,7 +498,13 @@ const onChain = (chainId: number, namespaces: readonly IndexedNamespace[]) =>
 
 // The narrowest filter determines the parts; the others become conditions on them.
 function partsOf(
-  { node, registration_id, resolver, address, contract_address }: Asked & { node: string | undefined },
+  {
+    node,
+    registration_id,
+    resolver,
+    address,
+    contract_address,
+  }: Partial<Asked> & { node: string | undefined },
   { statement: { bind }, kinds, namespaces }: Finding,
 ): Pick<HistoryQuery, "parts" | "conditions"> {
   const roles = contract_address === undefined ? [] : rolesOf(contract_address, namespaces);

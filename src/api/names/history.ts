@@ -58,7 +58,8 @@ const events = {
   Release: ["nobody", "release"],
 } as const;
 
-type EventKind = keyof typeof events;
+/** A kind of event. */
+export type EventKind = keyof typeof events;
 type EventEmitter = (typeof events)[EventKind][0];
 
 // EACRolesChanged of the roles on a whole registry.
@@ -394,6 +395,10 @@ export const entrySchema = z.strictObject({
 /** The optional members of entries. */
 export type EntryMembers = { hasData: boolean; hasKind: boolean };
 
+/** The id of an event's entry in responses. */
+export const entryId = ({ type, id }: Pick<StoredEntry, "type" | "id">) =>
+  createHash("sha256").update(`${type}:${id}`).digest("hex");
+
 /** An entry of a history as responses have it. */
 export function entryOf(
   entry: StoredEntry,
@@ -404,7 +409,7 @@ export function entryOf(
   const contract = contractOf(entry, namespaces);
   const { name, node } = subjectOf(entry);
   return {
-    id: createHash("sha256").update(`${entry.type}:${entry.id}`).digest("hex"),
+    id: entryId(entry),
     type,
     name: name || undefined,
     namehash: node ?? undefined,
@@ -790,8 +795,36 @@ export const partsOfKinds = (
     return emitter === "resolver" ? [ofResolver(and(`s.address = ${resolver}`, resolver !== undefined))] : [];
   });
 
+/**
+ * The parts of all events that meet a condition on their row `e`, each event once and without releases. `isNamed`: with the names of ENSv2
+ * entries, `node` being null for those that no name leads to; else `node` is null for all events of ENSv2.
+ */
+export function partsOfEvents(
+  namespaces: readonly IndexedNamespace[],
+  where: string,
+  { isNamed }: { isNamed: boolean },
+): string[] {
+  const ofTypes = (emitters: readonly EventEmitter[]) =>
+    `e.type IN ${literal(emitters.flatMap(eventsOf))} AND ${where}`;
+  const v2 = secondGeneration(namespaces);
+  const ofSecond = (contracts: WalkContracts) => {
+    const name = isNamed
+      ? `LEFT JOIN LATERAL ${namesOfEntry(contracts, "e")} n ON true`
+      : "CROSS JOIN (SELECT NULL::text AS id) n";
+    const condition = `e.chain_id = ${contracts.chainId} AND ${ofTypes(["registryOfV2"])}`;
+    return [ofEntries(`v2_events e ${name}`, condition)];
+  };
+  return [
+    ofDomain(ofTypes(["registry", "wrapper"])),
+    ofRegistration(byEvent, ofTypes(["registrar"])),
+    ofResolver(ofTypes(["resolver"])),
+    ofReverseName(where),
+    ...(v2 === undefined ? [] : ofSecond(v2)),
+  ];
+}
+
 /** The order of entries under an alias: by time, then by position in the chain. */
-const historyOrder = (of: string) => [
+export const historyOrder = (of: string) => [
   `${of}.timestamp`,
   `coalesce(${of}.block_number, 2147483647)`,
   `coalesce(${of}.log_index, -1)`,
@@ -845,8 +878,16 @@ export function historySql(
     `(SELECT * FROM (${part}) p WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`;
   const limited = partsOf(query, firstOf).map(firstOf);
   const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ORDER BY ${orderOf("u").join(", ")} LIMIT ${limit}`;
-  return `SELECT coalesce(json_agg(found), '[]')::text FROM (
-${entriesSql(page, orderOf("h"), namespaces)}) listed`;
+  return listOf(entriesSql(page, orderOf("h"), namespaces));
+}
+
+const listOf = (entries: string) => `SELECT coalesce(json_agg(found), '[]')::text FROM (
+${entries}) listed`;
+
+/** SQL of the entries of events, whose ids are bound as an array. */
+export function entriesOfIdsSql(ids: string, namespaces: readonly IndexedNamespace[]): string {
+  const parts = partsOfEvents(namespaces, `e.id = ANY (${ids}::text[])`, { isNamed: true });
+  return listOf(entriesSql(parts.join("\nUNION ALL\n"), historyOrder("h"), namespaces));
 }
 
 // What events tell beyond the common columns of parts, by their ids.
@@ -914,6 +955,24 @@ export function ofRegistrationSince(node: string, since: string): string {
     (SELECT min(e.timestamp) FROM v2_entries o JOIN v2_events e ON e.registry = o.registry AND e.labelhash = o.labelhash
     WHERE o.node = ${node} AND e.type IN ${literal(begins)} AND e.timestamp > ${since}::bigint)), 2147483647)`;
 }
+
+/** Whether an entry writes the record of a key, as `ofRecord` says it in SQL. */
+export function writesRecord(entry: StoredEntry, key: string): boolean {
+  const type = entryType(entry.type);
+  const written = recordKey({ type, entry }) ?? (type === "primary_name" ? "name" : undefined);
+  return written === key && entry.type !== "NameForAddrChanged";
+}
+
+/** Whether a contract emitted the event of an entry. */
+export const isEmittedBy = (entry: StoredEntry, contract: Hex, namespaces: readonly IndexedNamespace[]) =>
+  contractOf(entry, namespaces) === contract;
+
+/** Whether a resolver emitted the event of an entry. */
+export const isOfResolver = ({ type }: StoredEntry) => emitterOf(type) === "resolver";
+
+/** Whether an entry belongs to no name and never will: roles on whole registries, and names that reverse registrars give accounts. */
+export const hasNoNode = ({ type }: StoredEntry) =>
+  type === rootChange || emitterOf(type) === "reverseRegistrar";
 
 /** SQL condition that an entry writes a record, by its key such as `addr:60` or `text:url`; undefined for an unknown family. */
 export function ofRecord(key: string, bind: (value: string) => string): string | undefined {

@@ -14,7 +14,7 @@ import {
   plainEnvelope,
   type Refusal,
 } from "./errors.ts";
-import { createSender } from "./send.ts";
+import { createSender, sendAsItComes } from "./send.ts";
 import { jsonText } from "./values.ts";
 
 /** A response; `type` is its media type if that is not JSON, and `schema` then that of the text. */
@@ -25,8 +25,9 @@ type Answers = { [S in ContentfulStatusCode]?: Answer };
 // `isCached`: clients may cache the response for a moment and revalidate it.
 type Sent<S> = { status: S; headers?: Record<string, string>; isCached?: boolean };
 
-/** The reply of a handler: a `body` for the declared schema, or the serialized `text`, perhaps in parts. */
-type Reply<S, Body> = Sent<S> & ({ body: Body } | { text: string | readonly string[] });
+/** The reply of a handler: a `body` for the declared schema, the serialized `text`, perhaps in parts, or texts that come over time. */
+type Reply<S, Body> = Sent<S> &
+  ({ body: Body } | { text: string | readonly string[] } | { stream: AsyncIterable<string> });
 type ReplyOf<A extends Answers> = {
   [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? Reply<S, z.output<A[S]["schema"]>> : never;
 }[keyof A & ContentfulStatusCode];
@@ -166,14 +167,16 @@ function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknow
 }
 
 // Shared by all REST endpoints.
-const send = createSender({ patienceMs: 30_000, heldBytes: 134_217_728 });
+const patienceMs = 30_000;
+const send = createSender({ patienceMs, heldBytes: 134_217_728 });
 // From this length on, responses leave in slices, as fast as their clients read them.
 const longFrom = 262_144;
 
 function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
-  const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   const type = answers[reply.status]?.type ?? "application/json";
   const headers = { "content-type": type, ...reply.headers };
+  if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, patienceMs });
+  const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   if (reply.isCached) return cached(c, parts.join(""), reply.status, headers);
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);

@@ -70,6 +70,29 @@ export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits
   };
 }
 
+/**
+ * Sends a response whose texts arrive over time, each when the client has read the one before. A client that reads nothing for
+ * `patienceMs` is dropped.
+ */
+export function sendAsItComes(
+  c: Context,
+  texts: AsyncIterable<string>,
+  { headers, patienceMs }: Pick<SendLimits, "patienceMs"> & Pick<SendOptions, "headers">,
+): Response {
+  const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
+  async function* inTime() {
+    for await (const text of texts) {
+      const timer = setTimeout(() => outgoing?.destroy(), patienceMs);
+      try {
+        yield Buffer.from(text);
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+  return c.body(ReadableStream.from(inTime()) as globalThis.ReadableStream, 200, headers);
+}
+
 /** Sends a response in parts. */
 export type Send = ReturnType<typeof createSender>;
 

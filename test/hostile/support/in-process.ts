@@ -4,6 +4,7 @@ import { createApi } from "../../../src/api/app.ts";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { namesContext } from "../../../src/api/endpoints/name-tokens.ts";
 import { openActions } from "../../../src/api/endpoints/registrar-actions.ts";
+import { openFeed } from "../../../src/api/feed/follow.ts";
 import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
@@ -53,9 +54,11 @@ export async function createWholeApi() {
     database,
     clock: () => now * 1000,
   };
+  const homes = indexedNamespaces(namespace, plugins);
   const app = createApi({
     context: {
       ...common,
+      feed: openFeed({ source: { database, namespaces: homes, times: () => [now] }, log }),
       subregistries: indexedSubregistries(namespace),
       names: namesContext(namespace, plugins),
       actions: openActions(database, undefined),
@@ -63,7 +66,7 @@ export async function createWholeApi() {
       lookup: {
         ...createNamesSource({
           database,
-          namespaces: indexedNamespaces(namespace, plugins),
+          namespaces: homes,
           hasRecords: true,
         }),
         hashOf: () => undefined,

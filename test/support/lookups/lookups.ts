@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import type { z } from "zod/v4";
 import { createDatabase } from "../../../src/api/database/client.ts";
 import { type ApiContext, endpoints } from "../../../src/api/endpoints/endpoints.ts";
+import { openFeed } from "../../../src/api/feed/follow.ts";
 import type { metaSchema } from "../../../src/api/names/contract.ts";
 import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
 import type { NamesSource } from "../../../src/api/names/lists.ts";
@@ -105,6 +106,7 @@ export function openLookups({
     status: { current: () => status },
     clock: () => clock * 1_000,
     lookup: { ...source, hashOf: () => undefined, known: knownContracts(datasources) },
+    feed: openFeed({ source: { ...source, times: () => [time] }, log: (_, message) => logged.push(message) }),
   };
   const { ask, fetch, logged } = openEndpoints(lookups, context as unknown as ApiContext);
 

@@ -1,0 +1,81 @@
+import { z } from "zod/v4";
+import { textOf } from "../feed/follow.ts";
+import { type Position, positionOfBlock, startOfFeed } from "../feed/read.ts";
+import { type FeedContext, feedParameters, finalityOf, openPlace } from "../feed/request.ts";
+import { closedQuery, errorSchema, refuse } from "../names/contract.ts";
+import { notFoundAnswer, ofLookup, textParameter } from "../names/lists.ts";
+import { endpoint } from "../rest/endpoint.ts";
+import { indexedBlockOf } from "../status/status.ts";
+import { entryParameters, feedFilterOf } from "./v1-history.ts";
+
+const query = closedQuery({
+  ...entryParameters,
+  ...feedParameters,
+  from: textParameter("from", 40)
+    .regex(/^(latest|start|[1-9]\d{0,14}:\d{1,9})$/, {
+      error: "from must be latest, start or <chain id>:<block>",
+    })
+    .optional()
+    .meta({
+      description: "Where a client without an id begins: `latest`, `start` or `<chain id>:<block>`, included",
+    }),
+});
+
+/** GET /v1/events/stream. */
+export const eventStream = endpoint({
+  ...ofLookup,
+  path: "/v1/events/stream",
+  summary: "What happens, as it happens",
+  description:
+    "Server-Sent Events: each event of a name once, in the order of processing, then what happens from now on. The header `Last-Event-ID` or `after` goes on exactly behind a message. See docs/events.md.",
+  query,
+  answers: {
+    200: {
+      description:
+        "Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `heartbeat` and `must-refetch`",
+      schema: z.string(),
+      type: "text/event-stream",
+    },
+    404: notFoundAnswer,
+    503: { description: "Too many streams, or the feed has not begun", schema: errorSchema },
+  },
+  handle: async ({ query, request, client, current }, context: FeedContext) => {
+    const { feed } = context;
+    const filter = feedFilterOf(query, context);
+    if (feed.isFull()) refuse("overloaded", "Too many streams are open. Try again later.");
+    const { signal, headers } = request.raw;
+    const id = headers.get("last-event-id") || query.after;
+    const { state, position, place } = await openPlace(context, id, signal);
+    const { chains } = current.snapshot.omnichainSnapshot;
+    const after = place ?? (await beginningOf(query.from ?? "latest"));
+    const finality = finalityOf(query.finality);
+    return {
+      status: 200,
+      stream:
+        after === "gone" ? mustRefetch() : feed.stream({ state, filter, finality, after, client, signal }),
+      headers: { "cache-control": "no-store", "x-accel-buffering": "no" },
+    };
+
+    async function beginningOf(from: string): Promise<Position> {
+      if (from === "latest") return position;
+      if (from === "start") return startOfFeed(state);
+      const [chain = 0, block = 0] = from.split(":").map(Number);
+      const head = indexedBlockOf(chains[String(chain)]);
+      if (head === undefined)
+        return refuse(
+          "invalid_input",
+          `from: chain ${chain} is not indexed; indexed: ${Object.keys(chains).join(", ")}`,
+        );
+      if (block > head.number)
+        return refuse("invalid_input", `from: block ${block} is beyond the last indexed one, ${head.number}`);
+      return (await positionOfBlock(feed.source, state, { chain, block }, signal)) ?? position;
+    }
+  },
+});
+
+async function* mustRefetch() {
+  yield textOf("must-refetch", {
+    reason:
+      "The event of this id is not in the index that is served now. Read /v1 anew and begin without an id.",
+  });
+}

@@ -1,0 +1,193 @@
+import { forClient } from "../../http/turn.ts";
+import type { Log } from "../../log/json-log.ts";
+import { repeat } from "../../operations/repeat.ts";
+import type { FeedState } from "./log.ts";
+import {
+  type FeedPage,
+  type FeedRequest,
+  type FeedSource,
+  idOf,
+  type LogItem,
+  messagesOf,
+  type Position,
+  readFeed,
+  readItems,
+  readNewest,
+} from "./read.ts";
+
+const pollMs = 250;
+const heartbeatMs = 15_000;
+const mostStreams = 2_000;
+const mostHeld = 2_000;
+const pageRows = 200;
+
+/** What a stream asks for. `client`: as the queue of statements knows it. */
+export type StreamRequest = Omit<FeedRequest, "limit"> & {
+  after: Position;
+  client: string;
+  signal: AbortSignal;
+};
+
+/** The newest rows of the log. `items` are contiguous, the first after the row `from`. */
+type Rows = { state: FeedState; from: number; items: LogItem[] };
+
+type Sources = { source: FeedSource; log: Log };
+
+// The newest rows of the log, read for all streams of the process together while there are any.
+function createTail({ source, log }: Sources) {
+  const waiting = new Set<() => void>();
+  const tail = { rows: undefined as Rows | undefined, streams: 0, isOpen: true, change, stop };
+  const stopPolling = repeat(poll, {
+    everyMs: pollMs,
+    log,
+    failure: "Could not read the feed of name events",
+    fields: {},
+  });
+
+  async function poll(): Promise<void> {
+    const former = tail.streams === 0 ? undefined : tail.rows;
+    tail.rows = former;
+    if (tail.streams === 0) return;
+    const signal = AbortSignal.timeout(30_000);
+    tail.rows = former ? await readOn(source, former, signal) : await readEnd(source, signal);
+    if (tail.rows !== former) wakeAll();
+  }
+
+  function wakeAll(): void {
+    for (const wake of [...waiting]) wake();
+  }
+
+  /** Resolves after the next change, after `ms`, or once the client is gone. */
+  function change(ms: number, signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = () => resolve();
+    const timer = setTimeout(wake, ms);
+    waiting.add(wake);
+    signal.addEventListener("abort", wake);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      waiting.delete(wake);
+      signal.removeEventListener("abort", wake);
+    });
+  }
+
+  function stop(): void {
+    tail.isOpen = false;
+    stopPolling();
+    wakeAll();
+  }
+
+  return tail;
+}
+
+async function readEnd(source: FeedSource, signal: AbortSignal): Promise<Rows | undefined> {
+  const newest = await readNewest(source, signal);
+  return newest && { state: newest.state, from: newest.position.seq ?? 0, items: [] };
+}
+
+// The same rows if nothing has changed.
+async function readOn(source: FeedSource, former: Rows, signal: AbortSignal): Promise<Rows | undefined> {
+  const { from, items } = former;
+  const { state, items: next } = await readItems(source, from + items.length, 500, signal);
+  if (state?.index !== former.state.index) return readEnd(source, signal);
+  if (state.final === former.state.final && next.length === 0) return former;
+  const all = [...items, ...next];
+  for (const { row } of next) {
+    const taken = row.reverts === null ? undefined : all[row.reverts - from - 1];
+    if (taken) taken.row.isTaken = true;
+  }
+  const dropped = Math.max(0, all.length - mostHeld);
+  return { state, from: from + dropped, items: all.slice(dropped) };
+}
+
+type Tail = ReturnType<typeof createTail>;
+
+async function pageAfter(
+  after: Position,
+  request: StreamRequest,
+  { source, tail, isLive }: Opened & { isLive: boolean },
+): Promise<FeedPage> {
+  const { filter, finality, client, signal } = request;
+  const { state, from, items } = tail.rows ?? {
+    state: request.state,
+    from: Number.POSITIVE_INFINITY,
+    items: [],
+  };
+  if (isLive && after.seq !== null && after.seq >= from) {
+    const { namespaces } = source;
+    const next = items.slice(after.seq - from);
+    return { ...messagesOf(next, { state, after, filter, finality, namespaces }), isAtEnd: true };
+  }
+  const asked = { state, filter, finality, limit: pageRows };
+  return forClient(client, () => readFeed(source, after, asked, signal));
+}
+
+type Opened = { source: FeedSource; tail: Tail };
+
+async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<string> {
+  const { finality, signal } = request;
+  const { tail } = opened;
+  let position = request.after;
+  let isLive = false;
+  let sentAt = performance.now();
+  const progress = () => {
+    const { rows } = tail;
+    return rows && (finality === "latest" ? rows.from + rows.items.length : rows.state.final);
+  };
+  // Ids of another index mean other places.
+  const mayGoOn = () =>
+    tail.isOpen && !signal.aborted && (tail.rows?.state.index ?? position.index) === position.index;
+  while (mayGoOn()) {
+    const before = progress();
+    const page = await pageAfter(position, request, { ...opened, isLive });
+    position = page.end;
+    for (const { event, id, data } of page.messages) {
+      yield textOf(event, data, id);
+      sentAt = performance.now();
+    }
+    const left = () => sentAt + heartbeatMs - performance.now();
+    // The first says that from now on messages are of what happens.
+    if (left() <= 0 || (page.isAtEnd && !isLive)) {
+      isLive ||= page.isAtEnd;
+      yield textOf("heartbeat", {}, idOf(position));
+      sentAt = performance.now();
+    }
+    while (page.isAtEnd && mayGoOn() && progress() === before && left() > 0)
+      await tail.change(left(), signal);
+  }
+}
+
+/** The feed of a process. */
+export type Feed = ReturnType<typeof openFeed>;
+
+/** Opens the feed of a process. While there are streams one statement reads what is new for all of them, some times a second. */
+export function openFeed({ source, log }: Sources) {
+  const tail = createTail({ source, log });
+  return {
+    source,
+    /** Whether no further stream can begin. */
+    isFull: () => tail.streams >= mostStreams,
+    /**
+     * The messages after a position as Server-Sent Events, with heartbeats, until the client is gone, this process serves another index, or
+     * a statement fails: the client resumes by its last id.
+     */
+    async *stream(request: StreamRequest): AsyncGenerator<string> {
+      tail.streams += 1;
+      if (tail.rows?.state.index !== request.state.index) tail.rows = undefined;
+      try {
+        yield* follow(request, { source, tail });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : error;
+        if (!request.signal.aborted) log("warn", `A stream of name events ended: ${reason}`);
+      } finally {
+        tail.streams -= 1;
+      }
+    },
+    /** Ends all streams. */
+    stop: tail.stop,
+  };
+}
+
+/** A message as Server-Sent Events have it. */
+export const textOf = (event: string, data: object, id?: string) =>
+  `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;

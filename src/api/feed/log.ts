@@ -1,0 +1,151 @@
+import { randomBytes } from "node:crypto";
+import { type Log, seeOperations } from "../../log/json-log.ts";
+import { repeat } from "../../operations/repeat.ts";
+import { saveStatus } from "../../operations/stored-indexes.ts";
+import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
+import { chainOfEntry, historyOrder, partsOfEvents } from "../names/history.ts";
+import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
+
+// The log of name events: what readers of the feed get after the backfill, in the order in which they get it. Ponder knows nothing of the
+// table: it takes nothing back. The indexing process compares the end of the log with the tables of events after each block.
+
+/** The table of the log, in the schema of its index. */
+export const feedTable = "_name_events_feed";
+
+/** The log of an index. Times in Unix seconds. */
+export type FeedState = {
+  /** Names the log in ids of messages. */
+  index: string;
+  /** The table of events that it is of: a new index has another one. */
+  tables: string;
+  /** Events before this time are not in the log: they are history, which no reorganization changes. */
+  since: number;
+  /** Rows before this time stay. */
+  final: number;
+};
+
+/** Creates the log in the schema of an index. `reverts`: the row that a row takes back; null for rows of events. */
+export const createFeed = (run: Statement, schema: string) =>
+  createTable(
+    run,
+    `${quoted(schema)}.${feedTable} (seq bigint PRIMARY KEY, reverts bigint UNIQUE, chain_id bigint NOT NULL, block int NOT NULL,
+      "timestamp" int NOT NULL, log_index int NOT NULL, type text NOT NULL, event_id text NOT NULL, transaction_hash text NOT NULL, node text,
+      UNIQUE ("timestamp", seq), UNIQUE (chain_id, block, seq))`,
+  );
+
+/** SQL condition that no row takes back the row of the log under an alias. */
+export const stands = (row: string) =>
+  `NOT EXISTS (SELECT FROM ${feedTable} taken WHERE taken.reverts = ${row}.seq)`;
+
+/** The index at one moment. `processed`: up to where in the common order of all chains. Times in Unix seconds. */
+type Moment = {
+  isReady: boolean;
+  tables: string;
+  /** Grows with each change of a checkpoint. */
+  version: string;
+  final: number;
+  processed: { chain: number; block: number; time: number };
+  state: FeedState | null;
+};
+
+// ponder: a reorganization leaves `latest_checkpoint` of all chains until their next block, so the row that was written last tells how far
+// the tables are. An event that is final is at or before every chain's finalized checkpoint.
+const momentSql = (
+  own: string,
+) => `WITH checkpoints AS MATERIALIZED (SELECT c.*, age(c.xmin) AS age, c.xmin::text AS version
+  FROM ${own}._ponder_checkpoint c)
+SELECT json_build_object('isReady', coalesce((SELECT value ->> 'is_ready' = '1' FROM ${own}._ponder_meta WHERE key = 'app'), false),
+  'tables', to_regclass($1)::oid::text,
+  'version', (SELECT string_agg(version, ' ' ORDER BY chain_id) FROM checkpoints),
+  'final', (SELECT left(least(min(finalized_checkpoint), max(latest_checkpoint)), 10)::int FROM checkpoints),
+  'processed', (SELECT json_build_object('chain', substr(at, 11, 16)::bigint, 'block', substr(at, 27, 16)::bigint, 'time', left(at, 10)::bigint)
+    FROM (SELECT max(latest_checkpoint) AS at FROM checkpoints GROUP BY age ORDER BY age LIMIT 1) newest),
+  'state', (SELECT snapshot FROM ${own}._indexing_status WHERE id = 'feed')) AS found`;
+
+/** From when on (Unix seconds) the log is compared, and how far the index is. */
+type Compared = { from: number; processed: Moment["processed"] };
+
+// Blocks of one chain compare by number: another branch may have other times. Ponder orders those of all chains by time, then by chain.
+const isReached = (row: string, { chain, block, time }: Moment["processed"]) =>
+  `CASE ${row}.chain_id WHEN ${chain} THEN ${row}.block <= ${block} ELSE (${row}.timestamp, ${row}.chain_id) < (${time}, ${chain}) END`;
+
+// A row if the log has an event that the index has not reached again.
+const behindSql = (own: string, { from, processed }: Compared) =>
+  `SELECT f.seq FROM ${own}.${feedTable} f WHERE f.timestamp >= ${from} AND f.reverts IS NULL AND NOT ${isReached("f", processed)}
+    AND NOT EXISTS (SELECT FROM ${own}.${feedTable} taken WHERE taken.reverts = f.seq) LIMIT 1`;
+
+const columns = "chain_id, block, timestamp, log_index, type, event_id, transaction_hash, node";
+
+/**
+ * SQL that brings the log up to the tables from a time on: rows that take back what is gone, in reverse, then rows of what is new. What the
+ * index has not reached again is not gone. It is one statement, so that the log is right whenever the process ends.
+ */
+function reconcileSql(
+  schema: string,
+  namespaces: readonly IndexedNamespace[],
+  { from, processed }: Compared,
+): string {
+  const parts = partsOfEvents(namespaces, `e.timestamp >= ${from}`, { isNamed: false });
+  const isSame =
+    "t.event_id = l.event_id AND t.type = l.type AND t.timestamp = l.timestamp AND t.transaction_hash = l.transaction_hash";
+  const [time = "", ...position] = historyOrder("p");
+  return `DO $feed$ BEGIN
+  PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}', true);
+  INSERT INTO ${feedTable} (seq, reverts, ${columns})
+  WITH found AS MATERIALIZED (
+    SELECT ${chainOfEntry(namespaces, "p")}::bigint AS chain_id, ${position[0]} AS block, ${time} AS timestamp, ${position[1]} AS log_index,
+      p.type, p.id AS event_id, p.transaction_id AS transaction_hash, p.node FROM (${parts.join("\nUNION ALL\n")}) p
+  ), logged AS MATERIALIZED (
+    SELECT f.seq, f.${columns.replaceAll(", ", ", f.")} FROM ${feedTable} f WHERE f.timestamp >= ${from} AND f.reverts IS NULL AND ${stands("f")}
+  ), changes AS (
+    SELECT l.seq AS reverts, l.${columns.replaceAll(", ", ", l.")} FROM logged l
+    WHERE ${isReached("l", processed)}
+      AND NOT EXISTS (SELECT FROM found t WHERE ${isSame})
+    UNION ALL
+    SELECT NULL, t.${columns.replaceAll(", ", ", t.")} FROM found t WHERE NOT EXISTS (SELECT FROM logged l WHERE ${isSame})
+  )
+  SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0)
+    + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns} FROM changes;
+END $feed$`;
+}
+
+type Keeping = { run: Statement; schema: string; namespaces: readonly IndexedNamespace[] };
+
+/** Creates what brings the log up to the tables once, after the backfill; it begins the log of a new index. Throws what the database does. */
+export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Promise<void> {
+  const own = quoted(schema);
+  let written: string | undefined;
+  const save = (state: FeedState) => saveStatus(run, schema, "feed", state);
+
+  async function begin({ tables, final }: Moment): Promise<FeedState> {
+    await run(`DELETE FROM ${own}.${feedTable}`);
+    const state = { index: randomBytes(6).toString("hex"), tables, since: final, final };
+    await save(state);
+    return state;
+  }
+
+  return async () => {
+    const { rows } = await run(momentSql(own), [`${own}.domain_event`]);
+    const moment = rows[0]?.["found"] as Moment;
+    const { isReady, tables, version, processed } = moment;
+    if (!isReady || version === written) return;
+    const state = moment.state?.tables === tables ? moment.state : await begin(moment);
+    // After a reorganization or a restart the tables lack what is indexed again in a moment.
+    const behind = await run(behindSql(own, { from: state.final, processed }));
+    if (behind.rows.length > 0) return;
+    const final = Math.max(state.final, moment.final);
+    // What comes before was compared when it was final.
+    await run(reconcileSql(schema, namespaces, { from: state.final, processed }));
+    if (final !== state.final) await save({ ...state, final });
+    written = version;
+  };
+}
+
+/** Keeps the log up to the tables. Returns how to stop it. */
+export const keepFeed = ({ log, ...keeping }: Keeping & { log: Log }): (() => void) =>
+  repeat(createFeedWriter(keeping), {
+    everyMs: 100,
+    log,
+    failure: "Could not write the feed of name events",
+    fields: { section: seeOperations("While something is away") },
+  });
