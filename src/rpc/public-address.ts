@@ -1,4 +1,7 @@
-import { BlockList, isIP } from "node:net";
+import { lookup } from "node:dns";
+import http from "node:http";
+import https from "node:https";
+import { BlockList, isIP, type LookupFunction } from "node:net";
 
 // Ranges outside the public internet: RFC 6890 and its successors, multicast, and IPv6 forms that embed IPv4.
 const blocked = blockList(
@@ -26,3 +29,42 @@ export function isPublicAddress(address: string): boolean {
   if (version === 6) return globalUnicast.check(address, "ipv6") && !blockedUnicast.check(address, "ipv6");
   return false;
 }
+
+type Outgoing = https.RequestOptions & { allowsPrivate: boolean; refusal: () => Error };
+
+/**
+ * Sends an HTTP request on a connection of its own; redirects are not followed. Unless `allowsPrivate`, it rejects with `refusal` if the
+ * host is an address outside the public internet, or a name that has one.
+ */
+export async function send(
+  url: URL,
+  body: string | undefined,
+  { allowsPrivate, refusal, ...options }: Outgoing,
+): Promise<http.IncomingMessage> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw refusal();
+  // The connection's own look-up checks host names: a second look-up could return another address (DNS rebinding).
+  const guard = allowsPrivate ? {} : { lookup: publicLookup(refusal) };
+  const request = (url.protocol === "https:" ? https : http).request(url, {
+    ...options,
+    agent: false,
+    ...guard,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+  request.on("response", resolve).on("error", reject);
+  // The host may close the connection, or leave HTTP (101), without a response. No other event follows then.
+  request.on("close", () => reject(new Error("the connection was closed")));
+  request.end(body);
+  return promise;
+}
+
+const publicLookup =
+  (refusal: () => Error): LookupFunction =>
+  (hostname, options, callback) =>
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? [];
+      const isPublic = first && addresses.every(({ address }) => isPublicAddress(address));
+      if (error || !isPublic) return callback(error ?? refusal(), "", 0);
+      if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });

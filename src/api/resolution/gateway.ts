@@ -1,10 +1,6 @@
-import { lookup } from "node:dns";
-import http from "node:http";
-import https from "node:https";
-import { isIP, type LookupFunction } from "node:net";
 import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
-import { isPublicAddress } from "../../rpc/public-address.ts";
+import { send } from "../../rpc/public-address.ts";
 
 /** Limits of one request's gateway look-ups (EIP-3668), safe on the public internet. All but `maxRequests` are per look-up. */
 export const defaultGatewayLimits = {
@@ -59,22 +55,17 @@ async function ask(
   const text = expand(template, { sender, data });
   if (!URL.canParse(text)) throw new GatewayError("a gateway's URL is malformed");
   const url = new URL(text);
-  checkHost(url, limits);
+  const allowsPrivate = limits.allowsPrivateHosts;
+  if (url.protocol !== "https:" && !(allowsPrivate && url.protocol === "http:"))
+    throw new GatewayError(`gateways over ${url.protocol} are not asked`);
   const body = isPost ? JSON.stringify({ data, sender }) : undefined;
-  const request = (url.protocol === "https:" ? https : http).request(url, {
+  const response = await send(url, body, {
     method: isPost ? "POST" : "GET",
     headers: { accept: "application/json", ...(isPost ? { "content-type": "application/json" } : {}) },
     signal: AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]),
-    // No connection stays open to a host that a contract chose.
-    agent: false,
-    ...(limits.allowsPrivateHosts ? {} : { lookup: lookupPublic }),
+    allowsPrivate,
+    refusal: () => new GatewayError("gateways in private networks are not asked"),
   });
-  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
-  request.on("response", resolve).on("error", reject);
-  // A gateway may close the connection, or leave HTTP (101), without a response. No other event follows then.
-  request.on("close", () => reject(new GatewayError("a gateway closed the connection")));
-  request.end(body);
-  const response = await promise;
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -98,25 +89,6 @@ function expand(template: string, values: { sender: Hex; data: Hex }): string {
     throw new GatewayError("a gateway's URL is too long");
   return parts.join("");
 }
-
-const privateHost = () => new GatewayError("gateways in private networks are not asked");
-
-// The connection's own look-up checks host names: a second look-up could return another address (DNS rebinding).
-function checkHost(url: URL, { allowsPrivateHosts }: GatewayLimits): void {
-  const schemes = allowsPrivateHosts ? ["https:", "http:"] : ["https:"];
-  if (!schemes.includes(url.protocol)) throw new GatewayError(`gateways over ${url.protocol} are not asked`);
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) !== 0 && !allowsPrivateHosts && !isPublicAddress(host)) throw privateHost();
-}
-
-const lookupPublic: LookupFunction = (hostname, options, callback) =>
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const [first] = addresses ?? [];
-    const isPublic = first && addresses.every(({ address }) => isPublicAddress(address));
-    if (error || !isPublic) return callback(error ?? privateHost(), "", 0);
-    if (options.all) callback(null, addresses);
-    else callback(null, first.address, first.family);
-  });
 
 /** A gateway look-up failed; the message says why. */
 export class GatewayError extends Error {
