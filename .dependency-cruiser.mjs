@@ -29,10 +29,11 @@ src/api/rest <- src/{log,http,ens,ponder} src/api/{database,status} | hono
 src/api/resolution <- abis src/{ens,deployments,rpc} src/api/{database,rest}
 src/api/names <- abis src/{http,ens,deployments,config} src/api/{database,status,rest,resolution}
 src/api/feed <- src/{log,http,ponder,operations} src/api/{database,status,rest,names}
+src/api/webhooks <- src/{log,config,ponder,rpc} src/api/{rest,names}
 src/api/subgraph <- src/{http,ens,config,ponder} src/api/{database,status,rest} | hono graphql
 src/api/endpoints <- abis src/{http,ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed}
 src/api/pages <- src/{log,ens,ponder} src/api/{database,status,rest,names,endpoints} | hono
-src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,subgraph,endpoints,pages} | hono ponder:api
+src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,subgraph,webhooks,endpoints,pages} | hono ponder:api
 src <- src/{log,labels,deployments,config,ponder,indexing,handlers,plugins}
 labels-service/store <- src/{log,ens,labels}
 labels-service/formats <- src/{log,ens,labels}
@@ -40,7 +41,7 @@ labels-service/ingest <- src/{log,ens,labels} labels-service/{store,formats}
 labels-service/http <- src/{log,ens,labels,http} labels-service/store | hono
 labels-service/commands <- src/{log,ens,labels} labels-service/{store,formats,ingest,http}
 labels-service <- src/{log,ens,labels} labels-service/{store,formats,ingest,commands}
-cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/api/{database,names} | pg
+cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/api/{database,names,webhooks} | pg
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder
 devnet <- abis src/{deployments,rpc} labels-service/store
 examples <- | graphql

@@ -61,6 +61,7 @@ test("reads the minimal environment with the documented defaults", () => {
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
     switchesWhenReady: false,
+    webhooks: [],
     subgraphLimits: defaultSubgraphLimits,
     port: 42069,
     logLevel: "info",

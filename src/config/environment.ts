@@ -11,6 +11,7 @@ import { applyDatasourcesFile } from "./datasources-file.ts";
 import { limits, limitsOf } from "./limits.ts";
 import { nearestOf } from "./nearest.ts";
 import { indexedChainIds, namespaceFaults, pluginIds, pluginsFrom } from "./plugins.ts";
+import { webhooksFrom } from "./webhooks-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -80,6 +81,7 @@ const variables = z.object({
   QUICKNODE_ENDPOINT_NAME: text,
   DRPC_API_KEY: text,
   DATASOURCES_FILE: text,
+  WEBHOOKS_FILE: text,
   CCIP_ALLOW_PRIVATE_HOSTS: flag("false"),
   LOG_LEVEL: oneOf(["silent", "fatal", "error", "warn", "info", "debug", "trace"]).default("info"),
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
@@ -99,6 +101,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
 
   const { datasources, text, fault } = datasourcesFrom(sound, readTextFile);
   if (fault) faults.push(fault);
+  const webhooks = webhooksFrom(sound.WEBHOOKS_FILE, readTextFile, faults);
   const plugins = pluginsFrom(sound.PLUGINS, sound.SUBGRAPH_COMPAT === true, datasources, faults);
   const chainIds = indexedChainIds(plugins, datasources);
   const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
@@ -115,6 +118,8 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     datasources,
     /** Text of DATASOURCES_FILE. */
     datasourcesText: text,
+    /** Hooks of WEBHOOKS_FILE; the words of their filters are not checked. */
+    webhooks,
     plugins,
     rootChainId,
     /** In the order in which the plugins name them. */

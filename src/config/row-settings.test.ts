@@ -38,10 +38,16 @@ test("spaces in DATASOURCES_FILE change nothing", () => {
 
 test("a reader takes the settings of the index, and all others from its environment", () => {
   const settings = settingsOf({ PLUGINS: "subgraph", END_BLOCK: "5000000", DATASOURCES_FILE: "a.json" });
-  const reader = { ...base, PORT: "42070", START_BLOCK: "7", DATASOURCES_FILE: "its-own.json" };
+  const reader = {
+    ...base,
+    PORT: "42070",
+    START_BLOCK: "7",
+    DATASOURCES_FILE: "its-own.json",
+    WEBHOOKS_FILE: "hooks.json",
+  };
   const { environment, readTextFile } = environmentOf(settings, reader);
   const config = parseEnvironment(environment, readTextFile);
-  expect(config).toMatchObject({ plugins: ["subgraph"], port: 42_070, datasourcesText: file });
+  expect(config).toMatchObject({ plugins: ["subgraph"], port: 42_070, datasourcesText: file, webhooks: [] });
   expect(config.blockRange).toEqual({ startBlock: undefined, endBlock: 5_000_000 });
   expect(rowSettings(config)).toEqual(settings);
 });

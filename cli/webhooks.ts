@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { InvalidArgumentError } from "@commander-js/extra-typings";
+import { type HookState, openPositions, type Positions } from "../src/api/webhooks/positions.ts";
+import { post } from "../src/api/webhooks/post.ts";
+import { publicKeyOf } from "../src/api/webhooks/signature.ts";
+import type { Hook } from "../src/config/webhooks-file.ts";
+import { spanOf } from "../src/log/json-log.ts";
+import { loadConfig, print, program, runProgram } from "./command.ts";
+import { PreflightError, withDatabase } from "./database.ts";
+
+/** `npm run webhooks`. */
+const webhooks = program("webhooks", "The hooks of WEBHOOKS_FILE, and how far each is.");
+
+webhooks
+  .command("list")
+  .description("Shows each hook: where it goes, what waits and why, the public key of its signatures.")
+  .action(() =>
+    print(
+      onStates(async (positions) => {
+        const texts: string[] = [];
+        for (const hook of loadConfig().webhooks)
+          texts.push(describeHook(hook, (await positions.read(hook.name)).state, Date.now()));
+        return texts.join("\n") || "WEBHOOKS_FILE has no hook.";
+      }),
+    ),
+  );
+
+webhooks
+  .command("test <hook>")
+  .description("Sends one message `test`, signed, to a hook now. Its position stays.")
+  .action((name) => print(sendTest(hookNamed(name))));
+
+webhooks
+  .command("replay <hook>")
+  .description("Has a hook go on behind an id, which the receiver had in a message.")
+  .requiredOption("--from <id>", "id of a message, or start or latest", placeInFeed)
+  .action((name, { from: place }) =>
+    print(change(name, ({ paused }) => ({ from: "latest", ...place, failures: 0, paused }))),
+  );
+
+webhooks
+  .command("pause <hook>")
+  .description("Sends nothing to a hook until it is resumed.")
+  .action((name) =>
+    print(change(name, (state) => ({ ...state, paused: { at: Date.now(), reason: "npm run webhooks" } }))),
+  );
+
+webhooks
+  .command("resume <hook>")
+  .description("Has a paused hook go on where it was, and one that waits for its next attempt try now.")
+  .action((name) =>
+    print(change(name, ({ paused: _, nextAt: __, ...state }) => ({ ...state, failures: 0 }))),
+  );
+
+function placeInFeed(text: string): Partial<HookState> {
+  if (text === "start" || text === "latest") return { from: text };
+  if (/^[\w=+/:.-]{1,500}$/.test(text)) return { position: text };
+  throw new InvalidArgumentError("Expected the id of a message, start or latest.");
+}
+
+/** A hook and its state as text; `now` in Unix milliseconds. */
+export function describeHook({ name, url, privateKey }: Hook, state: HookState, now: number): string {
+  const { paused, behindSince, failures, fault, nextAt = now, position, from } = state;
+  const span = (milliseconds: number) => spanOf(milliseconds / 1_000);
+  const next = `the next is ${nextAt > now ? `in ${span(nextAt - now)}` : "now"}`;
+  return [
+    // A path may be a key of the receiver.
+    `${name}, ${new URL(url).origin}, ${position === undefined ? `from ${from}` : `behind ${position}`}`,
+    paused && `  paused ${span(now - paused.at)} ago: ${paused.reason}`,
+    behindSince !== undefined && `  messages wait for ${span(now - behindSince)}`,
+    !paused && failures > 0 && `  ${failures} attempts failed, the last one because ${fault}; ${next}`,
+    privateKey !== undefined && `  public key ${publicKeyOf(privateKey)}`,
+  ]
+    .filter(Boolean)
+    .join("\n");
+}
+
+async function sendTest(hook: Hook): Promise<string> {
+  const id = `msg_${randomUUID()}`;
+  const body = JSON.stringify([{ id, event: "test", data: {} }]);
+  const fault = await post(hook, { id, body }, { at: new Date(), signal: AbortSignal.timeout(15_000) });
+  if (fault !== undefined) throw new PreflightError(`${hook.name}: ${fault}.`);
+  return `${hook.name} received ${id}.`;
+}
+
+function change(name: string, to: (state: HookState) => HookState): Promise<string> {
+  const hook = hookNamed(name);
+  return onStates(async (positions) => {
+    // The deliverer may save it meanwhile.
+    for (;;) {
+      const stored = await positions.read(name);
+      const { isSaved, state } = await positions.save(name, stored, to(stored.state));
+      if (isSaved) return describeHook(hook, state, Date.now());
+    }
+  });
+}
+
+function onStates(work: (positions: Positions) => Promise<string>): Promise<string> {
+  const config = loadConfig();
+  return withDatabase(config, async (run) => {
+    const positions = openPositions(run, config.namespace);
+    await positions.prepare(config.webhooks);
+    return work(positions);
+  });
+}
+
+function hookNamed(name: string): Hook {
+  const hooks = loadConfig().webhooks;
+  const found = hooks.find((hook) => hook.name === name);
+  if (found !== undefined) return found;
+  const known = hooks.map((hook) => hook.name).join(", ") || "none";
+  throw new PreflightError(`WEBHOOKS_FILE has no hook ${JSON.stringify(name)}. There are: ${known}.`);
+}
+
+await runProgram(webhooks, import.meta.url);

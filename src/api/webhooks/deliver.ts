@@ -1,0 +1,144 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { Registry } from "prom-client";
+import type { Hook } from "../../config/webhooks-file.ts";
+import { type Log, seeOperations } from "../../log/json-log.ts";
+import type { Statement } from "../../ponder/sql-client.ts";
+import { addWebhookMetrics, type HookStatus } from "./metrics.ts";
+import { type HookState, openPositions, type Pending, type StoredState } from "./positions.ts";
+import { post } from "./post.ts";
+import { type Clock, createReading, idleMs, type ReadFeed, type Reading, type Step } from "./read.ts";
+
+// Svix' schedule, seconds before each attempt; then the hook is paused.
+const attempts = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
+const answerMs = 15_000;
+// How soon a hook notices what `npm run webhooks` changed.
+const waitingMs = 10_000;
+const faultMs = 5_000;
+const holdMs = 15_000;
+
+const systemClock: Clock = {
+  now: Date.now,
+  pause: (ms, signal) => pause(ms, undefined, { signal, ref: false }),
+  deadline: (ms) => AbortSignal.timeout(ms),
+};
+
+/** What startWebhooks needs. `schema`: of the index that delivers. `isReady`: whether its backfill is complete. */
+type Options = {
+  hooks: readonly Hook[];
+  readFeed: ReadFeed;
+  database: { run: Statement; namespace: string; schema: string };
+  isReady(): boolean;
+  log: Log;
+  registry?: Registry | undefined;
+  clock?: Clock;
+};
+
+/**
+ * Delivers the feed to each hook, in order and at least once, while no other index of the namespace does. Returns how to stop it, and the
+ * status of the hooks that this process delivers.
+ */
+export function startWebhooks(options: Options) {
+  const { hooks, database, isReady, registry, clock = systemClock } = options;
+  const positions = openPositions(database.run, database.namespace);
+  const stopped = new AbortController();
+  const tools = { ...options, clock, positions, signal: stopped.signal };
+  const names = hooks.map(({ name }) => name);
+  let held: ReadonlySet<string> = new Set();
+  const deliveries = hooks.map((hook) => createDelivery(hook, tools));
+  const status = () => deliveries.map((one) => one.status()).filter(({ name }) => held.has(name));
+  if (registry !== undefined) addWebhookMetrics(registry, status);
+
+  const hold = async () => {
+    if (!isReady()) return idleMs;
+    if (held.size === 0) await positions.prepare(hooks);
+    held = await positions.hold(names, database.schema);
+    return holdMs;
+  };
+  const all = [
+    rounds(hold, "Webhooks: the database cannot be used", tools),
+    ...deliveries.map(({ name, step }) => {
+      const next = async () => (held.has(name) ? step() : idleMs);
+      return rounds(next, `Webhook ${name}: the feed or the database cannot be used`, tools);
+    }),
+  ];
+  const stop = () => {
+    stopped.abort();
+    // Another deliverer takes over at once. A database that is away lets it wait.
+    if (held.size > 0) positions.release(database.schema).catch(() => undefined);
+  };
+  return { stop, status, ended: Promise.all(all) };
+}
+
+type Tools = Reading & { log: Log };
+
+/** Repeats work, which returns how many milliseconds it pauses. Logs the first failure in a row. Never rejects. */
+async function rounds(work: () => Promise<number>, what: string, { signal, log, clock }: Tools) {
+  let isFailing = false;
+  while (!signal.aborted) {
+    let ms = faultMs;
+    try {
+      ms = await work();
+      isFailing = false;
+    } catch (error) {
+      const section = seeOperations("While something is away");
+      if (!isFailing && !signal.aborted) log("warn", `${what}, will try again: ${error}`, { section });
+      isFailing = true;
+    }
+    if (ms > 0) await clock.pause(ms, signal).catch(() => undefined);
+  }
+}
+
+// A hook's status, and a function that takes it one step further: reads what is next, or attempts to deliver it.
+function createDelivery(hook: Hook, tools: Tools) {
+  const { name } = hook;
+  const { positions, clock, log, signal } = tools;
+  const fill = createReading(hook, tools);
+  const counts = { delivered: 0, failed: 0 };
+  let current: HookState | undefined;
+
+  async function attempt(stored: StoredState, pending: Pending): Promise<Step> {
+    const { state } = stored;
+    const by = { at: new Date(clock.now()), signal: AbortSignal.any([signal, clock.deadline(answerMs)]) };
+    const fault = await post(hook, pending, by);
+    if (fault === undefined) {
+      counts.delivered += pending.messages;
+      const behindSince = pending.isLast ? undefined : state.behindSince;
+      return positions.save(name, stored, {
+        position: pending.position,
+        from: "latest",
+        failures: 0,
+        behindSince,
+      });
+    }
+    // An attempt that the end of the process cuts off is none.
+    if (signal.aborted) return { state, ms: 0 };
+    counts.failed += 1;
+    const failures = state.failures + 1;
+    const delay = attempts[failures];
+    const nextAt = delay === undefined ? undefined : clock.now() + delay * 1_000;
+    const failed: HookState = { ...state, failures, fault, nextAt };
+    if (delay !== undefined) return positions.save(name, stored, failed);
+    const reason = `${failures} attempts failed, the last one because ${fault}`;
+    log("error", `Webhook ${name} is paused: ${reason}.`, {
+      section: seeOperations("When a webhook is paused"),
+    });
+    return positions.save(name, stored, { ...failed, paused: { at: clock.now(), reason } });
+  }
+
+  return {
+    name,
+    async step(): Promise<number> {
+      const stored = await positions.read(name);
+      const { paused, pending, nextAt = 0 } = stored.state;
+      const wait = paused === undefined ? Math.min(nextAt - clock.now(), waitingMs) : waitingMs;
+      const go = () => (pending === undefined ? fill(stored) : attempt(stored, pending));
+      const { state, ms } = wait > 0 ? { state: stored.state, ms: wait } : await go();
+      current = state;
+      return ms;
+    },
+    status(): HookStatus {
+      const { fault, paused, behindSince = clock.now() } = current ?? {};
+      return { name, fault, paused, lagSeconds: Math.max(0, (clock.now() - behindSince) / 1_000), ...counts };
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { Gauge, type Registry } from "prom-client";
+import type { HookState } from "./positions.ts";
+
+/** A hook that this process delivers, for metrics and the status page. Counts are of this process: messages delivered, attempts failed. */
+export type HookStatus = Pick<HookState, "fault" | "paused"> & {
+  name: string;
+  lagSeconds: number;
+  delivered: number;
+  failed: number;
+};
+
+const metrics: readonly (readonly [name: string, help: string, read: (hook: HookStatus) => number])[] = [
+  ["nsindex_webhooks_delivered", "Messages that hooks received", ({ delivered }) => delivered],
+  ["nsindex_webhooks_failed", "Attempts to deliver that failed", ({ failed }) => failed],
+  ["nsindex_webhooks_lag_seconds", "For how long messages have waited for a hook", (hook) => hook.lagSeconds],
+  ["nsindex_webhooks_paused", "1 if a hook is paused", ({ paused }) => (paused === undefined ? 0 : 1)],
+];
+
+/** Adds the metrics of webhooks to a registry. */
+export function addWebhookMetrics(registry: Registry, status: () => readonly HookStatus[]): void {
+  for (const [name, help, read] of metrics) {
+    // A hot reload loads this module again over the same registry.
+    registry.removeSingleMetric(name);
+    const collect = function (this: Gauge<"hook">) {
+      this.reset();
+      for (const hook of status()) this.set({ hook: hook.name }, read(hook));
+    };
+    new Gauge({ name, help, labelNames: ["hook"], registers: [registry], collect });
+  }
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from "node:crypto";
+import type { Hook } from "../../config/webhooks-file.ts";
+import type { HookState, Positions, StoredState } from "./positions.ts";
+
+/** A message of the feed: an event, or the events that a reorganization took back. */
+export type FeedMessage = { id: string; event: "event" | "reverted"; data: object };
+
+/**
+ * Reads the feed behind an id, or from `from` on without one. The next read goes on behind `position`, also if nothing matched; at the end
+ * of the feed that is `after` itself. `mustRefetch`: the id is of another index, whose events differ.
+ */
+export type ReadFeed = (
+  after: string | undefined,
+  asked: {
+    filter: Record<string, string>;
+    finality: "latest" | "finalized";
+    from: "latest" | "start";
+    limit: number;
+    signal: AbortSignal;
+  },
+) => Promise<{ messages: FeedMessage[]; position: string | undefined; mustRefetch?: boolean }>;
+
+/** The clock of deliveries, in Unix milliseconds; tests have their own. */
+export type Clock = {
+  now(): number;
+  pause(ms: number, signal: AbortSignal): Promise<unknown>;
+  deadline(ms: number): AbortSignal;
+};
+
+/** How soon a hook looks for new messages. */
+export const idleMs = 1_000;
+// How soon it looks on behind a part of the feed in which nothing matched.
+const furtherMs = 100;
+const readMs = 30_000;
+const mostMessages = 50;
+// Standard Webhooks: below 20 kB.
+const mostBytes = 20_000;
+
+/** What reading needs. `signal` ends it. */
+export type Reading = { positions: Positions; readFeed: ReadFeed; clock: Clock; signal: AbortSignal };
+
+/** A hook's state after a step, and the milliseconds until the next one. */
+export type Step = { state: HookState; ms: number };
+
+/** Returns a function that reads what a hook has to be sent next, and stores it before it is sent. */
+export function createReading(hook: Hook, { positions, readFeed, clock, signal }: Reading) {
+  const { name, filter, finality } = hook;
+  const read = (after: string | undefined, from: HookState["from"]) =>
+    readFeed(after, {
+      ...{ filter, finality, from, limit: mostMessages },
+      signal: AbortSignal.any([signal, clock.deadline(readMs)]),
+    });
+
+  // Nothing that follows the receiver's own reading may be left out: the feed goes on from where it ends before that.
+  async function refetch() {
+    const { position } = await read(undefined, "latest");
+    const body = JSON.stringify([{ id: position, event: "must-refetch", data: {} }]);
+    return { body, messages: 1, position, isLast: true };
+  }
+
+  return async (stored: StoredState): Promise<Step> => {
+    const { state } = stored;
+    const found = await read(state.position, state.from);
+    if (found.messages.length === 0 && !found.mustRefetch) {
+      const { position = state.position } = found;
+      if (position !== state.position) return positions.save(name, stored, { ...state, position }, furtherMs);
+      if (state.behindSince === undefined) return { state, ms: idleMs };
+      return positions.save(name, stored, { ...state, behindSince: undefined }, idleMs);
+    }
+    const next = found.mustRefetch ? await refetch() : packed(found.messages, found.position);
+    const pending = { ...next, id: `msg_${randomUUID()}` };
+    return positions.save(name, stored, { ...state, pending, behindSince: state.behindSince ?? clock.now() });
+  };
+}
+
+// The first messages as one body below 20 kB. One that is longer by itself goes alone.
+function packed(messages: readonly FeedMessage[], end: string | undefined) {
+  const texts: string[] = [];
+  let bytes = 1;
+  for (const { id, event, data } of messages) {
+    const text = JSON.stringify({ id, event, data });
+    bytes += Buffer.byteLength(text) + 1;
+    if (texts.length > 0 && bytes >= mostBytes) break;
+    texts.push(text);
+  }
+  const isWhole = texts.length === messages.length;
+  const last = messages[texts.length - 1]?.id;
+  return {
+    body: `[${texts.join(",")}]`,
+    messages: texts.length,
+    position: isWhole ? (end ?? last) : last,
+    isLast: isWhole && messages.length < mostMessages,
+  };
+}

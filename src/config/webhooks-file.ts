@@ -1,0 +1,56 @@
+import { z } from "zod/v4";
+
+const mostHooks = 50;
+
+// Standard Webhooks: keys are base64 behind a prefix; HMAC secrets have 24 to 64 bytes. An ed25519 seed may have the public key behind it.
+const key = (prefix: string, isLength: (bytes: number) => boolean, rule: string) => {
+  const isKey = (text: string) => {
+    const bytes = Buffer.from(text.slice(prefix.length), "base64");
+    return isLength(bytes.length) && text === prefix + bytes.toString("base64");
+  };
+  const error = `must be ${prefix} and ${rule} in base64`;
+  return z.string({ error }).refine(isKey, { error });
+};
+
+const hook = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,49}$/, "must be 1 to 50 characters: a to z, digits, and - within"),
+  url: z.url({ protocol: /^https?$/, error: "must be an http(s):// URL" }),
+  secret: key("whsec_", (bytes) => bytes >= 24 && bytes <= 64, "24 to 64 bytes"),
+  privateKey: key("whsk_", (bytes) => bytes === 32 || bytes === 64, "32 or 64 bytes").optional(),
+  filter: z.record(z.string(), z.string()).default({}),
+  finality: z.enum(["latest", "finalized"], "must be latest or finalized").default("latest"),
+  from: z.enum(["latest", "start"], "must be latest or start").default("latest"),
+  allowPrivate: z.boolean().default(false),
+});
+
+/** A webhook of the configuration. */
+export type Hook = z.infer<typeof hook>;
+
+const webhooksFile = z.array(hook).max(mostHooks, `must have at most ${mostHooks} hooks`);
+
+/** The hooks of WEBHOOKS_FILE, if it is set. Adds every fault of the file to `faults`, without secrets. */
+export function webhooksFrom(
+  path: string | undefined,
+  readTextFile: (path: string) => string,
+  faults: string[],
+): Hook[] {
+  if (path === undefined) return [];
+  let value: unknown;
+  try {
+    value = JSON.parse(readTextFile(path));
+  } catch (error) {
+    // The parser's message quotes the text, which has secrets.
+    const reason = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
+    faults.push(`WEBHOOKS_FILE "${path}" cannot be used: ${reason}.`);
+    return [];
+  }
+  const { data = [], error } = webhooksFile.safeParse(value);
+  const found = (error?.issues ?? []).map(({ path, message }) => [path.join(".") || "the file", message]);
+  const names = Array.isArray(value) ? value.map((one) => Object(one).name) : [];
+  const repeated = names.flatMap((name, index) => (name && names.indexOf(name) < index ? [index] : []));
+  found.push(...repeated.map((index) => [`${index}.name`, "another hook has it"]));
+  faults.push(...found.map(([place, fault]) => `WEBHOOKS_FILE: ${place}: ${fault}. See docs/webhooks.md.`));
+  return data;
+}
