@@ -26,7 +26,11 @@ async function startReceiver() {
   return { send };
 }
 
-const event = (id: string) => ({ id, event: "event", data: { type: "renewal", name: `${id}.eth` } });
+const event = (id: string) => ({
+  id: `at ${id}`,
+  event: "event",
+  data: { id, type: "renewal", name: `${id}.eth` },
+});
 const reverted = (...ids: string[]) => ({
   ...{ id: "r", event: "reverted" },
   data: { chain_id: 1, last_valid_block: 5, ids },

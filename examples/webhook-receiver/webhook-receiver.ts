@@ -4,15 +4,15 @@ import { fileURLToPath } from "node:url";
 import { Webhook } from "standardwebhooks";
 
 type Message =
-  | { id: string; event: "event"; data: { type: string; name?: string } }
+  | { id: string; event: "event"; data: { id: string; type: string; name?: string } }
   | { id: string; event: "reverted"; data: { chain_id: number; last_valid_block: number; ids: string[] } }
   | { id: string; event: "must-refetch" | "test"; data: object };
 
 type Events = Map<string, { type: string; name?: string }>;
 
-/** Applies a message to the events that stand, by the ids of their messages. */
+/** Applies a message to the events that stand, by the ids of their entries. */
 export function fold(events: Events, message: Message): void {
-  if (message.event === "event") events.set(message.id, message.data);
+  if (message.event === "event") events.set(message.data.id, message.data);
   // A reorganization took these back.
   if (message.event === "reverted") for (const id of message.data.ids) events.delete(id);
   // The index is another one. A real receiver reads anew what it needs, from /v1/events.

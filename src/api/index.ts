@@ -34,6 +34,7 @@ import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { openFeed } from "./feed/follow.ts";
 import { createFeed, keepFeed } from "./feed/log.ts";
+import { hookReader } from "./hook-feed.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
@@ -47,6 +48,7 @@ import { shared as sharedReading } from "./status/shared-reading.ts";
 import { createBlockHashes, endOfChain, isBackfilled, openStatus, statusChains } from "./status/status.ts";
 import { createLabelsVersion, readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
+import { startWebhooks } from "./webhooks/deliver.ts";
 
 const configured = readConfig();
 const versions = readVersions();
@@ -165,6 +167,18 @@ if (!ponder.isIndexer) {
   ponder.onStop(shown.stop);
 }
 
+if (ponder.isIndexer && configured.webhooks.length > 0) {
+  const { stop } = startWebhooks({
+    hooks: configured.webhooks,
+    readFeed: served.readFeed,
+    database: { run, namespace: configured.namespace, schema },
+    isReady: () => !isBackfilling(),
+    log,
+    registry,
+  });
+  ponder.onStop(stop);
+}
+
 export default ponder.isIndexer ? served.app : new Hono().all("*", forward);
 
 function servedSchema(): string {
@@ -230,6 +244,7 @@ function openApi(config: Config) {
     clock: Date.now,
   };
 
+  const lookup = { ...names, known: knownContracts(config.datasources), hashOf };
   const app = createApi({
     context: {
       ...common,
@@ -238,12 +253,7 @@ function openApi(config: Config) {
       names: namesContext(config.datasources, config.plugins),
       actions: openActions(database, config.plugins.includes("ensv2") ? v2 : undefined),
       ensv2: v2,
-      lookup: {
-        ...names,
-        known: knownContracts(config.datasources),
-        hashOf,
-      },
-      feed,
+      ...{ lookup, feed },
       resolution: {
         known: knownContracts(config.datasources),
         clientOf: createChainClients(config.chains),
@@ -264,7 +274,7 @@ function openApi(config: Config) {
     trustedProxies: config.subgraphLimits.trustedProxies,
     log,
   });
-  return { app, config };
+  return { app, config, readFeed: hookReader({ lookup, feed }) };
 }
 
 const { bodyBytes } = configured.subgraphLimits;

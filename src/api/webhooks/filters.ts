@@ -2,7 +2,7 @@ import type { Config } from "../../config/environment.ts";
 import { closedQuery, readName } from "../names/contract.ts";
 import { eventKinds, historyTypes, pipelineKinds } from "../names/history.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
-import { textParameter, wordsParameter } from "../names/lists.ts";
+import { contractParameter, textParameter, wordsParameter } from "../names/lists.ts";
 import { anyCaseAddress } from "../rest/values.ts";
 
 /** Every fault of the hooks' filters, whose words are those of GET /v1/events. */
@@ -22,6 +22,7 @@ export function filterFaults({ webhooks, datasources, plugins }: Config): string
       })
       .optional(),
     record_key: textParameter("record_key", 1_000).optional(),
+    resolver: contractParameter("resolver").optional(),
     contract_address: anyCaseAddress("contract_address").optional(),
   });
   return webhooks.flatMap(({ name, filter }) =>

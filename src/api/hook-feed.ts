@@ -1,0 +1,24 @@
+import { entryParameters, feedFilterOf } from "./endpoints/v1-history.ts";
+import { idOf, placeOf, readFeed, readNewest, startOfFeed } from "./feed/read.ts";
+import type { FeedContext } from "./feed/request.ts";
+import { closedQuery } from "./names/contract.ts";
+import type { ReadFeed } from "./webhooks/read.ts";
+
+const words = closedQuery(entryParameters);
+
+/** Reads the feed for hooks, whose filters have the words of GET /v1/events. An id that is not of this index means to refetch. */
+export const hookReader =
+  (context: FeedContext): ReadFeed =>
+  async (after, { filter, finality, from, limit, signal }) => {
+    const { source } = context.feed;
+    const newest = await readNewest(source, signal);
+    if (newest === undefined) return { messages: [], position: after };
+    const { state, position } = newest;
+    const beginning = from === "start" ? startOfFeed(state) : position;
+    const place = after === undefined ? beginning : await placeOf(source, state, after, signal);
+    if (place === "unknown" || place === "gone")
+      return { messages: [], position: idOf(position), mustRefetch: true };
+    const asked = { state, filter: feedFilterOf(words.parse(filter), context), finality, limit };
+    const { messages, end } = await readFeed(source, place, asked, signal);
+    return { messages, position: idOf(end) };
+  };
