@@ -5391,7 +5391,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
