@@ -167,7 +167,7 @@ if (!ponder.isIndexer) {
   ponder.onStop(shown.stop);
 }
 
-if (ponder.isIndexer && configured.webhooks.length > 0) {
+if (ponder.isIndexer) {
   const { stop } = startWebhooks({
     hooks: configured.webhooks,
     readFeed: served.readFeed,

@@ -1,16 +1,23 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { deploymentOf, register } from "../../devnet/life.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
+import { listen } from "../../devnet/rpc/server.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
-import { fold, messagesOf } from "../support/feed.ts";
+import { type FeedMessage, fold, messagesOf } from "../support/feed.ts";
+import { temporaryFolders } from "../support/folders.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // Readers of the stream of events while a chain reorganizes, the indexing process is killed, and connections end.
 
 const contracts = Object.values(readAddresses(recordingFolder("root")));
 const sale = { owner: `0x${"11".repeat(20)}`, expires: 2_000_000_000n } as const;
+const temporaryFolder = temporaryFolders();
 const hasServer = inject("postgresUrl") !== "";
 
 /** Numbers from 0 up to `below`, in an order that the seed determines (mulberry32). */
@@ -72,6 +79,21 @@ function openReader(urls: readonly string[], query: string, random: (below: numb
   };
 }
 
+/** What `/v1/events` lists, by id. */
+async function listed(url: string): Promise<Map<string, unknown>> {
+  const found = new Map<string, unknown>();
+  for (let next = ""; ; ) {
+    const response = await fetch(`${url}/v1/events?order=asc&include=data,raw&page_size=200${next}`);
+    const { data, page } = (await response.json()) as {
+      data: { id: string }[];
+      page: { has_more: boolean; next_cursor: string };
+    };
+    for (const entry of data) found.set(entry.id, entry);
+    if (!page.has_more) return found;
+    next = `&cursor=${page.next_cursor}`;
+  }
+}
+
 describe.runIf(hasAnvil() && hasServer)("readers of the stream hold what /v1/events lists", () => {
   let chain: EmittingChain;
   let world: World;
@@ -101,20 +123,6 @@ describe.runIf(hasAnvil() && hasServer)("readers of the stream hold what /v1/eve
     }
   }
 
-  async function listed(): Promise<Map<string, unknown>> {
-    const found = new Map<string, unknown>();
-    for (let next = ""; ; ) {
-      const response = await fetch(`${world.url}/v1/events?order=asc&include=data,raw&page_size=200${next}`);
-      const { data, page } = (await response.json()) as {
-        data: { id: string }[];
-        page: { has_more: boolean; next_cursor: string };
-      };
-      for (const entry of data) found.set(entry.id, entry);
-      if (!page.has_more) return found;
-      next = `&cursor=${page.next_cursor}`;
-    }
-  }
-
   test.each([1, 2, 3])("after reorganizations, kills and broken connections, seed %i", async (seed) => {
     const random = randomOf(seed);
     const latest = openReader([world.url, readerUrl], "from=start", randomOf(seed + 10));
@@ -132,7 +140,7 @@ describe.runIf(hasAnvil() && hasServer)("readers of the stream hold what /v1/eve
       if (random(2) === 0) await world.waitForIndex({ block: await chain.head() });
     }
     await world.waitForIndex({ block: await chain.head() });
-    const expected = await listed();
+    const expected = await listed(world.url);
     const isHeld = ({ held }: typeof latest) =>
       JSON.stringify([...held].sort()) === JSON.stringify([...expected].sort());
     await world.waitFor("the reader to hold what is listed", async () =>
@@ -151,7 +159,46 @@ describe.runIf(hasAnvil() && hasServer)("readers of the stream hold what /v1/eve
     });
     await final.stop();
     expect(final.counts.reverted).toBe(0);
-    const all = await listed();
+    const all = await listed(world.url);
     expect([...final.held.keys()].filter((id) => !all.has(id))).toEqual([]);
   });
+});
+
+test("readers and hooks of an embedded index get what is listed, over a restart and beyond final blocks", async () => {
+  const held = new Map<string, unknown>();
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const deliveries = new Set<unknown>();
+  const receiver = await listen(async (request, response) => {
+    const messages = new Webhook(secret).verify(await text(request), request.headers as never);
+    const id = request.headers["webhook-id"];
+    // A delivery whose answer was lost comes again.
+    if (!deliveries.has(id)) for (const message of messages as FeedMessage[]) fold(held, message);
+    deliveries.add(id);
+    response.writeHead(204).end();
+  });
+  const file = join(temporaryFolder(), "hooks.json");
+  const hook = { name: "all", url: receiver.url, secret, from: "start", allowPrivate: true };
+  writeFileSync(file, JSON.stringify([hook]));
+  const world = await startWorld({ head: 1640, database: "embedded", environment: { WEBHOOKS_FILE: file } });
+  onTestFinished(async () => {
+    await world.close();
+    await receiver.close();
+  });
+  world.start();
+  await world.waitForIndex();
+  await world.stop();
+  world.node.chain.setHead(1666);
+  world.start();
+  await world.waitForIndex();
+  const reader = openReader([world.url], "from=start", randomOf(5));
+  const expected = await listed(world.url);
+  expect(expected.size).toBeGreaterThan(7_000);
+  for (const entries of [reader.held, held])
+    await world.waitFor("what is listed", async () =>
+      [...expected.keys()].every((id) => entries.has(id))
+        ? { done: true }
+        : { state: `${entries.size} of ${expected.size} entries` },
+    );
+  await reader.stop();
+  expect([reader.held.size, held.size]).toEqual([expected.size, expected.size]);
 });

@@ -89,8 +89,9 @@ function reconcileSql(
   const isSame =
     "t.event_id = l.event_id AND t.type = l.type AND t.timestamp = l.timestamp AND t.transaction_hash = l.transaction_hash";
   const [time = "", ...position] = historyOrder("p");
+  // ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too.
   return `DO $feed$ BEGIN
-  PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}', true);
+  PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
   INSERT INTO ${feedTable} (seq, reverts, ${columns})
   WITH found AS MATERIALIZED (
     SELECT ${chainOfEntry(namespaces, "p")}::bigint AS chain_id, ${position[0]} AS block, ${time} AS timestamp, ${position[1]} AS log_index,

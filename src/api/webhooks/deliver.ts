@@ -54,7 +54,7 @@ export function startWebhooks(options: Options) {
     held = await positions.hold(names, database.schema);
     return holdMs;
   };
-  const all = [
+  const loops = () => [
     rounds(hold, "Webhooks: the database cannot be used", tools),
     ...deliveries.map(({ name, step }) => {
       const next = async () => (held.has(name) ? step() : idleMs);
@@ -66,7 +66,7 @@ export function startWebhooks(options: Options) {
     // Another deliverer takes over at once. A database that is away lets it wait.
     if (held.size > 0) positions.release(database.schema).catch(() => undefined);
   };
-  return { stop, status, ended: Promise.all(all) };
+  return { stop, status, ended: Promise.all(hooks.length === 0 ? [] : loops()) };
 }
 
 type Tools = Reading & { log: Log };
