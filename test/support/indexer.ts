@@ -137,8 +137,10 @@ export async function createIndexer(options: IndexerOptions) {
      * the next start.
      */
     async crash(schema = "public") {
-      const [ponder] = await childrenOf(running().pid);
-      if (ponder === undefined) throw new Error(endingOf(running()));
+      const ponder = await waitForIt("the indexing process", async () => {
+        const [child] = await childrenOf(running().pid);
+        return child === undefined ? { state: "the launcher has not started it" } : { done: child };
+      });
       process.kill(ponder, "SIGKILL");
       await running().ended;
       const pgliteDirectory = inFolder("pglite");
