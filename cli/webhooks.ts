@@ -89,8 +89,8 @@ function change(name: string, to: (state: HookState) => HookState): Promise<stri
     // The deliverer may save it meanwhile.
     for (;;) {
       const stored = await positions.read(name);
-      const { isSaved, state } = await positions.save(name, stored, to(stored.state));
-      if (isSaved) return describeHook(hook, state, Date.now());
+      const saved = await positions.save(name, stored, to(stored.state));
+      if (saved) return describeHook(hook, saved.state, Date.now());
     }
   });
 }

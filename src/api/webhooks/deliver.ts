@@ -95,45 +95,45 @@ function createDelivery(hook: Hook, tools: Tools) {
   const fill = createReading(hook, tools);
   const counts = { delivered: 0, failed: 0 };
   let current: HookState | undefined;
+  // As this process stored it last; others change it only through its version.
+  let kept: StoredState | undefined;
 
   async function attempt(stored: StoredState, pending: Pending): Promise<Step> {
     const { state } = stored;
     const by = { at: new Date(clock.now()), signal: AbortSignal.any([signal, clock.deadline(answerMs)]) };
     const fault = await post(hook, pending, by);
+    const save = async (next: HookState) => ({ stored: await positions.save(name, stored, next), ms: 0 });
     if (fault === undefined) {
       counts.delivered += pending.messages;
-      const behindSince = pending.isLast ? undefined : state.behindSince;
-      return positions.save(name, stored, {
-        position: pending.position,
-        from: "latest",
-        failures: 0,
-        behindSince,
-      });
+      const { behindSince } = state;
+      return save({ position: pending.position, from: "latest", failures: 0, behindSince });
     }
     // An attempt that the end of the process cuts off is none.
-    if (signal.aborted) return { state, ms: 0 };
+    if (signal.aborted) return { stored, ms: 0 };
     counts.failed += 1;
     const failures = state.failures + 1;
     const delay = attempts[failures];
     const nextAt = delay === undefined ? undefined : clock.now() + delay * 1_000;
     const failed: HookState = { ...state, failures, fault, nextAt };
-    if (delay !== undefined) return positions.save(name, stored, failed);
+    if (delay !== undefined) return save(failed);
     const reason = `${failures} attempts failed, the last one because ${fault}`;
     log("error", `Webhook ${name} is paused: ${reason}.`, {
       section: seeOperations("When a webhook is paused"),
     });
-    return positions.save(name, stored, { ...failed, paused: { at: clock.now(), reason } });
+    return save({ ...failed, paused: { at: clock.now(), reason } });
   }
 
   return {
     name,
     async step(): Promise<number> {
-      const stored = await positions.read(name);
-      const { paused, pending, nextAt = 0 } = stored.state;
+      const before = kept ?? (await positions.read(name));
+      kept = undefined;
+      const { paused, pending, nextAt = 0 } = before.state;
       const wait = paused === undefined ? Math.min(nextAt - clock.now(), waitingMs) : waitingMs;
-      const go = () => (pending === undefined ? fill(stored) : attempt(stored, pending));
-      const { state, ms } = wait > 0 ? { state: stored.state, ms: wait } : await go();
-      current = state;
+      const go = () => (pending === undefined ? fill(before) : attempt(before, pending));
+      const { stored, ms } = wait > 0 ? { stored: before, ms: wait } : await go();
+      current = (stored ?? before).state;
+      if (ms === 0) kept = stored;
       return ms;
     },
     status(): HookStatus {

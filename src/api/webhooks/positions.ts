@@ -17,8 +17,8 @@ export type HookState = {
   paused?: { at: number; reason: string } | undefined;
 };
 
-/** A delivery of some messages, after which its hook goes on behind `position`. `isLast`: nothing followed when it was read. */
-export type Pending = Delivery & { messages: number; position: string | undefined; isLast: boolean };
+/** A delivery of some messages, after which its hook goes on behind `position`. */
+export type Pending = Delivery & { messages: number; position: string | undefined };
 
 /** A stored state; it is saved only over its own version, which grows with each change. */
 export type StoredState = { state: HookState; version: number };
@@ -62,13 +62,13 @@ export function openPositions(run: Statement, namespace: string) {
       if (rows[0] === undefined) throw new Error(`the state of the webhook ${name} is gone`);
       return rows[0] as StoredState;
     },
-    /** Replaces a state that was read, unless it has changed meanwhile. Returns the stored state, and after how long to read it again. */
-    async save(name: string, { state: former, version }: StoredState, state: HookState, ms = 0) {
+    /** Replaces a state that was read. Returns the new one; undefined if it has changed meanwhile. */
+    async save(name: string, { version }: StoredState, state: HookState): Promise<StoredState | undefined> {
       const { rows } = await run(
         `UPDATE ${table} SET state = $4, version = version + 1 WHERE namespace = $1 AND name = $2 AND version = $3 RETURNING name`,
         [namespace, name, version, JSON.stringify(state)],
       );
-      return rows.length === 0 ? { state: former, ms: 0, isSaved: false } : { state, ms, isSaved: true };
+      return rows.length === 0 ? undefined : { state, version: version + 1 };
     },
   };
 }

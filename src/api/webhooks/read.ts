@@ -32,19 +32,22 @@ export const idleMs = 1_000;
 // How soon it looks on behind a part of the feed in which nothing matched.
 const furtherMs = 100;
 const readMs = 30_000;
-const mostMessages = 50;
+const mostMessages = 200;
 // Standard Webhooks: below 20 kB.
 const mostBytes = 20_000;
 
 /** What reading needs. `signal` ends it. */
 export type Reading = { positions: Positions; readFeed: ReadFeed; clock: Clock; signal: AbortSignal };
 
-/** A hook's state after a step, and the milliseconds until the next one. */
-export type Step = { state: HookState; ms: number };
+/** A hook's state after a step, undefined if another process changed it, and the milliseconds until the next one. */
+export type Step = { stored: StoredState | undefined; ms: number };
 
 /** Returns a function that reads what a hook has to be sent next, and stores it before it is sent. */
 export function createReading(hook: Hook, { positions, readFeed, clock, signal }: Reading) {
   const { name, filter, finality } = hook;
+  // What was read and follows a position.
+  let left: (Awaited<ReturnType<ReadFeed>> & { after: string | undefined }) | undefined;
+
   const read = (after: string | undefined, from: HookState["from"]) =>
     readFeed(after, {
       ...{ filter, finality, from, limit: mostMessages },
@@ -55,21 +58,29 @@ export function createReading(hook: Hook, { positions, readFeed, clock, signal }
   async function refetch() {
     const { position } = await read(undefined, "latest");
     const body = JSON.stringify([{ id: position, event: "must-refetch", data: {} }]);
-    return { body, messages: 1, position, isLast: true };
+    return { body, messages: 1, position };
   }
 
   return async (stored: StoredState): Promise<Step> => {
     const { state } = stored;
-    const found = await read(state.position, state.from);
+    const save = async (changed: Partial<HookState>, ms: number) => ({
+      stored: await positions.save(name, stored, { ...state, ...changed }),
+      ms,
+    });
+    const found = left?.after === state.position && left ? left : await read(state.position, state.from);
+    left = undefined;
     if (found.messages.length === 0 && !found.mustRefetch) {
       const { position = state.position } = found;
-      if (position !== state.position) return positions.save(name, stored, { ...state, position }, furtherMs);
-      if (state.behindSince === undefined) return { state, ms: idleMs };
-      return positions.save(name, stored, { ...state, behindSince: undefined }, idleMs);
+      if (position !== state.position) return save({ position }, furtherMs);
+      return state.behindSince === undefined
+        ? { stored, ms: idleMs }
+        : save({ behindSince: undefined }, idleMs);
     }
     const next = found.mustRefetch ? await refetch() : packed(found.messages, found.position);
+    const rest = found.messages.slice(next.messages);
+    if (rest.length > 0) left = { messages: rest, position: found.position, after: next.position };
     const pending = { ...next, id: `msg_${randomUUID()}` };
-    return positions.save(name, stored, { ...state, pending, behindSince: state.behindSince ?? clock.now() });
+    return save({ pending, behindSince: state.behindSince ?? clock.now() }, 0);
   };
 }
 
@@ -83,12 +94,7 @@ function packed(messages: readonly FeedMessage[], end: string | undefined) {
     if (texts.length > 0 && bytes >= mostBytes) break;
     texts.push(text);
   }
-  const isWhole = texts.length === messages.length;
   const last = messages[texts.length - 1]?.id;
-  return {
-    body: `[${texts.join(",")}]`,
-    messages: texts.length,
-    position: isWhole ? (end ?? last) : last,
-    isLast: isWhole && messages.length < mostMessages,
-  };
+  const position = texts.length === messages.length ? (end ?? last) : last;
+  return { body: `[${texts.join(",")}]`, messages: texts.length, position };
 }
