@@ -4963,7 +4963,11 @@ export interface operations {
                 page_size?: string;
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
+                /** @description Events of this chain */
+                chain_id?: string;
                 name?: string;
+                /** @description Direct subnames of this name */
+                parent?: string;
                 /** @description Who received something, or whose primary name or roles changed */
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */
@@ -5344,7 +5348,11 @@ export interface operations {
                 record_key?: string;
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
+                /** @description Events of this chain */
+                chain_id?: string;
                 name?: string;
+                /** @description Direct subnames of this name */
+                parent?: string;
                 /** @description Who received something, or whose primary name or roles changed */
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */

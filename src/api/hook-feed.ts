@@ -1,7 +1,7 @@
-import { entryParameters, feedFilterOf } from "./endpoints/v1-history.ts";
 import { idOf, placeOf, readFeed, readNewest, startOfFeed } from "./feed/read.ts";
 import type { FeedContext } from "./feed/request.ts";
 import { closedQuery } from "./names/contract.ts";
+import { entryFilterOf, entryParameters } from "./names/entry-filters.ts";
 import type { ReadFeed } from "./webhooks/read.ts";
 
 const words = closedQuery(entryParameters);
@@ -15,10 +15,11 @@ export const hookReader =
     if (newest === undefined) return { messages: [], position: after };
     const { state, position } = newest;
     const beginning = from === "start" ? startOfFeed(state) : position;
+    if (after === idOf(position)) return { messages: [], position: after };
     const place = after === undefined ? beginning : await placeOf(source, state, after, signal);
     if (place === "unknown" || place === "gone")
       return { messages: [], position: idOf(position), mustRefetch: true };
-    const asked = { state, filter: feedFilterOf(words.parse(filter), context), finality, limit };
+    const asked = { state, filter: entryFilterOf(words.parse(filter), context), finality, limit };
     const { messages, end } = await readFeed(source, place, asked, signal);
     return { messages, position: idOf(end) };
   };

@@ -230,6 +230,8 @@ const lookups = [
   "/v1/events",
   "/v1/events?type=registration,renewal&namespace=ens&include=data",
   "/v1/events?name=eth",
+  "/v1/events?parent=label1.eth",
+  "/v1/events?parent=eth&order=asc",
   "/v1/events?address=$address",
   `/v1/events?address=${busyAddress}`,
   `/v1/addresses/${busyAddress}/history`,

@@ -343,6 +343,8 @@ describe.each([
       const ofContract = emitted.filter((entry) => entry.endsWith(contracts[contract])).sort();
       expect(own.data.map(shownEntry).sort()).toEqual(ofContract);
     }
+    const below = (await all<Entry>("/v1/events?parent=eth")).map(({ id }) => id);
+    expect(below).toEqual(entries.flatMap(({ id, name }) => (/^[^.]+\.eth$/.test(name ?? "") ? id : [])));
     const ofNames: string[] = [];
     for (const name of seen) {
       const { data } = await get<Entry[]>(

@@ -3,10 +3,10 @@ import { textOf } from "../feed/follow.ts";
 import { type Position, positionOfBlock, startOfFeed } from "../feed/read.ts";
 import { type FeedContext, feedParameters, finalityOf, openPlace } from "../feed/request.ts";
 import { closedQuery, errorSchema, refuse } from "../names/contract.ts";
+import { entryFilterOf, entryParameters } from "../names/entry-filters.ts";
 import { notFoundAnswer, ofLookup, textParameter } from "../names/lists.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { indexedBlockOf } from "../status/status.ts";
-import { entryParameters, feedFilterOf } from "./v1-history.ts";
 
 const query = closedQuery({
   ...entryParameters,
@@ -41,7 +41,7 @@ export const eventStream = endpoint({
   },
   handle: async ({ query, request, client, current }, context: FeedContext) => {
     const { feed } = context;
-    const filter = feedFilterOf(query, context);
+    const filter = entryFilterOf(query, context);
     if (feed.isFull()) refuse("overloaded", "Too many streams are open. Try again later.");
     const { signal, headers } = request.raw;
     const id = headers.get("last-event-id") || query.after;

@@ -1,7 +1,6 @@
 import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
-import { hideFromPlanner, secondGeneration } from "../database/names.ts";
-import { type FeedFilter, idOf, readFeed, revertedSchema } from "../feed/read.ts";
+import { idOf, readFeed, revertedSchema } from "../feed/read.ts";
 import { type FeedContext, feedParameters, finalityOf, openPlace } from "../feed/request.ts";
 import {
   asOf,
@@ -14,44 +13,41 @@ import {
   timeParameter,
 } from "../names/contract.ts";
 import {
-  chainOfEntry,
+  conditionsOf,
+  entryFilterOf,
+  entryParameters,
+  entryWords,
+  given,
+  inByteOrder,
+  inNamespaceOf,
+  kindsOf,
+  nodesOf,
+  onChain,
+  partsOf,
+  scopes,
+} from "../names/entry-filters.ts";
+import {
   entriesOfHeldNames,
   entryOf,
   entrySchema,
-  entryType,
-  eventKinds,
-  eventsOf,
   type HistoryQuery,
   type Holding,
   heldNamesSql,
   historyCountSql,
   historyOrderTypes,
   historySql,
-  historyTypes,
-  isEmittedBy,
-  isOfResolver,
-  kindsNamed,
-  literal,
   mostHeldNames,
-  namespaceOfEntry,
-  ofRecord,
-  ofRegistrationSince,
   partsOfAddress,
   partsOfChildren,
-  partsOfKinds,
   partsOfName,
-  pipelineKinds,
   type StoredEntry,
-  writesRecord,
 } from "../names/history.ts";
-import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts";
+import { homeOfRow } from "../names/indexed-namespaces.ts";
 import {
   type Binder,
   choice,
-  contractParameter,
   includeParameter,
   type LookupContext,
-  nameIn,
   namespaceParameter,
   namespacesIn,
   notFoundAnswer,
@@ -68,18 +64,8 @@ import { anyCaseAddress, cursorPageSchema, cursorParameters } from "../rest/valu
 const time = (name: string) =>
   timeParameter(name).optional().meta({ description: "Unix seconds or RFC 3339, included" });
 
-// No stored event has the last two types.
-const askedTypes = [...historyTypes, "token", "contract"] as const;
-
 const historyParameters = {
-  type: wordsParameter("type", askedTypes).optional(),
-  exclude_type: wordsParameter("exclude_type", askedTypes).optional(),
-  kind: wordsParameter("kind", [...eventKinds, ...pipelineKinds])
-    .optional()
-    .meta({ description: "Names of events, or of groups of them as ENS's own API has them" }),
-  record_key: textParameter("record_key", 1_000)
-    .optional()
-    .meta({ description: "Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`" }),
+  ...entryWords,
   order: choice("order", ["desc", "asc"]).default("desc"),
   from_timestamp: time("from_timestamp"),
   to_timestamp: time("to_timestamp"),
@@ -89,8 +75,6 @@ const historyParameters = {
   ...latestOnly,
   ...cursorParameters,
 };
-
-const scopes = ["both", "name", "registration"] as const;
 
 const ownParameters = {
   ...historyParameters,
@@ -200,40 +184,6 @@ export function checkOrder(bounds: Readonly<Record<string, number | string | und
     refuse("invalid_input", `${start} must be less than or equal to ${end}`);
 }
 
-// Types of entries of one scope alone; the others are of both.
-const onlyIn: Readonly<Record<string, (typeof scopes)[number]>> = {
-  ...{ record: "name", primary_name: "name" },
-  ...{ registration: "registration", renewal: "registration", release: "registration" },
-  ...{ expiry: "registration", transfer: "registration", permission: "registration" },
-  ...{ migration: "registration", reservation: "registration", subregistry: "registration" },
-};
-
-function kindsOf({ type, exclude_type = [], kind, scope = "both" }: Partial<HistoryCall["query"]>) {
-  return kindsNamed(kind).filter((one) => {
-    const of = entryType(one);
-    const isInScope = scope === "both" || (onlyIn[of] ?? scope) === scope;
-    return isInScope && (type === undefined || type.includes(of)) && !exclude_type.includes(of);
-  });
-}
-
-function conditionsOf(
-  { from_timestamp, to_timestamp, record_key }: Partial<HistoryCall["query"]>,
-  { bind }: Binder,
-) {
-  return [
-    // Clearing all records writes each of them.
-    ...given(record_key, (key) => {
-      const record = ofRecord(key, bind);
-      return record === undefined ? "false" : `(${record} OR type = 'VersionChanged')`;
-    }),
-    ...given(from_timestamp, (time) => `timestamp >= ${bind(Math.ceil(time))}::bigint`),
-    ...given(to_timestamp, (time) => `timestamp <= ${bind(Math.floor(time))}::bigint`),
-  ];
-}
-
-/** SQL of a bound text that compares byte by byte, as the columns do. */
-const inByteOrder = (bound: string) => `${bound}::text COLLATE "C"`;
-
 const baseNode = namehash("base.eth");
 
 /** GET /v1/names/{name}/history. */
@@ -336,24 +286,6 @@ const registrationParameter = textParameter("registration_id", 120)
     return { chainId: Number(chain), node, emitter, since };
   });
 
-/** The parameters that narrow `/v1/events` by what can be told of each entry alone. */
-export const entryParameters = {
-  ...{ type: historyParameters.type, exclude_type: historyParameters.exclude_type },
-  ...{ kind: historyParameters.kind, record_key: historyParameters.record_key },
-  namespace: namespaceParameter,
-  name: textParameter("name", 2_000).optional(),
-  address: anyCaseAddress("address")
-    .optional()
-    .meta({ description: "Who received something, or whose primary name or roles changed" }),
-  resolver: contractParameter("resolver")
-    .optional()
-    .meta({ description: "`<chain id>:<address>`: its records" }),
-  contract_address: anyCaseAddress("contract_address").optional().meta({
-    description:
-      "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
-  }),
-};
-
 const eventsQuery = closedQuery({
   ...historyParameters,
   ...entryParameters,
@@ -385,7 +317,7 @@ async function eventsAfter(id: string, call: StatementCall & { query: Asked }, c
   const { lookup, feed } = context;
   for (const name of new URL(request.raw.url).searchParams.keys())
     if (!withAfter.has(name)) refuse("invalid_input", `${name} cannot be given with after`);
-  const filter = feedFilterOf(query, context);
+  const filter = entryFilterOf(query, context);
   const { signal } = request.raw;
   const { state, place } = await openPlace(context, id, signal);
   if (place === undefined || place === "gone")
@@ -416,162 +348,37 @@ export const events = endpoint({
     if (call.query.after !== undefined) return eventsAfter(call.query.after, call, context);
     if (call.query.finality !== "latest")
       refuse("invalid_input", "finality must be latest because collection routes read latest state");
-    const { namespace, name, registration_id, resolver, from_block, to_block, type } = call.query;
+    const { namespace, chain_id, registration_id, resolver, from_block, to_block, type } = call.query;
     const { namespaces } = context.lookup;
     const within = namespacesIn(context.lookup, namespace);
-    const ofOne = [resolver, registration_id].filter((one) => one !== undefined);
-    const [chain, ...others] = new Set((ofOne.length > 0 ? ofOne : within).map(({ chainId }) => chainId));
+    const chains = [resolver?.chainId, registration_id?.chainId, chain_id].filter((one) => one !== undefined);
+    const [chain, ...others] = new Set(chains.length > 0 ? chains : within.map(({ chainId }) => chainId));
     const hasBlocks = (from_block ?? to_block) !== undefined;
-    if (hasBlocks && (chain === undefined || (ofOne.length === 0 && others.length > 0)))
-      refuse("invalid_input", "from_block and to_block need a namespace on one chain, or resolver");
+    if (hasBlocks && (chain === undefined || (chains.length === 0 && others.length > 0)))
+      refuse("invalid_input", "from_block and to_block need chain_id, a namespace on one chain, or resolver");
     checkOrder({ from_block, to_block });
-    const node = name === undefined ? undefined : nameIn(name).node;
+    const { node, parent } = nodesOf(call.query, context);
     const isOfName = node !== undefined || registration_id !== undefined;
     if (!isOfName && type?.every((one) => one === "release"))
       refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
     const { address, contract_address } = call.query;
-    const filters = [namespace, node, address, resolver, registration_id, contract_address];
+    const filters = [namespace, chain_id, node, parent, address, resolver, registration_id, contract_address];
     return historyPage(context, call, {
       list: ["events", ...filters, from_block, to_block],
       isCounted: isOfName || resolver !== undefined,
       lacks: resolver && "resolver_pointer_events_not_listed",
       find: (statement, kinds) => {
-        const { parts, conditions } = partsOf({ ...call.query, node }, { statement, kinds, namespaces });
+        const { conditions, ...found } = partsOf(
+          { ...call.query, node, parent },
+          { statement, kinds, namespaces },
+        );
         const ofBlocks = [
           ...given(hasBlocks ? chain : undefined, (one) => onChain(one, namespaces)),
           ...given(from_block, (block) => `block_number >= ${statement.bind(block)}::int`),
           ...given(to_block, (block) => `block_number <= ${statement.bind(block)}::int`),
         ];
-        return {
-          parts,
-          conditions: [
-            ...conditions,
-            ...given(namespace, (one) => inNamespaceOf(one, namespaces)),
-            ...ofBlocks,
-          ],
-        };
+        return { ...found, conditions: [...conditions, ...ofBlocks] };
       },
     });
   },
 });
-
-type EntryQuery = z.output<z.ZodObject<typeof entryParameters>>;
-
-/** The filter of the feed that these parameters mean. Refuses names and namespaces that mean nothing. */
-export function feedFilterOf(query: EntryQuery, { lookup }: LookupContext): FeedFilter {
-  const { namespaces } = lookup;
-  const { namespace, name, record_key, address, resolver, contract_address } = query;
-  namespacesIn(lookup, namespace);
-  const node = name === undefined ? undefined : nameIn(name).node;
-  const kinds = kindsOf(query).filter((kind) => kind !== "Release");
-  const hasKey = record_key === undefined || ofRecord(record_key, String) !== undefined;
-  return {
-    kinds: new Set(kinds),
-    node,
-    accepts: (entry) =>
-      hasKey &&
-      (namespace === undefined || entry.namespace === namespace) &&
-      (address === undefined || entry.holder === address) &&
-      (record_key === undefined || entry.type === "VersionChanged" || writesRecord(entry, record_key)) &&
-      (contract_address === undefined || isEmittedBy(entry, contract_address, namespaces)) &&
-      (resolver === undefined ||
-        (isOfResolver(entry) && entry.chain === resolver.chainId && entry.resolver === resolver.address)),
-    history: (statement) => {
-      const { parts, conditions } = partsOf({ ...query, node }, { statement, kinds, namespaces });
-      const ofNamespace = given(namespace, (one) => inNamespaceOf(one, namespaces));
-      return { parts, kinds, conditions: [...conditions, ...ofNamespace, ...conditionsOf(query, statement)] };
-    },
-  };
-}
-
-type Finding = { statement: Binder; kinds: HistoryQuery["kinds"]; namespaces: readonly IndexedNamespace[] };
-
-/** Conditions on a value, if given. */
-const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
-  value === undefined ? [] : [sql(value)].flat();
-
-const inNamespaceOf = (namespace: string, namespaces: readonly IndexedNamespace[]) =>
-  hideFromPlanner(`${namespaceOfEntry(namespaces, "p")} = '${namespace}'`);
-
-const onChain = (chainId: number, namespaces: readonly IndexedNamespace[]) =>
-  hideFromPlanner(`${chainOfEntry(namespaces, "p")} = ${chainId}`);
-
-// The narrowest filter determines the parts; the others become conditions on them.
-function partsOf(
-  {
-    node,
-    registration_id,
-    resolver,
-    address,
-    contract_address,
-  }: Partial<Asked> & { node: string | undefined },
-  { statement: { bind }, kinds, namespaces }: Finding,
-): Pick<HistoryQuery, "parts" | "conditions"> {
-  const roles = contract_address === undefined ? [] : rolesOf(contract_address, namespaces);
-  const of = node ?? registration_id?.node;
-  const bound = of === undefined ? undefined : inByteOrder(bind(of));
-  const holder = address === undefined ? undefined : inByteOrder(bind(address));
-  const isHeld = given(holder, (one) => `holder = ${one}`);
-  const conditions = [
-    ...given(registration_id, ({ chainId, emitter, since }) => [
-      onChain(chainId, namespaces),
-      emitter === undefined
-        ? ofRegistrationSince(bound ?? "", bind(since))
-        : `type IN ${literal(eventsOf(emitter))}`,
-      ...(of === registration_id?.node ? [] : ["false"]),
-    ]),
-    ...given(resolver, ({ chainId }) => [
-      onChain(chainId, namespaces),
-      "type NOT IN ('NewResolver', 'Release')",
-    ]),
-    ...(roles.length === 0
-      ? []
-      : [`(${roles.map(({ own, where }) => `type IN ${literal(own)} AND ${where}`).join(" OR ")})`]),
-  ];
-  if (bound !== undefined) {
-    const atResolver = given(resolver, ({ address }) => `resolver LIKE ${bind(`%${address}-%`)}`);
-    return { parts: partsOfName(bound, namespaces), conditions: [...conditions, ...atResolver, ...isHeld] };
-  }
-  if (resolver !== undefined) {
-    const own = kinds.filter((kind) => eventsOf("resolver").includes(kind));
-    const at = own.length > 0 ? { resolver: inByteOrder(bind(resolver.address)) } : {};
-    return { parts: partsOfKinds(own, namespaces, at), conditions: [...conditions, ...isHeld] };
-  }
-  const own =
-    roles.length === 0 ? kinds : kinds.filter((kind) => roles.some((role) => role.own.includes(kind)));
-  if (holder !== undefined) return { parts: partsOfAddress(holder, namespaces, own), conditions };
-  const [role, ...others] = roles;
-  const isStranger = role?.isStranger && own.length > 0;
-  const stranger = isStranger ? inByteOrder(bind(contract_address ?? "")) : undefined;
-  const isOld = others.length === 0 ? role?.isOld : undefined;
-  const by = { isOld, ...(stranger ? { resolver: stranger, registryOfV2: stranger } : {}) };
-  return { parts: partsOfKinds(own, namespaces, by), conditions };
-}
-
-/** A role of a contract: the events that it emits, and the condition that it emitted one. */
-type Role = { own: HistoryQuery["kinds"]; where: string; isOld?: boolean; isStranger?: boolean };
-
-// An unknown contract can be a resolver or an ENSv2 registry.
-function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): Role[] {
-  const known = namespaces.flatMap((home): (Role & { at: string | undefined })[] => {
-    const { chainId, namespace, nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;
-    const isHere = `${onChain(chainId, namespaces)} AND ${namespaceOfEntry(namespaces, "p")} = '${namespace}'`;
-    const ofRegistry = eventsOf("registry");
-    return [
-      { at: nameWrapper, own: eventsOf("wrapper"), where: isHere },
-      { at: registrar, own: eventsOf("registrar"), where: isHere },
-      { at: registry, own: ofRegistry, where: `${isHere} AND old IS NOT TRUE`, isOld: false },
-      { at: oldRegistry, own: ofRegistry, where: "old", isOld: true },
-      ...[...reverseRegistrars].map(([chain, at]) => ({
-        at,
-        own: eventsOf("reverseRegistrar"),
-        where: onChain(chain, namespaces),
-      })),
-    ];
-  });
-  const roles = known.filter(({ at }) => at === contract);
-  if (roles.length > 0) return roles;
-  const ofResolver = { own: eventsOf("resolver"), where: `resolver LIKE '%${contract}-%'`, isStranger: true };
-  const ofV2 = { own: eventsOf("registryOfV2"), where: `key = '${contract}'`, isStranger: true };
-  return secondGeneration(namespaces) ? [ofResolver, ofV2] : [ofResolver];
-}

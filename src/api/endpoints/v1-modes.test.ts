@@ -29,7 +29,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   record_key: ["text:url", "addr:60", "abi:1"],
   ...{ type: ["registration,renewal"], exclude_type: ["record"], kind: ["NewOwner,TextChanged"] },
   ...{ from_timestamp: ["1"], to_timestamp: ["9"], from_block: ["1"], to_block: ["2"] },
-  ...{ resolver: [`1:${contract}`], contract_address: [contract] },
+  ...{ resolver: [`1:${contract}`], contract_address: [contract], chain_id: ["1", "8453"] },
   registration_id: ["1700000000", "wrapper", "registry"].map((since) => `${registration}-${since}`),
   registry: [`11155111:${contract}`],
   ...{ expires_after: ["1"], expires_before: ["9999999999"], expires_window: ["1..5"] },

@@ -192,13 +192,19 @@ test("finalized events come once they are final, and nothing takes them back", a
 test("filters are those of /v1/events, in the history as in the log; heartbeats resume past what they leave out", async () => {
   for (const [at, block] of [1, 2, 11, 12].entries())
     await store([block], at % 2 === 0 ? { owner: bob } : { name: "grace.eth" });
-  await reach(12);
+  for (const block of [3, 13]) await store([block], { name: "child.plain.eth" });
+  for (const block of [4, 14]) await store([block], { name: "me.base.eth", chain: 8453 });
+  await reach(14);
   await write();
   for (const [filter, blocks] of [
     ["name=grace.eth", [2, 12]],
     [`address=${bob}`, [1, 11]],
-    ["kind=Transfer&type=authority&namespace=ens", [1, 2, 11, 12]],
-    ["contract_address=0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e", [1, 2, 11, 12]],
+    ["kind=Transfer&type=authority&namespace=ens", [1, 2, 3, 11, 12, 13]],
+    ["contract_address=0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e", [1, 2, 3, 11, 12, 13]],
+    ["parent=eth", [1, 2, 11, 12]],
+    [`parent=plain.eth&address=${alice}`, [3, 13]],
+    ["chain_id=8453", [4, 14]],
+    ["chain_id=1&parent=base.eth", []],
     ["exclude_type=authority", []],
     ["record_key=text:url", []],
   ] as const) {
@@ -296,6 +302,8 @@ test("bad requests are refused before the stream begins, with the nearest known 
     "type=records",
     "finality=soon",
     "name=a..b",
+    "parent=a..b",
+    "chain_id=x",
   ])
     expect([query, (await refusal(`?${query}`)).status]).toEqual([query, 400]);
   expect((await refusal("?namespace=nowhere")).status).toBe(404);

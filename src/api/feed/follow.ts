@@ -118,7 +118,9 @@ async function pageAfter(
     const next = items.slice(after.seq - from);
     return { ...messagesOf(next, { state, after, filter, finality, namespaces }), isAtEnd: true };
   }
-  const asked = { state, filter, finality, limit: pageRows };
+  // The newest rows may be of before the request.
+  const newest = request.state.final > state.final ? request.state : state;
+  const asked = { state: newest, filter, finality, limit: pageRows };
   return forClient(client, () => readFeed(source, after, asked, signal));
 }
 

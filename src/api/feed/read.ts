@@ -1,29 +1,18 @@
 import { z } from "zod/v4";
 import type { Database } from "../database/client.ts";
+import type { EntryFilter } from "../names/entry-filters.ts";
 import {
   type EventKind,
   entriesOfIdsSql,
   entryId,
   entryOf,
-  type HistoryQuery,
   hasNoNode,
   historySql,
   type StoredEntry,
 } from "../names/history.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
-import { type Binder, binder } from "../names/lists.ts";
+import { binder } from "../names/lists.ts";
 import { type FeedState, feedTable, stands } from "./log.ts";
-
-/** What a reader of the feed asks of events. */
-export type FeedFilter = {
-  kinds: ReadonlySet<EventKind>;
-  /** The node of a name, if only its events are asked for. */
-  node: string | undefined;
-  /** Whether an entry of one of the kinds is asked for. */
-  accepts: (entry: StoredEntry) => boolean;
-  /** The same in SQL, with bound values. */
-  history: (statement: Binder) => HistoryQuery;
-};
 
 /** `finalized`: events that no reorganization can take back. */
 export type Finality = "latest" | "finalized";
@@ -152,10 +141,13 @@ export async function readNewest({ database }: FeedSource, signal: AbortSignal) 
     : { state, position: row ? positionAt(state.index, row) : startOfLog(state) };
 }
 
+/** The key before all events of a second. */
+const beginOf = (time: number): Position["key"] => [time, -1, -1, ""];
+
 const startOfLog = ({ index, since }: FeedState): Position => ({
   index,
   seq: 0,
-  key: [since, -1, -1, ""],
+  key: beginOf(since),
   transaction: "",
 });
 
@@ -163,7 +155,7 @@ const startOfLog = ({ index, since }: FeedState): Position => ({
 export const startOfFeed = ({ index }: FeedState): Position => ({
   index,
   seq: null,
-  key: [0, -1, -1, ""],
+  key: beginOf(0),
   transaction: "",
 });
 
@@ -182,7 +174,7 @@ export async function positionOfBlock(
   const sql = `SELECT json_build_object('time', ${cached}, 'first', ${first}, 'before', ${before})::text`;
   const found = await readJson<Found>(database, sql, [String(chain), String(block)], signal);
   if (found.time !== null && found.time < state.since)
-    return { ...startOfFeed(state), key: [found.time, -1, -1, ""] };
+    return { ...startOfFeed(state), key: beginOf(found.time) };
   if (found.first === null) return undefined;
   return found.before ? positionAt(state.index, found.before) : startOfLog(state);
 }
@@ -276,7 +268,7 @@ export function messagesOf(
   }: {
     state: FeedState;
     after: Position;
-    filter: FeedFilter;
+    filter: EntryFilter;
     finality: Finality;
     namespaces: readonly IndexedNamespace[];
   },
@@ -314,21 +306,21 @@ const messageOf = (entry: StoredEntry, id: string, namespaces: readonly IndexedN
 });
 
 // ENSv2 entries that no name leads to are in no list.
-const isAsked = (entry: StoredEntry, { kinds, node, accepts }: FeedFilter) =>
+const isAsked = (entry: StoredEntry, { kinds, node, accepts }: EntryFilter) =>
   kinds.has(entry.type) &&
   (entry.node !== null || hasNoNode(entry)) &&
   (node === undefined || entry.node === node) &&
   accepts(entry);
 
 // Of rows that take back, the log itself knows no more.
-const mayHaveBeenSent = (row: LogRow, { kinds, node }: FeedFilter) =>
+const mayHaveBeenSent = (row: LogRow, { kinds, node }: EntryFilter) =>
   kinds.has(row.type) && (node === undefined || row.node === null || row.node === node);
 
 /** A page of the feed. `isAtEnd`: there is no more at the moment. */
 export type FeedPage = { messages: Message[]; end: Position; isAtEnd: boolean };
 
 /** What a reader asks for: events, how final, and at most how many rows of the log or entries of the history are read. */
-export type FeedRequest = { state: FeedState; filter: FeedFilter; finality: Finality; limit: number };
+export type FeedRequest = { state: FeedState; filter: EntryFilter; finality: Finality; limit: number };
 
 /**
  * The messages after a position: from the tables of events up to the beginning of the log, then from the log. A page may have none although
@@ -349,6 +341,10 @@ export async function readFeed(
   return { ...page, isAtEnd: page.end.seq !== after.seq + limit };
 }
 
+// A part of the history that one statement reads, however few of its events match. ENS began in March 2017.
+const sliceSeconds = 90 * 86_400;
+const firstEvents = 1_489_000_000;
+
 async function readHistory(
   { database, namespaces, times }: FeedSource,
   after: Position,
@@ -357,7 +353,8 @@ async function readHistory(
 ): Promise<FeedPage> {
   const { bind, values } = binder(times());
   const { conditions, ...query } = filter.history({ bind });
-  const before = `timestamp < ${bind(state.since)}::int`;
+  const until = Math.min(state.since, Math.max(after.key[0], firstEvents) + sliceSeconds);
+  const before = `timestamp < ${bind(until)}::int`;
   const slice = { after: after.key.map(bind), isDescending: false, limit };
   const sql = historySql({ ...query, conditions: [...conditions, before] }, slice, namespaces);
   const entries = await readJson<StoredEntry[]>(
@@ -375,6 +372,7 @@ async function readHistory(
     }),
   );
   const messages = entries.map((entry, at) => messageOf(entry, idOf(positions[at] ?? after), namespaces));
-  const end = entries.length < limit ? startOfLog(state) : (positions.at(-1) ?? after);
+  const sliceEnd = until === state.since ? startOfLog(state) : { ...startOfFeed(state), key: beginOf(until) };
+  const end = entries.length < limit ? sliceEnd : (positions.at(-1) ?? after);
   return { messages, end, isAtEnd: false };
 }

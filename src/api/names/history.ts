@@ -125,6 +125,7 @@ export type StoredEntry = {
   transaction: string | null;
   node: Hex | null;
   name: string | null;
+  parent: Hex | null;
   chain: number;
   namespace: string;
   holder: Hex | null;
@@ -456,6 +457,10 @@ function contractOf(
 
 /** SQL of a list of words. */
 export const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;
+
+/** SQL of the node above the name of an entry under an alias. */
+export const parentOfEntry = (of: string) =>
+  `coalesce((SELECT d.parent_id FROM domain d WHERE d.id = ${of}.node), (SELECT d.parent_id FROM v2_domains d WHERE d.id = ${of}.node LIMIT 1))`;
 
 /** SQL of the chain of an entry under an alias: the root chain in subgraph mode, where event ids have no chain. */
 export const chainOfEntry = (namespaces: readonly IndexedNamespace[], of: string) =>
@@ -922,7 +927,8 @@ function entriesSql(
 ): string {
   const keys = historyOrder("h").map((key) => `(${key})::text`);
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', h.timestamp, 'block', h.block_number, 'log', h.log_index, 'transaction', h.transaction_id,
-  'node', h.node, 'name', coalesce(domain.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'chain', ${chainOfEntry(namespaces, "h")}, 'namespace', ${namespaceOfEntry(namespaces, "h")}, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
+  'node', h.node, 'name', coalesce(domain.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'parent', ${parentOfEntry("h")},
+  'chain', ${chainOfEntry(namespaces, "h")}, 'namespace', ${namespaceOfEntry(namespaces, "h")}, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(namespaces)}, 'payment', ${paymentSql},
   'after', json_build_array(${keys.join(", ")})) AS found
 FROM (${entries}) h LEFT JOIN domain ON domain.id = h.node
