@@ -58,6 +58,11 @@ test("hooks are listed, paused, replayed and resumed", async () => {
   expect(await run("replay", "wallet", "--from", "b2Zm")).toMatch(/behind b2Zm\n {2}paused/);
   expect(await run("resume", "wallet")).toBe("wallet, https://example.org, behind b2Zm");
   expect(await stored()).toEqual({ from: "latest", position: "b2Zm", failures: 0 });
+  const reminder = `reminder-7d-1795668000-0x${"5".repeat(64)}`;
+  expect(await run("replay", "wallet", "--from", reminder)).toBe(
+    "wallet, https://example.org, behind b2Zm\n  reminders up to 2026-11-26T04:40:00.000Z",
+  );
+  expect(await run("replay", "wallet", "--from", "latest")).toContain("from latest\n  reminders up to");
   expect(await run("replay", "wallet", "--from", "a b")).toContain(
     "Expected the id of a message, start or latest.",
   );
@@ -80,7 +85,7 @@ test("a test message is signed; why it fails is told", async () => {
 
 const hook: Hook = {
   ...{ name: "a", url: "https://example.org/k3y", secret, filter: { type: "renewal" } },
-  ...{ finality: "finalized", from: "latest", allowPrivate: false },
+  ...{ finality: "finalized", from: "latest", allowPrivate: false, events: true, reminders: [] },
 };
 
 test("shows what waits, and the public key but no secret", () => {
@@ -88,7 +93,7 @@ test("shows what waits, and the public key but no secret", () => {
   const seed = Buffer.from("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60", "hex");
   const own = Buffer.from("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "hex");
   const privateKey = `whsk_${seed.toString("base64")}`;
-  const pending = { id: "msg_1", body: "[]", messages: 1, position: "1", isLast: true };
+  const pending = { id: "msg_1", body: "[]", messages: 1, position: "1" };
   const waiting = {
     from: "latest",
     pending,

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { type HookState, openPositions, type Positions } from "../src/api/webhooks/positions.ts";
 import { post } from "../src/api/webhooks/post.ts";
+import { placeOfReminder } from "../src/api/webhooks/reminders.ts";
 import { publicKeyOf } from "../src/api/webhooks/signature.ts";
 import type { Hook } from "../src/config/webhooks-file.ts";
 import { spanOf } from "../src/log/json-log.ts";
@@ -34,9 +35,7 @@ webhooks
   .command("replay <hook>")
   .description("Has a hook go on behind an id, which the receiver had in a message.")
   .requiredOption("--from <id>", "id of a message, or start or latest", placeInFeed)
-  .action((name, { from: place }) =>
-    print(change(name, ({ paused }) => ({ from: "latest", ...place, failures: 0, paused }))),
-  );
+  .action((name, { from: place }) => print(change(name, (state) => ({ ...placesOf(state), ...place }))));
 
 webhooks
   .command("pause <hook>")
@@ -52,20 +51,28 @@ webhooks
     print(change(name, ({ paused: _, nextAt: __, ...state }) => ({ ...state, failures: 0 }))),
   );
 
+const placesOf = ({ position, from, reminders, paused }: HookState) => ({
+  ...{ position, from, reminders },
+  ...{ failures: 0, paused },
+});
+
 function placeInFeed(text: string): Partial<HookState> {
-  if (text === "start" || text === "latest") return { from: text };
-  if (/^[\w=+/:.-]{1,500}$/.test(text)) return { position: text };
+  const reminders = placeOfReminder(text);
+  if (reminders !== undefined) return { reminders };
+  if (text === "start" || text === "latest") return { position: undefined, from: text };
+  if (/^[\w=+/:.-]{1,500}$/.test(text)) return { position: text, from: "latest" };
   throw new InvalidArgumentError("Expected the id of a message, start or latest.");
 }
 
 /** A hook and its state as text; `now` in Unix milliseconds. */
 export function describeHook({ name, url, privateKey }: Hook, state: HookState, now: number): string {
-  const { paused, behindSince, failures, fault, nextAt = now, position, from } = state;
+  const { paused, behindSince, failures, fault, nextAt = now, position, from, reminders } = state;
   const span = (milliseconds: number) => spanOf(milliseconds / 1_000);
   const next = `the next is ${nextAt > now ? `in ${span(nextAt - now)}` : "now"}`;
   return [
     // A path may be a key of the receiver.
     `${name}, ${new URL(url).origin}, ${position === undefined ? `from ${from}` : `behind ${position}`}`,
+    reminders && `  reminders up to ${new Date(Number(reminders[0]) * 1_000).toISOString()}`,
     paused && `  paused ${span(now - paused.at)} ago: ${paused.reason}`,
     behindSince !== undefined && `  messages wait for ${span(now - behindSince)}`,
     !paused && failures > 0 && `  ${failures} attempts failed, the last one because ${fault}; ${next}`,

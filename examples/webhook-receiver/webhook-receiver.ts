@@ -6,6 +6,8 @@ import { Webhook } from "standardwebhooks";
 type Message =
   | { id: string; event: "event"; data: { id: string; type: string; name?: string } }
   | { id: string; event: "reverted"; data: { chain_id: number; last_valid_block: number; ids: string[] } }
+  // A deadline of a name: changes none of the events.
+  | { id: string; event: "reminder"; data: { reminder: string; due_at: string; late: boolean; name: string } }
   | { id: string; event: "must-refetch" | "test"; data: object };
 
 type Events = Map<string, { type: string; name?: string }>;

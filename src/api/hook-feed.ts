@@ -1,8 +1,10 @@
 import { idOf, placeOf, readFeed, readNewest, startOfFeed } from "./feed/read.ts";
 import type { FeedContext } from "./feed/request.ts";
 import { closedQuery } from "./names/contract.ts";
-import { entryFilterOf, entryParameters } from "./names/entry-filters.ts";
+import { entryFilterOf, entryParameters, nodesOf } from "./names/entry-filters.ts";
+import { readReminders } from "./names/reminders.ts";
 import type { ReadFeed } from "./webhooks/read.ts";
+import type { ReadHookReminders } from "./webhooks/reminders.ts";
 
 const words = closedQuery(entryParameters);
 
@@ -22,4 +24,18 @@ export const hookReader =
     const asked = { state, filter: entryFilterOf(words.parse(filter), context), finality, limit };
     const { messages, end } = await readFeed(source, place, asked, signal);
     return { messages, position: idOf(end) };
+  };
+
+/** Reads the reminders of hooks, by the words of their filters that are of names: the others are of events alone. */
+export const reminderReader =
+  (context: FeedContext): ReadHookReminders =>
+  (after, { filter, reminders, limit, signal }) => {
+    const query = words.parse(filter);
+    const { address, namespace } = query;
+    return readReminders(
+      context.feed.source,
+      after,
+      { reminders, ...nodesOf(query, context), address, namespace, limit },
+      signal,
+    );
   };

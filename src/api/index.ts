@@ -34,7 +34,7 @@ import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { openFeed } from "./feed/follow.ts";
 import { createFeed, keepFeed } from "./feed/log.ts";
-import { hookReader } from "./hook-feed.ts";
+import { hookReader, reminderReader } from "./hook-feed.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
@@ -171,6 +171,7 @@ if (ponder.isIndexer) {
   const { stop } = startWebhooks({
     hooks: configured.webhooks,
     readFeed: served.readFeed,
+    readReminders: served.readReminders,
     database: { run, namespace: configured.namespace, schema },
     isReady: () => !isBackfilling(),
     log,
@@ -274,7 +275,8 @@ function openApi(config: Config) {
     trustedProxies: config.subgraphLimits.trustedProxies,
     log,
   });
-  return { app, config, readFeed: hookReader({ lookup, feed }) };
+  const ofHooks = { lookup, feed };
+  return { app, config, readFeed: hookReader(ofHooks), readReminders: reminderReader(ofHooks) };
 }
 
 const { bodyBytes } = configured.subgraphLimits;

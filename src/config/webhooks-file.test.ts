@@ -14,16 +14,21 @@ const read = (value: unknown) => {
   );
   return { hooks, faults };
 };
+const unset = {
+  ...{ events: true, reminders: [] },
+  ...{ finality: "latest", from: "latest", allowPrivate: false },
+};
 const fault = (text: string) => `WEBHOOKS_FILE: ${text}. See docs/webhooks.md.`;
 
 test("a hook needs a name, a URL and a secret", () => {
   expect(read([hook])).toEqual({
-    hooks: [{ ...hook, filter: {}, finality: "latest", from: "latest", allowPrivate: false }],
+    hooks: [{ ...hook, filter: {}, ...unset }],
     faults: [],
   });
   const full = {
     ...{ ...hook, privateKey: `whsk_${bytes(32)}`, filter: { type: "renewal", name: "vitalik.eth" } },
-    ...{ finality: "finalized", from: "start", allowPrivate: true },
+    ...{ finality: "finalized", from: "start", allowPrivate: true, events: false },
+    reminders: ["3650d", "1h", "grace_begins", "grace_ends", "premium_ends"],
   };
   expect(read([full]).hooks).toEqual([full]);
   expect(webhooksFrom(undefined, () => "", [])).toEqual([]);
@@ -55,6 +60,30 @@ test("every fault is told, and no secret", () => {
     ].map(fault),
   );
   expect(faults.join()).not.toContain(short);
+});
+
+test("reminders are known words, each once", () => {
+  const known = "must be <n>d or <n>h from 1h to 87600h, grace_begins, grace_ends, premium_ends";
+  const { faults } = read([
+    { ...hook, reminders: ["0d", "3651d", "30", "grace_end", "1h"] },
+    { ...hook, name: "b", reminders: ["1d", "24h"] },
+    { ...hook, name: "c", events: false },
+    { ...hook, name: "d", reminders: Array.from({ length: 11 }, (_, index) => `${index + 1}d`) },
+    { ...hook, name: "e", reminders: "7d", events: "no" },
+  ]);
+  expect(faults).toEqual(
+    [
+      `0.reminders.0: ${known}`,
+      `0.reminders.1: ${known}`,
+      `0.reminders.2: ${known}`,
+      `0.reminders.3: ${known}; the nearest is grace_ends`,
+      "1.reminders: must name each once",
+      "2.events: cannot be false without reminders",
+      "3.reminders: must have at most 10",
+      "4.events: Invalid input: expected boolean, received string",
+      "4.reminders: Invalid input: expected array, received string",
+    ].map(fault),
+  );
 });
 
 test.each([

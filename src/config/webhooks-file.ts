@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { nearestOf } from "./nearest.ts";
 
 const mostHooks = 50;
 
@@ -12,7 +13,28 @@ const key = (prefix: string, isLength: (bytes: number) => boolean, rule: string)
   return z.string({ error }).refine(isKey, { error });
 };
 
-const hook = z.strictObject({
+const ends = ["grace_begins", "grace_ends", "premium_ends"];
+const mostHours = 87_600;
+
+/** How many seconds before an expiry a reminder such as `7d` or `12h` is due; undefined for other words. */
+export function reminderSpan(word: string): number | undefined {
+  const [, count = "", unit] = /^([1-9]\d{0,4})([dh])$/.exec(word) ?? [];
+  const hours = Number(count) * (unit === "d" ? 24 : 1);
+  return count !== "" && hours <= mostHours ? hours * 3_600 : undefined;
+}
+
+const reminder = z.string().refine((word) => ends.includes(word) || reminderSpan(word) !== undefined, {
+  error: ({ input }) => {
+    const near = nearestOf(String(input), ends);
+    const known = `must be <n>d or <n>h from 1h to ${mostHours}h, ${ends.join(", ")}`;
+    return near === undefined ? known : `${known}; the nearest is ${near}`;
+  },
+});
+
+const isOnce = (words: readonly string[]) =>
+  new Set(words.map((word) => reminderSpan(word) ?? word)).size === words.length;
+
+const hookShape = z.strictObject({
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,49}$/, "must be 1 to 50 characters: a to z, digits, and - within"),
@@ -20,9 +42,19 @@ const hook = z.strictObject({
   secret: key("whsec_", (bytes) => bytes >= 24 && bytes <= 64, "24 to 64 bytes"),
   privateKey: key("whsk_", (bytes) => bytes === 32 || bytes === 64, "32 or 64 bytes").optional(),
   filter: z.record(z.string(), z.string()).default({}),
+  events: z.boolean().default(true),
+  reminders: z
+    .array(reminder)
+    .max(10, "must have at most 10")
+    .refine(isOnce, "must name each once")
+    .default([]),
   finality: z.enum(["latest", "finalized"], "must be latest or finalized").default("latest"),
   from: z.enum(["latest", "start"], "must be latest or start").default("latest"),
   allowPrivate: z.boolean().default(false),
+});
+const hook = hookShape.refine(({ events, reminders }) => events || reminders.length > 0, {
+  path: ["events"],
+  error: "cannot be false without reminders",
 });
 
 /** A webhook of the configuration. */

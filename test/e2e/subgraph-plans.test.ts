@@ -19,6 +19,7 @@ import { openFeed } from "../../src/api/feed/follow.ts";
 import type { FeedContext } from "../../src/api/feed/request.ts";
 import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
+import { readReminders } from "../../src/api/names/reminders.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
@@ -336,5 +337,37 @@ test.each([
     expect(mostSorted(nodes)).toBeLessThan(1_500);
     // A text may be tried on the first 5,000 names.
     expect(Math.max(...nodes.map((node) => node["Rows Removed by Filter"] ?? 0))).toBeLessThan(10_000);
+  }
+});
+
+const remindersOf = ["7d", "grace_begins", "grace_ends", "premium_ends"];
+
+test.each([
+  ...["of all names", "of an address", "of a name"].flatMap((of) =>
+    ["one generation", "all chains"].map((generations) => ({ of, generations, v2: undefined })),
+  ),
+  ...["of an address", "of a name"].map((of) => ({ of, generations: "both generations", v2: generatedV2 })),
+])("reads reminders $of by index, of $generations", async ({ of, generations, v2 }) => {
+  const { database, statements } = recordStatements(generated.database);
+  const plugins = ["subgraph", "protocol-acceleration", ...(generations === "all chains" ? ofChains : [])];
+  const indexed = indexedNamespaces(namespaces.mainnet, plugins).map((home) => ({ ...home, v2 }));
+  // Most expiries are about then: some hundred within a day, of each kind.
+  const time = 1_760_000_000 + 330 * 86_400;
+  const source = { database, namespaces: indexed, times: () => indexed.map(() => time) };
+  const asked = {
+    ...{ node: undefined, address: undefined, namespace: undefined, reminders: remindersOf, limit: 50 },
+    ...(of === "of an address" ? { address: generated.address } : {}),
+    ...(of === "of a name" ? { node: generated.node } : {}),
+  };
+  for (const [name, node] of [
+    ["", ""],
+    ["label1.eth", generated.node],
+  ] as const)
+    await readReminders(source, [String(time - 86_400), name, node], asked, new AbortController().signal);
+  for (const statement of statements) {
+    const nodes = await explain(statement);
+    expect(scannedTables(nodes, 1_500)).toEqual([]);
+    expect(mostSorted(nodes)).toBeLessThan(1_500);
+    expect(Math.max(...nodes.map((node) => node["Rows Removed by Filter"] ?? 0))).toBeLessThan(1_500);
   }
 });

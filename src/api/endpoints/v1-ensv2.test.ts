@@ -16,8 +16,9 @@ import {
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { labelhashIn } from "../../ens/names.ts";
+import { labelhashIn, namehash } from "../../ens/names.ts";
 import { textValue } from "../../ens/record-values.ts";
+import { type ReminderPlace, readReminders } from "../names/reminders.ts";
 import type { Row } from "../names/rows.ts";
 
 // What /v1 says of names of both generations against what calls returned of the recorded chain.
@@ -737,6 +738,50 @@ describe.each(readTruth())("at block $block", (snapshot) => {
       expect(await formerAt(expiry - 1, "")).toEqual([]);
       expect(await formerAt(expiry + grace, "")).toEqual([["released", ...lapsed]]);
       expect(await formerAt(expiry + grace + 1, window(expiry + grace + 1))).toEqual([]);
+    });
+
+  if ([350, 879].includes(snapshot.block))
+    test("reminders have the deadlines of the generation in force, each once", async () => {
+      const { database, namespaces } = v1.context.lookup;
+      const premium = 21 * 86_400;
+      const dueAt = async (moment: number, reminder: string, asked: { node?: string; address?: string }) => {
+        const source = { database, namespaces, times: () => namespaces.map(() => moment) };
+        const ask = { node: undefined, address: undefined, ...asked, namespace: "ens", limit: 50 };
+        const found: string[] = [];
+        for (let place: ReminderPlace = [String(moment - 60), "", ""]; ; ) {
+          const asks = { ...ask, reminders: [reminder] };
+          const part = await readReminders(source, place, asks, new AbortController().signal);
+          if (part === undefined) return found;
+          found.push(...part.reminders.map(({ data }) => `${data.name} ${data.authority} ${data.due_at}`));
+          place = part.place;
+        }
+      };
+      const told = { ens_v1: 0, ens_v2: 0 };
+      for (const one of snapshot.authority) {
+        const { owner, expires_at, grace_ends_at, authority, status } = expectedUnderEth(snapshot, one);
+        const name = nameOf([one.raw, "0x657468"]);
+        const [expiry, end] = [Number(expires_at ?? 0), Number(grace_ends_at ?? 0)];
+        // Only names that stay in their generation until then: of both, ENSv1 may count again once ENSv2's has ended.
+        const isBoth = one.authority === "v2" && one.v1 !== null;
+        if (!/^[a-z0-9-]{1,60}\.eth$/.test(name) || end === 0 || status !== "active" || isBoth) continue;
+        const kind = authority === "ens_v2" ? "ens_v2" : "ens_v1";
+        if (++told[kind] > 3) continue;
+        const node = namehash(name);
+        const moments = [
+          ["7d", expiry - 7 * 86_400],
+          ["grace_begins", expiry],
+          ["grace_ends", end],
+          ["premium_ends", end + premium],
+        ] as const;
+        for (const [reminder, moment] of moments) {
+          const line = `${name} ${kind} ${moment}`;
+          expect(await dueAt(moment, reminder, { node }), reminder).toEqual([line]);
+          if (owner !== undefined)
+            expect(await dueAt(moment, reminder, { address: String(owner) })).toContain(line);
+          expect(await dueAt(moment - 1, reminder, { node })).toEqual([]);
+        }
+      }
+      expect(Object.values(told).every((count) => count > 0)).toBe(true);
     });
 
   // Ten years later; nobody renews meanwhile.

@@ -1,16 +1,6 @@
-import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
-import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
-import {
-  entriesOf,
-  type Listed,
-  noExpiry,
-  notInSecond,
-  partsOfNames,
-  secondGeneration,
-} from "../database/names.ts";
+import type { Listed } from "../database/names.ts";
 import {
   type AskedPosition,
   asOf,
@@ -26,12 +16,11 @@ import {
   windowEnd,
 } from "../names/contract.ts";
 import { mostSubnames, withCounts } from "../names/counts.ts";
-import { homeOfRow, type IndexedNamespace, namespacesText } from "../names/indexed-namespaces.ts";
+import { type DeadlineWindow, deadlineBranches, deadlineOrder } from "../names/deadlines.ts";
+import { homeOfRow, namespacesText } from "../names/indexed-namespaces.ts";
 import {
   answersOf,
   authorityParameter,
-  type Binder,
-  type Branch,
   branchesFrom,
   byName,
   choice,
@@ -47,7 +36,6 @@ import {
   ofAuthority,
   ofLookup,
   openStatement,
-  type SortKey,
   type StatementCall,
   sorts,
   textParameter,
@@ -426,8 +414,8 @@ function fragmentOf(q: string, match: "prefix" | "contains"): string {
 
 const mostWindows = 32;
 
-/** A window of deadlines in Unix seconds: `from` included, `to` excluded. */
-type Window = { from: number | undefined; to: number | undefined; home?: number };
+// `home`: its number among the given ones.
+type Window = DeadlineWindow & { home?: number };
 
 const windows = (name: string) =>
   z
@@ -493,82 +481,6 @@ function windowsOf(asked: Asked) {
   return { ...family, isGrace: family.kind === "grace_ends" };
 }
 
-const sorted = (plus: number, of = "domain"): readonly SortKey[] => [
-  { sql: "o.expiry_date", type: "numeric", plus },
-  { sql: `left(${of}.name, 256)`, type: "text", isAscending: true },
-  { sql: `${of}.id`, type: "text", isAscending: true },
-];
-
-/** The requested deadlines. `isGrace`: ends of grace periods; `parent`: only direct subnames of this node. */
-type Deadlines = {
-  namespace: string;
-  isGrace: boolean;
-  window: Window;
-  isDescending: boolean;
-  parent: Hex | undefined;
-};
-
-/** Leases, wrapper entries and ENSv2 entries whose deadline is in a window, each in the order of an index. */
-function branchesOf(
-  namespaces: readonly IndexedNamespace[],
-  { bind }: Binder,
-  { namespace, isGrace, window: { from, to }, isDescending, parent }: Deadlines,
-): Branch[] {
-  const home = namespaces.find((one) => one.namespace === namespace);
-  const v2 = home?.isRoot ? secondGeneration(namespaces) : undefined;
-  const [first = ""] = partsOfNames(namespaces);
-  const grace = isGrace ? (home?.grace ?? 0) : 0;
-  const within = (shift: number) =>
-    [
-      ...(from === undefined ? [] : [`o.expiry_date >= ${bind(from - shift)}::numeric`]),
-      ...(to === undefined ? [] : [`o.expiry_date < ${bind(to - shift)}::numeric`]),
-    ].join(" AND ");
-  const ends = `o.expiry_date < ${noExpiry}`;
-  const child = (of: string) => (parent === undefined ? "" : ` AND ${of}.parent_id = ${bind(parent)}`);
-  // Only 3DNS leases names below more than one parent.
-  const hasLeases = parent === undefined || home?.leases === undefined || home.leases === parent;
-  // A reservation or an unregistered name has no owner, and so no grace period.
-  const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
-    const plus = isLeased && isGrace ? gracePeriodOfV2 : 0;
-    const hasGrace = `(o.registry = '${registry}' AND o.owner_id <> '${zeroAddress}')`;
-    const { from = "", where } = entriesOf(namespaces, "o") ?? {};
-    return {
-      from,
-      where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")}`,
-      derived: ["names.is_v2 AND names.registry = o.registry"],
-      order: sorted(plus, "o"),
-      isLater: true,
-    };
-  };
-  return [
-    {
-      from: `registration o JOIN ${first} ON domain.id = o.domain_id`,
-      where: `${within(grace)}${v2 ? ` AND ${notInSecond(v2, "o.domain_id")}` : ""}${hasLeases ? "" : " AND false"}`,
-      derived: v2 ? ["names.expires = o.expiry_date AND NOT names.is_v2"] : [],
-      order: sorted(grace),
-    },
-    ...(home?.nameWrapper === undefined
-      ? []
-      : [ofWrapper(first, `${within(0)} AND o.expiry_date > 0 AND ${ends}${child("domain")}`, isDescending)]),
-    ...(v2 ? [true, false].map((isLeased) => ofRegistry(v2.ethRegistry, isLeased)) : []),
-  ];
-}
-
-// Names of one parent often end together: they are sorted by name before anything is derived of them.
-function ofWrapper(names: string, within: string, isDescending: boolean): Branch {
-  const ended = `SELECT o.id, o.expiry_date, left(domain.name, 256) AS name FROM wrapped_domain o JOIN ${names} ON domain.id = o.id
-    WHERE ${within} AND o.fuses & ${isDotEth} = 0 ORDER BY o.expiry_date${isDescending ? " DESC" : ""}, left(domain.name, 256), o.id`;
-  const [first, ...ties] = sorted(0);
-  const keys = ties.map((key, at) => ({ ...key, sql: at === 0 ? "o.name" : "o.id" }));
-  return {
-    from: `(${ended}) o JOIN ${names} ON domain.id = o.id`,
-    where: "true",
-    derived: ["NOT names.is_lease AND names.is_wrapped"],
-    order: first === undefined ? [] : [first, ...keys],
-    isLater: true,
-  };
-}
-
 /** GET /v1/names: deadlines. */
 export const deadlineNames = endpoint({
   ...ofLookup,
@@ -583,20 +495,20 @@ export const deadlineNames = endpoint({
     const { namespace, parent, authority, order } = asked;
     const { isGrace, windows, member } = windowsOf(asked);
     const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
-    const types = sorted(0).map(({ type }) => type);
+    const types = deadlineOrder(0).map(({ type }) => type);
     const opened = openPage(asked, list, types);
     const ofNamespace = inNamespace(lookup, namespace);
     const namespaces = lookup.namespaces.filter((home) => home.namespace === namespace);
     const node = parent === undefined ? undefined : nameIn(parent).node;
     const isDescending = order === "desc";
-    const of = { namespace, isGrace, isDescending, parent: node };
+    const of = { namespace, isGrace, isDescending, only: { parent: node } };
     const found: (Listed & { home: number | undefined })[] = [];
     // Windows do not overlap, so the names of each follow those of the one before.
     for (const window of isDescending ? [...windows].reverse() : windows) {
       if (found.length > opened.size) break;
       const statement = openStatement(lookup, call, { isCommon: !isDescending && authority === undefined });
       const sql = listSql(lookup.namespaces, {
-        branches: branchesOf(lookup.namespaces, statement, { ...of, window }),
+        branches: deadlineBranches(lookup.namespaces, statement, { ...of, window }),
         filters: [...ofNamespace, ...ofAuthority(authority, namespaces)],
         rowFilters: node === undefined ? [] : [`domain.parent_id = ${statement.bind(node)}`],
         after: opened.after?.map(statement.bind),

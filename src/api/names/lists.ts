@@ -532,8 +532,10 @@ export const namespaceParameter = textParameter("namespace", 60)
   .optional()
   .meta({ description: namespacesText });
 
+type Namespaces = Pick<NamesSource, "namespaces">;
+
 /** The indexed deployments of a namespace; none if it is undefined. Refuses a namespace that is not indexed. */
-export function namespacesIn({ namespaces }: NamesSource, namespace: string | undefined) {
+export function namespacesIn({ namespaces }: Namespaces, namespace: string | undefined) {
   if (namespace === undefined) return [];
   const ofIt = namespaces.filter((home) => home.namespace === namespace);
   if (ofIt.length > 0) return ofIt;
@@ -542,7 +544,7 @@ export function namespacesIn({ namespaces }: NamesSource, namespace: string | un
 }
 
 /** SQL condition that names belong to a namespace. Refuses one that is not indexed. */
-export function inNamespace(source: NamesSource, namespace: string | undefined): string[] {
+export function inNamespace(source: Namespaces, namespace: string | undefined): string[] {
   const ofIt = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   return ofIt.length === 0 ? [] : [`names.home IN (${ofIt.join(", ")})`];
 }

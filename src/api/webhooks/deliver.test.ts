@@ -13,6 +13,7 @@ import type { Statement } from "../../ponder/sql-client.ts";
 import { startWebhooks } from "./deliver.ts";
 import { openPositions } from "./positions.ts";
 import type { Clock, FeedMessage, ReadFeed } from "./read.ts";
+import type { ReadHookReminders } from "./reminders.ts";
 
 let database: PGlite;
 const run: Statement = (text, values) => database.query(text, values);
@@ -85,6 +86,7 @@ function start(hooks: Hook[], log: FeedMessage[], { schema = "names_v1", ...more
   const started = startWebhooks({
     hooks,
     readFeed: feedOf(log),
+    readReminders: async () => undefined,
     database: { run, namespace: "mainnet", schema },
     isReady: () => true,
     log: (level, text) => void lines.push(`${level} ${text}`),
@@ -343,6 +345,81 @@ test("the position moves on while nothing matches", async () => {
   await expect.poll(() => stateOf("a")).toEqual({ from: "start", position: "7", failures: 0 });
 });
 
+/** Reminders of every second from 1 on until chain time, which tests move. */
+function remindersOf(chain: { time: number }): ReadHookReminders {
+  return async (after, { limit }) => {
+    if (after === undefined) return { reminders: [], place: [String(chain.time + 1), "", ""] };
+    const first = Number(after[0]) + (after[1] === "" ? 0 : 1);
+    if (first > chain.time) return undefined;
+    const reminders = range(first, Math.min(chain.time, first + limit - 1)).map((moment) => ({
+      place: [String(moment), "a.eth", node] as const,
+      data: { reminder: "7d", due_at: String(moment), late: false, ...rowOfName },
+    }));
+    const isLast = reminders.length < limit;
+    return { reminders, place: isLast ? [String(chain.time + 1), "", ""] : reminders.at(-1)!.place };
+  };
+}
+const node = `0x${"5".repeat(64)}` as const;
+const rowOfName = { name: "a.eth", display_name: "a.eth", namespace: "ens", namehash: node };
+const idsOf = (received: readonly Received[]) =>
+  received.flatMap(({ body }) => JSON.parse(body).map(({ id }: FeedMessage) => id));
+const idOf = (moment: number) => `reminder-7d-${moment}-${node}`;
+
+test("reminders begin at chain time and are sent once, also after a restart", async () => {
+  const { url, received } = await receiver();
+  const chain = { time: 100 };
+  const hook = hookTo(url, { reminders: ["7d"], events: false });
+  const first = start([hook], messages(1, 5), { readReminders: remindersOf(chain) });
+  await expect.poll(() => stateOf("a")).toMatchObject({ reminders: ["101", "", ""] });
+  chain.time = 103;
+  await expect.poll(() => idsOf(received)).toEqual(range(101, 103).map(idOf));
+  expect(JSON.parse(received[0]?.body ?? "")[0]).toEqual({
+    ...{ id: idOf(101), event: "reminder" },
+    data: { reminder: "7d", due_at: "101", late: false, ...rowOfName },
+  });
+  const delivered = { from: "start", failures: 0, reminders: ["104", "", ""] };
+  await expect.poll(() => stateOf("a")).toEqual(delivered);
+  await first.stop();
+  chain.time = 300;
+  start([hook], messages(1, 5), { readReminders: remindersOf(chain) });
+  await expect.poll(() => idsOf(received)).toEqual(range(101, 300).map(idOf));
+  expect(Math.max(...received.map(({ body }) => Buffer.byteLength(body)))).toBeLessThan(20_000);
+  await expect.poll(() => stateOf("a")).toEqual({ ...delivered, reminders: ["301", "", ""] });
+});
+
+test("a reminder whose answer was lost comes again with its ids", async () => {
+  const { url, received } = await receiver((response, count) =>
+    response.writeHead(count < 3 ? 500 : 204).end(),
+  );
+  const chain = { time: 1 };
+  const readFeed = async () => ({ messages: [], position: undefined });
+  start([hookTo(url, { reminders: ["7d"] })], [], { readFeed, readReminders: remindersOf(chain) });
+  await expect.poll(() => stateOf("a")).toMatchObject({ reminders: ["2", "", ""] });
+  chain.time = 3;
+  await expect.poll(() => received.length).toBe(3);
+  expect(new Set(received.map(({ headers, body }) => `${headers["webhook-id"]} ${body}`)).size).toBe(1);
+  // The feed has not begun; the hook still begins at its start.
+  await expect.poll(() => stateOf("a")).toMatchObject({ reminders: ["4", "", ""], from: "start" });
+});
+
+test("events and reminders take turns", async () => {
+  const { url, received } = await receiver();
+  const chain = { time: 0 };
+  const log: FeedMessage[] = [];
+  start([hookTo(url, { reminders: ["7d"] })], log, { readReminders: remindersOf(chain) });
+  await expect.poll(() => stateOf("a")).toMatchObject({ reminders: ["1", "", ""] });
+  log.push(...range(1, 400).map((number) => message(number, { text: "x".repeat(400) })));
+  chain.time = 400;
+  await expect.poll(() => idsOf(received).length).toBe(800);
+  const isReminder = (id: string) => id.startsWith("reminder");
+  const ids = idsOf(received);
+  expect(ids.filter(isReminder)).toEqual(range(1, 400).map(idOf));
+  expect(ids.filter((id) => !isReminder(id))).toEqual(range(1, 400).map(String));
+  // 400 of some 190 bytes are at least four deliveries.
+  const kinds = received.slice(0, 8).map(({ body }) => isReminder(JSON.parse(body)[0].id));
+  expect(kinds.slice(1).every((kind, index) => kind !== kinds[index])).toBe(true);
+});
+
 test("metrics tell what was delivered, what failed, how far a hook lags and whether it is paused", async () => {
   const registry = new Registry();
   const broken = await receiver((response) => response.writeHead(500).end());
@@ -374,6 +451,7 @@ test.runIf(server !== "")("on Postgres, with the clock of the system", async () 
   const { stop, ended, status } = startWebhooks({
     hooks: [hookTo(url)],
     readFeed: feedOf(log),
+    readReminders: async () => undefined,
     database: { run: (text, values) => pool.query(text, values), namespace: "mainnet", schema: "names_v1" },
     isReady: () => true,
     log: () => {},

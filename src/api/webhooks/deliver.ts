@@ -7,6 +7,7 @@ import { addWebhookMetrics, type HookStatus } from "./metrics.ts";
 import { type HookState, openPositions, type Pending, type StoredState } from "./positions.ts";
 import { post } from "./post.ts";
 import { type Clock, createReading, idleMs, type ReadFeed, type Reading, type Step } from "./read.ts";
+import { type ReadHookReminders, withReminders } from "./reminders.ts";
 
 // Svix' schedule, seconds before each attempt; then the hook is paused.
 const attempts = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
@@ -26,6 +27,7 @@ const systemClock: Clock = {
 type Options = {
   hooks: readonly Hook[];
   readFeed: ReadFeed;
+  readReminders: ReadHookReminders;
   database: { run: Statement; namespace: string; schema: string };
   isReady(): boolean;
   log: Log;
@@ -69,7 +71,7 @@ export function startWebhooks(options: Options) {
   return { stop, status, ended: Promise.all(hooks.length === 0 ? [] : loops()) };
 }
 
-type Tools = Reading & { log: Log };
+type Tools = Reading & { log: Log; readReminders: ReadHookReminders };
 
 /** Repeats work, which returns how many milliseconds it pauses. Logs the first failure in a row. Never rejects. */
 async function rounds(work: () => Promise<number>, what: string, { signal, log, clock }: Tools) {
@@ -92,7 +94,7 @@ async function rounds(work: () => Promise<number>, what: string, { signal, log, 
 function createDelivery(hook: Hook, tools: Tools) {
   const { name } = hook;
   const { positions, clock, log, signal } = tools;
-  const fill = createReading(hook, tools);
+  const fill = withReminders(hook, tools, createReading(hook, tools));
   const counts = { delivered: 0, failed: 0 };
   let current: HookState | undefined;
   // As this process stored it last; others change it only through its version.
@@ -105,8 +107,13 @@ function createDelivery(hook: Hook, tools: Tools) {
     const save = async (next: HookState) => ({ stored: await positions.save(name, stored, next), ms: 0 });
     if (fault === undefined) {
       counts.delivered += pending.messages;
-      const { behindSince } = state;
-      return save({ position: pending.position, from: "latest", failures: 0, behindSince });
+      const { from, reminders, behindSince } = state;
+      return save({
+        position: pending.position,
+        from: pending.position === undefined ? from : "latest",
+        reminders: pending.reminders ?? reminders,
+        ...{ failures: 0, behindSince },
+      });
     }
     // An attempt that the end of the process cuts off is none.
     if (signal.aborted) return { stored, ms: 0 };

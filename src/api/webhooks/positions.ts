@@ -1,4 +1,5 @@
 import type { Statement } from "../../ponder/sql-client.ts";
+import type { ReminderPlace } from "../names/reminders.ts";
 import type { Delivery } from "./signature.ts";
 
 /** How far a hook is. Times are Unix milliseconds. */
@@ -6,6 +7,8 @@ export type HookState = {
   /** It goes on in the feed behind this id; undefined begins at `from`. */
   position?: string | undefined;
   from: "latest" | "start";
+  /** Up to where its reminders were read. */
+  reminders?: ReminderPlace | undefined;
   /** What has to be delivered next. */
   pending?: Pending | undefined;
   /** Failed attempts to deliver it, why the last one failed, and when the next one is due. */
@@ -17,8 +20,12 @@ export type HookState = {
   paused?: { at: number; reason: string } | undefined;
 };
 
-/** A delivery of some messages, after which its hook goes on behind `position`. */
-export type Pending = Delivery & { messages: number; position: string | undefined };
+/** A delivery of some messages, after which its hook goes on behind `position`, and behind `reminders` if it has some. */
+export type Pending = Delivery & {
+  messages: number;
+  position: string | undefined;
+  reminders?: ReminderPlace | undefined;
+};
 
 /** A stored state; it is saved only over its own version, which grows with each change. */
 export type StoredState = { state: HookState; version: number };

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Hook } from "../../config/webhooks-file.ts";
 import type { HookState, Positions, StoredState } from "./positions.ts";
 
-/** A message of the feed: an event, or the events that a reorganization took back. */
-export type FeedMessage = { id: string; event: "event" | "reverted"; data: object };
+/** A message of the feed: an event, or the events that a reorganization took back; or a reminder. */
+export type FeedMessage = { id: string; event: "event" | "reverted" | "reminder"; data: object };
 
 /**
  * Reads the feed behind an id, or from `from` on without one. The next read goes on behind `position`, also if nothing matched; at the end
@@ -31,8 +31,10 @@ export type Clock = {
 export const idleMs = 1_000;
 // How soon it looks on behind a part of the feed in which nothing matched.
 const furtherMs = 100;
-const readMs = 30_000;
-const mostMessages = 200;
+/** How long a reading may take. */
+export const readMs = 30_000;
+/** How many messages are read at once. */
+export const mostMessages = 200;
 // Standard Webhooks: below 20 kB.
 const mostBytes = 20_000;
 
@@ -72,9 +74,7 @@ export function createReading(hook: Hook, { positions, readFeed, clock, signal }
     if (found.messages.length === 0 && !found.mustRefetch) {
       const { position = state.position } = found;
       if (position !== state.position) return save({ position }, furtherMs);
-      return state.behindSince === undefined
-        ? { stored, ms: idleMs }
-        : save({ behindSince: undefined }, idleMs);
+      return { stored: await withoutLag(name, stored, positions), ms: idleMs };
     }
     const next = found.mustRefetch ? await refetch() : packed(found.messages, found.position);
     const rest = found.messages.slice(next.messages);
@@ -84,8 +84,14 @@ export function createReading(hook: Hook, { positions, readFeed, clock, signal }
   };
 }
 
-// The first messages as one body below 20 kB. One that is longer by itself goes alone.
-function packed(messages: readonly FeedMessage[], end: string | undefined) {
+/** Notes that nothing waits for a hook. */
+export const withoutLag = async (name: string, stored: StoredState, positions: Positions) =>
+  stored.state.behindSince === undefined
+    ? stored
+    : positions.save(name, stored, { ...stored.state, behindSince: undefined });
+
+/** The first messages as one body below 20 kB; one that is longer by itself goes alone. `end`: the position behind all of them. */
+export function packed(messages: readonly FeedMessage[], end: string | undefined) {
   const texts: string[] = [];
   let bytes = 1;
   for (const { id, event, data } of messages) {
