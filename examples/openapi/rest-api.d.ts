@@ -5237,6 +5237,8 @@ export interface operations {
                             };
                             /** @enum {string} */
                             subject?: "name" | "child";
+                            /** @description With `after`: docs/events.md */
+                            keys?: string[];
                         }[];
                         page: {
                             cursor: string | null;
@@ -5277,6 +5279,8 @@ export interface operations {
                             last_valid_block: number;
                             /** @description `id` of entries, the newest first */
                             ids: string[];
+                            /** @description The cache keys of their messages */
+                            keys: string[];
                         }[];
                     };
                 };

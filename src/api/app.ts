@@ -50,7 +50,8 @@ const askOf =
       if (value !== undefined) headers.set(name, value);
     }
     const response = await app.request(path, { headers, signal: c?.req.raw.signal ?? null }, { incoming });
-    return { status: response.status, body: await response.json() };
+    const keys = response.headers.get("cache-tag")?.split(",");
+    return { status: response.status, body: await response.json(), keys };
   };
 
 /** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */

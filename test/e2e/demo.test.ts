@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -13,6 +15,7 @@ import { chainIds, v2ChainId } from "../../devnet/recorded-chains.ts";
 import { type ServiceProcess, startServiceProcess } from "../../devnet/service-process.ts";
 import { askSubgraph } from "../../devnet/subgraph.ts";
 import { waitFor } from "../../devnet/wait.ts";
+import { follow } from "../../examples/cache-purge/cache-purge.ts";
 import { chromiumPath, startBrowser } from "../support/browser/browser.ts";
 import { readTruth } from "../support/ensv2/recording.ts";
 import { childrenOf } from "../support/process-tree.ts";
@@ -281,6 +284,30 @@ describe("examples", () => {
     } finally {
       await browser.close();
     }
+  });
+
+  test("a cache from which is dropped what changes", async () => {
+    const stopped = new AbortController();
+    const dropped: string[] = [];
+    const cache = createServer(({ method, headers }, response) => {
+      dropped.push(`${method} ${headers["x-keys"]}`);
+      response.writeHead(200).end();
+    }).listen(0, "127.0.0.1");
+    await once(cache, "listening");
+    const urls = {
+      index: `http://localhost:${ports.PORT}`,
+      cache: `http://127.0.0.1:${(cache.address() as AddressInfo).port}`,
+    };
+    const following = follow(urls, { signal: stopped.signal, log: () => undefined });
+    // The demo's chain goes on.
+    await waitFor("a name that changes", async () => {
+      const isDropped = dropped.some((keys) => /^PURGE .*name:0x[0-9a-f]{64}/.test(keys));
+      return isDropped ? { done: true } : { state: dropped.at(-1) ?? "nothing is dropped" };
+    });
+    stopped.abort();
+    await following;
+    cache.close();
+    expect(dropped[0]).toBe("PURGE .");
   });
 
   test("a monitor", async () => {

@@ -2,6 +2,8 @@
 export type FeedMessage = {
   event: string;
   id: string;
+  /** The cache keys, which are within `data`. */
+  keys?: string[] | undefined;
   data: { id: string; ids?: string[] } & Record<string, unknown>;
 };
 
@@ -19,7 +21,8 @@ export async function* messagesOf(response: Response): AsyncGenerator<FeedMessag
           .split("\n")
           .map((line) => [line.slice(0, line.indexOf(": ")), line.slice(line.indexOf(": ") + 2)]),
       );
-      yield { event: fields["event"] ?? "", id: fields["id"] ?? "", data: JSON.parse(fields["data"] ?? "") };
+      const { keys, ...data } = JSON.parse(fields["data"] ?? "");
+      yield { event: fields["event"] ?? "", id: fields["id"] ?? "", keys, data };
     }
   }
 }
@@ -28,7 +31,8 @@ export async function* messagesOf(response: Response): AsyncGenerator<FeedMessag
 export function fold(held: Map<string, unknown>, { event, data }: FeedMessage): void {
   if (event === "event") {
     if (held.has(data.id)) throw new Error(`The feed repeats ${JSON.stringify(data)}`);
-    held.set(data.id, data);
+    const { keys: _, ...entry } = data;
+    held.set(data.id, entry);
   }
   for (const id of data.ids ?? []) held.delete(id);
 }

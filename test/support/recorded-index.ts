@@ -103,7 +103,8 @@ export function createRecordedIndex(
     }
   }
 
-  return { config, sources, store, anomalies, logs, play, playTo };
+  const timeOf = (block: number) => times.get(block) ?? block;
+  return { config, chainId, sources, store, anomalies, logs, timeOf, play, playTo };
 }
 
 type Route = {

@@ -15,6 +15,7 @@ import {
   secondGeneration,
 } from "../database/names.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
+import { addKeys, keyOfAll, keysOfAddress, reverseNode } from "../names/cache-keys.ts";
 import { asOfWithToken, closedQuery, latestOnly, refuse, windowEnd } from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
@@ -47,18 +48,11 @@ import {
   textParameter,
   withText,
 } from "../names/lists.ts";
-import {
-  claimOfCoin,
-  claimSql,
-  forwardSql,
-  mostCountedOfAddress,
-  readGivenNames,
-  reverseNode,
-} from "../names/lookups.ts";
+import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, readGivenNames } from "../names/lookups.ts";
 import { withSummaries } from "../names/permissions.ts";
 import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf, rowSchema } from "../names/rows.ts";
 import { primaryNameClaim } from "../resolution/resolve.ts";
-import { endpoint } from "../rest/endpoint.ts";
+import { endpoint, unkeyed } from "../rest/endpoint.ts";
 import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } from "../rest/values.ts";
 import { askChain, type ResolveContext } from "./resolve.ts";
 import { checkOrder } from "./v1-history.ts";
@@ -154,6 +148,15 @@ export const addressNames = endpoint({
     const { address } = call.params;
     checkRelation(call.query);
     const { order, relation, match, include = [], coin_type = "60" } = call.query;
+    addKeys(
+      call,
+      ...keysOfAddress(lookup.namespaces, address),
+      ...(include.includes("counts") ? [keyOfAll] : []),
+    );
+    const isResolving = "alone" in relation && relation.alone === "resolves_to";
+    // Roles and records of resolvers of ENSv2 are no events of a name.
+    if (secondGeneration(lookup.namespaces) && (isResolving || include.includes("role_summary")))
+      addKeys(call, unkeyed);
     const { namespace, parent, q, status, authority, is_migrated, ...others } = call.query;
     const { expires_after, expires_before } = others;
     const alone = "alone" in relation ? relation.alone : undefined;
@@ -456,6 +459,7 @@ export const addressPrimaryName = endpoint({
   ) => {
     const { lookup } = context;
     const [home] = namespacesIn(lookup, namespace);
+    addKeys(call, ...(source === "indexed" ? keysOfAddress(lookup.namespaces, address) : [unkeyed]));
     const coin = given.coin_type ?? (home && !home.isRoot ? Number(toCoinType(home.chainId)) : eth);
     const [claim, verification] = await Promise.all([
       source === "verified" ? undefined : claimOf(lookup, { address, coin }, call.request.raw.signal),
@@ -543,6 +547,7 @@ export const addressCalendar = endpoint({
   handle: async (call, { lookup }: LookupContext) => {
     const { address } = call.params;
     const { namespace, relation, alarms } = call.query;
+    addKeys(call, ...keysOfAddress(lookup.namespaces, address));
     const statement = openStatement(lookup, call);
     const holder = statement.bind(address);
     const sql = listSql(lookup.namespaces, {

@@ -2,10 +2,12 @@ import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
 import { idOf, readFeed, revertedSchema } from "../feed/read.ts";
 import { type FeedContext, feedParameters, finalityOf, openPlace } from "../feed/request.ts";
+import { addKeys, keyOfAll, keysOfAddress, keysOfName, subnamesKey } from "../names/cache-keys.ts";
 import {
   asOf,
   closedQuery,
   errorSchema,
+  isNode,
   latestOnly,
   metaSchema,
   openPage,
@@ -48,6 +50,7 @@ import {
   choice,
   includeParameter,
   type LookupContext,
+  nameIn,
   namespaceParameter,
   namespacesIn,
   notFoundAnswer,
@@ -205,6 +208,7 @@ export const nameHistory = endpoint({
     if (namespace !== undefined && homeOfRow(namespaces, found.row).namespace !== namespace)
       return refuse("not_found", "The index never saw this name");
     const hasChildren = include?.includes("child_registrations") ?? false;
+    if (hasChildren) addKeys(call, subnamesKey(node));
     if (hasChildren && (node === baseNode || namespaces.some(({ leases }) => leases === node)))
       return refuse("invalid_input", "include=child_registrations is not supported for this name");
     return historyPage(context, call, {
@@ -235,6 +239,7 @@ export const addressHistory = endpoint({
     const { namespace, relation } = call.query;
     const { address } = call.params;
     namespacesIn(context.lookup, namespace);
+    addKeys(call, ...keysOfAddress(namespaces, address));
     const held = relation && (await heldNames(context, call, { address, holdings: relation }));
     return historyPage(context, call, {
       list: [address, namespace, relation],
@@ -300,6 +305,11 @@ type Asked = z.output<typeof eventsQuery>;
 const feedAnswer = {
   ...historyAnswer,
   schema: historyAnswer.schema.extend({
+    data: z.array(
+      entrySchema.extend({
+        keys: z.array(z.string()).optional().meta({ description: "With `after`: docs/events.md" }),
+      }),
+    ),
     reverted: z
       .array(revertedSchema)
       .optional()
@@ -361,7 +371,11 @@ export const events = endpoint({
     const isOfName = node !== undefined || registration_id !== undefined;
     if (!isOfName && type?.every((one) => one === "release"))
       refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
-    const { address, contract_address } = call.query;
+    const { name, address, contract_address } = call.query;
+    // The narrowest filter tells.
+    if (name !== undefined) addKeys(call, ...(isNode(name) ? [keyOfAll] : keysOfName(nameIn(name).name)));
+    else if (address !== undefined) addKeys(call, ...keysOfAddress(namespaces, address));
+    else addKeys(call, parent === undefined ? keyOfAll : subnamesKey(parent));
     const filters = [namespace, chain_id, node, parent, address, resolver, registration_id, contract_address];
     return historyPage(context, call, {
       list: ["events", ...filters, from_block, to_block],

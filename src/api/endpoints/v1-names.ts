@@ -1,6 +1,7 @@
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Listed } from "../database/names.ts";
+import { addKeys, keyOfAll, subnamesKey } from "../names/cache-keys.ts";
 import {
   type AskedPosition,
   asOf,
@@ -63,7 +64,7 @@ import {
 import { relevanceSql, relevanceTypes } from "../names/search.ts";
 import { resolveRecords } from "../resolution/resolve.ts";
 import type { Records } from "../resolution/selection.ts";
-import { endpoint } from "../rest/endpoint.ts";
+import { endpoint, unkeyed } from "../rest/endpoint.ts";
 import { cursorParameters, limitOf } from "../rest/values.ts";
 import { askChain, type LiveCall, type ResolveContext } from "./resolve.ts";
 import { checkOrder } from "./v1-history.ts";
@@ -96,6 +97,7 @@ export const nameDetail = endpoint({
     const data = detailRow(lookup.namespaces, found, lookup.known);
     const meta = { ...position, source: "indexed" as const };
     if (!call.query.include?.includes("counts")) return { status: 200, body: { data, meta }, isCached: true };
+    addKeys(call, subnamesKey(found.row.node));
     const counted = await withCounts(lookup, call, { data: [data], meta });
     const row = { ...data, ...counted.data[0], record_count: data.records && keysOf(data).length };
     return { status: 200, body: { data: row, meta: counted.meta }, isCached: true };
@@ -123,6 +125,8 @@ async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: str
   const home = homeIn(lookup, row, query.namespace);
   const position = asOfWithToken(current, lookup.hashOf);
   requireCurrent(query, { current, meta: position, chainId: home.chainId, time: row.now, what });
+  // Records under record ids and aliases of ENSv2 are no events of a name.
+  if (row.v2?.isInForce) addKeys(call, unkeyed);
   return { ...read, position };
 }
 
@@ -184,9 +188,10 @@ export const nameRecords = endpoint({
     answerRecords(context, call, await readOne(context.lookup, call, "name records")),
 });
 
-type RecordsCall = LiveCall & {
-  query: { keys?: string[] | undefined; source: string; include?: string[] | undefined };
-};
+type RecordsCall = StatementCall &
+  LiveCall & {
+    query: { keys?: string[] | undefined; source: string; include?: string[] | undefined };
+  };
 
 /** The response with the records of a name that was read. */
 export async function answerRecords(
@@ -210,6 +215,7 @@ export async function answerRecords(
   const inventory = include.includes("inventory") ? inventoryOf(row, found) : undefined;
   const data = { namespace: row.namespace, resolver: row.resolver ?? null, records, inventory };
   const isVerified = source === "verified" || wanted.length > 0;
+  if (isVerified) addKeys(call, unkeyed);
   const meta = {
     ...position,
     ...(inventory && !row.records && unknownInventory(inventory.abi_unsupported_reason)),
@@ -320,6 +326,8 @@ export const subnames = endpoint({
     const { namespace, q, match, sort, order, include_expired, include = [] } = call.query;
     const { node, found } = await readNameOfPath(lookup, call.params.name, call);
     homeIn(lookup, found.row, namespace);
+    // Of counts also subnames of subnames tell.
+    addKeys(call, include.includes("counts") ? keyOfAll : subnamesKey(node));
     const listing = await listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
       isCommon: sort === "name" && order === "asc",
@@ -364,6 +372,7 @@ export const search = endpoint({
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { q, match = "prefix", namespace, status, sort } = call.query;
+    addKeys(call, keyOfAll);
     if (sort === "relevance" && call.query.match !== undefined)
       refuse("invalid_input", "match has no meaning with sort=relevance");
     const text = fragmentOf(q, match);
@@ -494,6 +503,7 @@ export const deadlineNames = endpoint({
     const { query: asked, current } = call;
     const { namespace, parent, authority, order } = asked;
     const { isGrace, windows, member } = windowsOf(asked);
+    addKeys(call, keyOfAll);
     const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
     const types = deadlineOrder(0).map(({ type }) => type);
     const opened = openPage(asked, list, types);

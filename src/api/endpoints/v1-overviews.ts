@@ -37,7 +37,7 @@ import { readNameOfPath, readRows } from "../names/lookups.ts";
 import { identity, labelRow, profileRow, rowSchema } from "../names/rows.ts";
 import { kindOf, type ResolverFacts, type V2Contracts } from "../resolution/v2-names.ts";
 import { readV2Records } from "../resolution/v2-records.ts";
-import { endpoint } from "../rest/endpoint.ts";
+import { endpoint, unkeyed } from "../rest/endpoint.ts";
 import {
   anyCaseAddress,
   type CursorQuery,
@@ -74,7 +74,9 @@ type Placed = z.output<typeof positionSchema>;
 const nameSchema = rowSchema.pick({ name: true, display_name: true, namespace: true, namehash: true });
 
 /** The namespaces on a contract's chain whose links to resolvers are indexed, and `meta`. Refuses another chain or position. */
-function openContract({ namespaces, hashOf }: Lookup, { params, query, current }: Call, what: string) {
+function openContract({ namespaces, hashOf }: Lookup, { params, query, current, keys }: Call, what: string) {
+  // Not all that changes a contract is an event of a name.
+  keys.add(unkeyed);
   const { chain_id: chainId } = params;
   const homes = namespaces.filter((one) => one.chainId === chainId && (one.isRoot || one.linker));
   const [home] = homes;

@@ -129,6 +129,11 @@ test("a reorganization takes back what it removed, in reverse, before what came 
   const after = await read(`?after=${before.at(-1)?.id}`);
   expect(blocksOf(after)).toEqual(["reverted", 12, 13, "heartbeat"]);
   expect(after[0]?.data).toEqual({ chain_id: 1, last_valid_block: 11, ids: [at13?.data.id, at12?.data.id] });
+  // A response may have what the removed branch said: of the name, and of who had it.
+  const [name, [before13, taken, at12b]] = [`name:${namehash("plain.eth")}`, [before[4], after[0], after[1]]];
+  expect(before13?.keys).toEqual(expect.arrayContaining(["all", name, `address:${alice}`]));
+  expect(taken?.keys?.sort()).toEqual(before13?.keys?.sort());
+  expect(at12b?.keys).toEqual(expect.arrayContaining(["all", name, `address:${bob}`]));
   // Whoever was at a removed block gets the same.
   expect(blocksOf(await read(`?after=${at12?.id}`))).toEqual(["reverted", 12, 13, "heartbeat"]);
   const held = new Map<string, unknown>();

@@ -3,6 +3,7 @@ import { type Log, seeOperations } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
 import { saveStatus } from "../../operations/stored-indexes.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
+import { keysSql } from "../names/cache-keys.ts";
 import { chainOfEntry, historyOrder, partsOfEvents } from "../names/history.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 
@@ -29,7 +30,7 @@ export const createFeed = (run: Statement, schema: string) =>
   createTable(
     run,
     `${quoted(schema)}.${feedTable} (seq bigint PRIMARY KEY, reverts bigint UNIQUE, chain_id bigint NOT NULL, block int NOT NULL,
-      "timestamp" int NOT NULL, log_index int NOT NULL, type text NOT NULL, event_id text NOT NULL, transaction_hash text NOT NULL, node text,
+      "timestamp" int NOT NULL, log_index int NOT NULL, type text NOT NULL, event_id text NOT NULL, transaction_hash text NOT NULL, node text, keys text[] NOT NULL,
       UNIQUE ("timestamp", seq), UNIQUE (chain_id, block, seq))`,
   );
 
@@ -92,21 +93,21 @@ function reconcileSql(
   // ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too.
   return `DO $feed$ BEGIN
   PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
-  INSERT INTO ${feedTable} (seq, reverts, ${columns})
+  INSERT INTO ${feedTable} (seq, reverts, ${columns}, keys)
   WITH found AS MATERIALIZED (
     SELECT ${chainOfEntry(namespaces, "p")}::bigint AS chain_id, ${position[0]} AS block, ${time} AS timestamp, ${position[1]} AS log_index,
-      p.type, p.id AS event_id, p.transaction_id AS transaction_hash, p.node FROM (${parts.join("\nUNION ALL\n")}) p
+      p.type, p.id AS event_id, p.transaction_id AS transaction_hash, p.node, p.holder FROM (${parts.join("\nUNION ALL\n")}) p
   ), logged AS MATERIALIZED (
     SELECT f.seq, f.${columns.replaceAll(", ", ", f.")} FROM ${feedTable} f WHERE f.timestamp >= ${from} AND f.reverts IS NULL AND ${stands("f")}
   ), changes AS (
-    SELECT l.seq AS reverts, l.${columns.replaceAll(", ", ", l.")} FROM logged l
+    SELECT l.seq AS reverts, l.${columns.replaceAll(", ", ", l.")}, (SELECT f.keys FROM ${feedTable} f WHERE f.seq = l.seq) AS keys FROM logged l
     WHERE ${isReached("l", processed)}
       AND NOT EXISTS (SELECT FROM found t WHERE ${isSame})
     UNION ALL
-    SELECT NULL, t.${columns.replaceAll(", ", ", t.")} FROM found t WHERE NOT EXISTS (SELECT FROM logged l WHERE ${isSame})
+    SELECT NULL, t.${columns.replaceAll(", ", ", t.")}, ${keysSql("t")} FROM found t WHERE NOT EXISTS (SELECT FROM logged l WHERE ${isSame})
   )
   SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0)
-    + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns} FROM changes;
+    + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns}, keys FROM changes;
 END $feed$`;
 }
 

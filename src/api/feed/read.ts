@@ -29,6 +29,8 @@ export type LogRow = {
   event: string;
   transaction: string;
   node: string | null;
+  /** Of what the event changed. */
+  keys: string[];
   isTaken: boolean;
 };
 
@@ -49,11 +51,12 @@ export const revertedSchema = z.strictObject({
   chain_id: z.int(),
   last_valid_block: z.int(),
   ids: z.array(z.string()).meta({ description: "`id` of entries, the newest first" }),
+  keys: z.array(z.string()).meta({ description: "The cache keys of their messages" }),
 });
 
 /** A message of the feed; `id` goes on behind it. */
 export type Message =
-  | { event: "event"; id: string; data: ReturnType<typeof entryOf> }
+  | { event: "event"; id: string; data: ReturnType<typeof entryOf> & { keys?: string[] } }
   | { event: "reverted"; id: string; data: z.output<typeof revertedSchema> };
 
 /** What the feed reads from. `times`: of the last indexed block of each namespace, in Unix seconds. */
@@ -102,7 +105,7 @@ const rowSql = (
   row: string,
 ) => `json_build_object('seq', ${row}.seq, 'reverts', ${row}.reverts, 'chain', ${row}.chain_id, 'block', ${row}.block,
   'time', ${row}.timestamp, 'log', ${row}.log_index, 'type', ${row}.type, 'event', ${row}.event_id, 'transaction', ${row}.transaction_hash,
-  'node', ${row}.node, 'isTaken', NOT ${stands(row)})`;
+  'node', ${row}.node, 'keys', ${row}.keys, 'isTaken', NOT ${stands(row)})`;
 
 const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'feed')";
 const existsSql = `SELECT (to_regclass('${feedTable}') IS NOT NULL AND to_regclass('_indexing_status') IS NOT NULL)::text`;
@@ -289,21 +292,26 @@ export function messagesOf(
         chain_id: row.chain,
         last_valid_block: lastValid,
         ids: [...(taken?.ids ?? []), entryId({ type: row.type, id: row.event })],
+        keys: [...new Set([...(taken?.keys ?? []), ...row.keys])],
       };
       messages.push({ event: "reverted", id, data: taken });
     }
     const isSent =
       entry !== undefined && isAsked(entry, filter) && !(finality === "finalized" && row.isTaken);
-    if (isSent) messages.push(messageOf(entry, id, namespaces));
+    if (isSent) messages.push(messageOf(entry, id, namespaces, row.keys));
   }
   return { messages, end };
 }
 
-const messageOf = (entry: StoredEntry, id: string, namespaces: readonly IndexedNamespace[]): Message => ({
-  event: "event",
-  id,
-  data: entryOf(entry, namespaces, { hasData: true, hasKind: true }),
-});
+function messageOf(
+  entry: StoredEntry,
+  id: string,
+  namespaces: readonly IndexedNamespace[],
+  keys?: string[],
+): Message {
+  const data = entryOf(entry, namespaces, { hasData: true, hasKind: true });
+  return { event: "event", id, data: keys ? { ...data, keys } : data };
+}
 
 // ENSv2 entries that no name leads to are in no list.
 const isAsked = (entry: StoredEntry, { kinds, node, accepts }: EntryFilter) =>

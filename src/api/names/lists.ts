@@ -46,7 +46,7 @@ export function binder(times: readonly number[]) {
 export type Binder = Pick<ReturnType<typeof binder>, "bind">;
 
 /** A request that a statement serves. */
-export type StatementCall = { current: CurrentStatus; request: { raw: Request } };
+export type StatementCall = { current: CurrentStatus; request: { raw: Request }; keys: Set<string> };
 
 /** Collects the values of a statement and runs it. `isCommon`: plan it once per connection, for the few forms that most requests have. */
 export function openStatement(

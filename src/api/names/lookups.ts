@@ -21,6 +21,7 @@ import {
 } from "../database/names.ts";
 import { pathOfName } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
+import { addKeys, keysOfName, nameKey, reverseNode } from "./cache-keys.ts";
 import { type GivenName, isNode, readName, refuse } from "./contract.ts";
 import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
 import {
@@ -216,11 +217,15 @@ export async function readNameOfPath(
 ) {
   const [one] = await readGivenNames(source, call, { given: [given], withRecords: call.withRecords });
   const name = readName(given);
+  // The row of a node tells what is above it.
+  const asked = isNode(given) && one?.found ? [] : [given, "fault" in name ? given : name.name];
+  addKeys(call, ...asked.flatMap(keysOfName));
   if (!one?.found) {
     nameIn(given);
     return refuse("not_found", "The index never saw this name");
   }
   const { row } = one.found;
+  addKeys(call, nameKey(row.node), ...keysOfName(row.name));
   const isTyped = !("fault" in name || isNode(given)) && name.node === row.node;
   return { found: one.found, node: row.node, name: isTyped ? name.name : row.name };
 }
@@ -259,9 +264,6 @@ export async function readAddresses(
   const statement = [source.statements.addresses, JSON.stringify(inputs)] as const;
   await eachRow<{ at: number } & FoundAddress>(source, call, statement, ({ at, ...found }) => use(at, found));
 }
-
-/** Node of an address's reverse name on the root chain. */
-export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
 
 /**
  * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). Not checked

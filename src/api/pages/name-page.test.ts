@@ -46,7 +46,8 @@ function pages(others: Readonly<Record<string, unknown>> = {}) {
         if (!path.startsWith("/v1/"))
           return start in others ? { status: 200, body: others[start] } : { status: 503, body: {} };
         const response = await fetch(path);
-        return { status: response.status, body: await response.json() };
+        const keys = response.headers.get("cache-tag")?.split(",");
+        return { status: response.status, body: await response.json(), keys };
       },
     },
     { assets: "/assets", links: [] },
@@ -157,4 +158,16 @@ test("what an event changed is said in words", () => {
     "With",
     "<bdi>action set, resolver (chain_id 1, address 0xab), powers a b</bdi>",
   ]);
+});
+
+test("the page of a name has the keys of the responses that it shows, also where there is none", async () => {
+  const get = pages();
+  const keysOf = async (path: string) => (await get(path)).headers.get("surrogate-key")?.split(" ").sort();
+  const keys = [`name:${node}`, `name:${namehash("eth")}`, `subnames:${node}`];
+  expect(await keysOf("/name/records.eth")).toEqual(keys.sort());
+  expect(await keysOf("/name/nobody.eth")).toEqual(
+    [`name:${namehash("nobody.eth")}`, `name:${namehash("eth")}`].sort(),
+  );
+  const ofAlice = [`address:${alice}`, `name:${namehash(`${alice.slice(2)}.addr.reverse`)}`];
+  expect(await keysOf(`/address/${alice}`)).toEqual(ofAlice);
 });

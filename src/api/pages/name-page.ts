@@ -2,6 +2,7 @@ import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { escapeControls } from "../../log/json-log.ts";
+import { keyHeaders, unkeyed } from "../rest/endpoint.ts";
 import {
   type Frame,
   facts,
@@ -15,8 +16,9 @@ import {
   valuesOf,
 } from "./layout.ts";
 
-/** Requests a path of this service by GET, for the client of the request `c`. */
-export type Ask = (path: string, c?: Context) => Promise<{ status: number; body: unknown }>;
+/** Requests a path of this service by GET, for the client of the request `c`. `keys`: of the response for caches, if it has any. */
+export type Ask = (path: string, c?: Context) => Promise<Asked>;
+type Asked = { status: number; body: unknown; keys?: string[] | undefined };
 
 const most = 30;
 
@@ -163,13 +165,20 @@ function decoded(part: string): string {
 /** GET /name/… and /address/… show REST responses as pages; GET /name?name= redirects to one of them. */
 export function nameRoutes({ ask }: { ask: Ask }, frame: Frame): Hono {
   // A page whose first request fails shows why.
-  const send = async (c: Context, path: string, contentOf: (body: unknown) => Promise<Html>) => {
+  const send = async (c: Context, path: string, contentOf: (body: unknown, ask: Ask) => Promise<Html>) => {
     const title = decoded(partOf(c));
-    const { status, body } = await ask(path, c);
+    const keys = new Set<string>();
+    const asking: Ask = async (one) => {
+      const answer = await ask(one, c);
+      // What others than those under /v1 show changes with the same events.
+      if (one.startsWith("/v1/")) for (const key of answer.keys ?? [unkeyed]) keys.add(key);
+      return answer;
+    };
+    const { status, body } = await asking(path);
     const refusal = memberOf(body, "error.message") ?? memberOf(body, "message");
-    const content = status === 200 ? await contentOf(body) : note(refusal);
+    const content = status === 200 ? await contentOf(body, asking) : note(refusal);
     const parts = { title: escapeControls(title.slice(0, 100)), heading: shown(title, 200), content };
-    const headers = { "content-security-policy": policy };
+    const headers = { "content-security-policy": policy, ...keyHeaders(keys) };
     return c.html(page(frame, parts), status as ContentfulStatusCode, headers);
   };
   return new Hono()
@@ -180,17 +189,17 @@ export function nameRoutes({ ask }: { ask: Ask }, frame: Frame): Hono {
     })
     .get("/name/:name", (c) => {
       const path = `/v1/names/${partOf(c)}?include=counts`;
-      return send(c, path, async (body) => {
+      return send(c, path, async (body, asking) => {
         const data = memberOf(body, "data");
         const about = { id: String(memberOf(data, "namehash")), name: String(memberOf(data, "name")) };
         const first = section("Ownership", html`${facts(valuesOf(data, ownership))}${asked(path)}`);
-        return html`${first}${await listsOf(nameBlocks, about, (one) => ask(one, c))}`;
+        return html`${first}${await listsOf(nameBlocks, about, asking)}`;
       });
     })
     .get("/address/:address", (c) => {
       const id = partOf(c);
-      return send(c, `/v1/addresses/${id}/names?page_size=1`, async () => {
-        const lists = await listsOf(addressBlocks, { id, name: "" }, (one) => ask(one, c));
+      return send(c, `/v1/addresses/${id}/names?page_size=1`, async (_, asking) => {
+        const lists = await listsOf(addressBlocks, { id, name: "" }, asking);
         const isKnown = lists.some((list) => String(list) !== "");
         return isKnown ? html`${lists}` : note("The index has no name of this address.");
       });

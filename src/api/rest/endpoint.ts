@@ -46,7 +46,18 @@ type Call<P, Q, B, I> = {
   request: Pick<HonoRequest, "url" | "raw">;
   /** The client as the queue of statements sees it, an address or network; empty if no middleware has set it. */
   client: string;
+  /** The keys by which caches may drop the response; handlers add them. */
+  keys: Set<string>;
 };
+
+/** Among the keys of a response: none of them tell of all its changes, so that it is sent without. */
+export const unkeyed = "";
+
+/** The headers by which caches drop a response by its keys: Fastly's and Varnish's, and Cloudflare's. */
+export const keyHeaders = (keys: ReadonlySet<string>): Record<string, string> =>
+  keys.has(unkeyed) || keys.size === 0
+    ? {}
+    : { "surrogate-key": [...keys].join(" "), "cache-tag": [...keys].join(",") };
 
 type ObjectSchema = z.ZodObject | undefined;
 type BodySchema = z.ZodType | undefined;
@@ -126,6 +137,14 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   const json = endpoint.body && jsonText("The body must be JSON").pipe(endpoint.body);
 
   const respond = async (c: Context): Promise<Response> => {
+    const keys = new Set<string>();
+    const response = await answer(c, keys);
+    // Caches keep also that a name is unknown.
+    if ([200, 304, 404].includes(response.status))
+      for (const [name, value] of Object.entries(keyHeaders(keys))) response.headers.set(name, value);
+    return response;
+  };
+  const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
     try {
       const current = needs.index === undefined ? undefined : context.status.current();
       const refusal = refusalOf(needs, context, current);
@@ -139,7 +158,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
       const client = String(c.get("client") ?? "");
-      const reply = await handle({ ...input, body, current, request: c.req, client }, context);
+      const reply = await handle({ ...input, body, current, request: c.req, client, keys }, context);
       return toResponse(c, reply, answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);

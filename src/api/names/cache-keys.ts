@@ -1,0 +1,114 @@
+import type { Hex } from "viem";
+import { namehash, namesAbove } from "../../ens/names.ts";
+import { secondGeneration } from "../database/names.ts";
+import { unkeyed } from "../rest/endpoint.ts";
+import { isNode } from "./contract.ts";
+import { literal } from "./history.ts";
+import type { IndexedNamespace } from "./indexed-namespaces.ts";
+
+// Keys of caches (docs/events.md): of what a response is of, and of what an event changes. A message of the feed has a key of each response
+// that its event changes. Names depend on those above them in ENSv2, so responses have the keys of these too.
+
+/** The key of responses that list names or events of everybody; each message has it. */
+export const keyOfAll = "all";
+
+// Of every response by address; messages have it whose event may move the names below another one, whose holders are not looked up.
+const keyOfAddresses = "addresses";
+
+/** The key of responses that depend on a name. */
+export const nameKey = (node: Hex): string => `name:${node}`;
+
+/** The key of responses that depend on the direct subnames of a name. */
+export const subnamesKey = (node: Hex): string => `subnames:${node}`;
+
+// Hashing more costs time, and headers have limits.
+const mostLevels = 16;
+
+/** Keys of a name, or of a text that a client takes for one: of it and of all names above. Of a node alone these are not known. */
+export function keysOfName(text: string): string[] {
+  if (isNode(text)) return [unkeyed];
+  const names = text.split(".").length > mostLevels ? [] : namesAbove(text);
+  return names.length === 0 ? [keyOfAll] : names.map((name) => nameKey(namehash(name)));
+}
+
+/** Node of an address's reverse name on the root chain. */
+export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);
+
+/** Keys of what an address holds, claims or received; its claim is with its reverse name. */
+export const keysOfAddress = (namespaces: readonly IndexedNamespace[], address: Hex): string[] => [
+  `address:${address}`,
+  nameKey(reverseNode(address)),
+  ...(secondGeneration(namespaces) ? [keyOfAddresses] : []),
+];
+
+/** Adds keys to the response of a call. */
+export function addKeys({ keys }: { keys: Set<string> }, ...more: readonly string[]): void {
+  for (const key of more) keys.add(key);
+}
+
+// Events by which ENSv2 has other names below a name, or one generation takes them over from the other.
+const movesNames = [
+  ...[
+    "SubregistryUpdated",
+    "LabelRegistered",
+    "LabelReserved",
+    "LabelUnregistered",
+    "Migration",
+    "ExpiryUpdated",
+  ],
+  ...["NameRegistered", "NameRenewed", "NameTransferred"],
+];
+
+// Of each kind of event of a name, how many are read for the addresses that they named. Anyone can emit a million.
+const mostEvents = 100;
+
+/**
+ * SQL of the keys of what an event changes, as an array. `event`: an alias with `chain_id`, `type`, `node`, `event_id`, `holder`. Addresses are
+ * all that the name's events ever named, since lists and histories of each have its row.
+ */
+export function keysSql(event: string): string {
+  const newest = (columns: string, from: string, by = "e.id") =>
+    `(SELECT ${columns} FROM ${from} ORDER BY ${by} DESC LIMIT ${mostEvents})`;
+  const named = (columns: string, from: string, by?: string) =>
+    `SELECT unnest(x.named) AS address FROM ${newest(`ARRAY[${columns}] AS named`, from, by)} x`;
+  const ofDomain = "domain_event e WHERE e.domain_id = n.node";
+  // Only resolvers that the name has or had: any contract can emit records of any name.
+  const resolvers = `(SELECT x.resolver_id FROM ${newest("e.resolver_id", ofDomain)} x
+      UNION SELECT d.resolver_id FROM domain d WHERE d.id = n.node)`;
+  const ofResolver = "resolver_event e WHERE e.resolver_id = r.resolver_id";
+  const ofEntry = (v: string) => `${v}.registry = e.registry AND ${v}.labelhash = e.labelhash`;
+  // The registry that the entry has or had as its own may have names.
+  const subregistries = newest(
+    "o.address",
+    `v2_events e JOIN v2_events o ON ${ofEntry("o")} WHERE e.id = ${event}.event_id`,
+    "o.timestamp",
+  );
+  const addresses = [
+    named(
+      "d.owner_id, d.registrant_id, d.wrapped_owner_id, d.resolved_address_id",
+      "domain d WHERE d.id = n.node",
+      "d.id",
+    ),
+    named("e.owner_id", ofDomain),
+    named(
+      "e.registrant_id, e.new_owner_id",
+      "registration r JOIN registration_event e ON e.registration_id = r.id WHERE r.domain_id = n.node",
+    ),
+    named("e.registrant", "registrar_actions e WHERE e.node = n.node"),
+    `SELECT y.address FROM ${resolvers} r CROSS JOIN LATERAL (${named("e.primary_name_of, e.addr_id, e.addr", ofResolver)}) y`,
+    named("e.holder", `v2_domains v JOIN v2_events e ON ${ofEntry("v")} WHERE v.id = n.node`, "e.timestamp"),
+  ];
+  return `(WITH n AS MATERIALIZED (
+    SELECT ${event}.node AS node, (SELECT d.parent_id FROM domain d WHERE d.id = ${event}.node) AS parent, NULL AS subregistry
+    UNION ALL (SELECT v.id, v.parent_id, v.subregistry FROM v2_events e JOIN v2_domains v ON ${ofEntry("v")}
+      WHERE ${event}.node IS NULL AND e.id = ${event}.event_id LIMIT ${mostEvents}))
+  SELECT array_agg(DISTINCT k.key) FILTER (WHERE k.key IS NOT NULL) FROM (
+    SELECT '${keyOfAll}' AS key UNION ALL SELECT 'name:' || n.node FROM n UNION ALL SELECT 'subnames:' || n.parent FROM n
+    UNION ALL SELECT 'address:' || ${event}.holder
+    UNION ALL SELECT '${keyOfAddresses}' WHERE ${event}.type IN ${literal(movesNames)} AND (EXISTS (SELECT FROM n JOIN domain d ON d.parent_id = n.node)
+      OR EXISTS (SELECT FROM (SELECT n.subregistry AS address FROM n UNION ALL ${subregistries}) o
+        WHERE EXISTS (SELECT FROM v2_entries s WHERE s.chain_id = ${event}.chain_id AND s.registry = o.address)
+          OR EXISTS (SELECT FROM v2_contracts s WHERE s.chain_id = ${event}.chain_id AND s.address = o.address AND s.node IS NOT NULL)))
+    UNION ALL SELECT 'address:' || a.address FROM n CROSS JOIN LATERAL (
+      ${addresses.join("\n      UNION ALL ")}) a WHERE length(a.address) = 42) k)`;
+}
