@@ -109,11 +109,9 @@ async function pageAfter(
   { source, tail, isLive }: Opened & { isLive: boolean },
 ): Promise<FeedPage> {
   const { filter, finality, client, signal } = request;
-  const { state, from, items } = tail.rows ?? {
-    state: request.state,
-    from: Number.POSITIVE_INFINITY,
-    items: [],
-  };
+  const { from, items, ...newest } = tail.rows ?? { ...request, from: Number.POSITIVE_INFINITY, items: [] };
+  // The rows may have been read before the stream began.
+  const state = newest.state.final < request.state.final ? request.state : newest.state;
   if (isLive && after.seq !== null && after.seq >= from) {
     const { namespaces } = source;
     const next = items.slice(after.seq - from);
