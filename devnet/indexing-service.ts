@@ -19,14 +19,12 @@ type IndexingServiceOptions = {
 
 /** Starts the indexing service as `npm start` or `npm run serve` does, with exactly this environment. */
 export function startIndexingService({
-  cwd,
-  env,
   command = "start",
   options = [],
-  onLine,
+  ...service
 }: IndexingServiceOptions) {
   const args = [join(projectRoot, "cli/ponder.ts"), command, ...options];
-  return startServiceProcess({ name: "indexing service", args, cwd, env, onLine });
+  return startServiceProcess({ name: "indexing service", args, ...service });
 }
 
 /** Like `waitFor`, but throws a WaitError as soon as one of the services has ended, and with their last lines when time runs out. */

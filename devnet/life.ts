@@ -94,10 +94,7 @@ export function register(deployment: Deployment, sale: Sale & { records?: Record
 }
 
 /** Renewal of a name. */
-export function renew(
-  deployment: Deployment,
-  { label, owner, expires, cost = 0n }: Sale,
-): PlannedTransaction {
+export function renew(deployment: Deployment, { label, owner, expires, cost = 0n }: Sale) {
   const { chain, registrar, controller } = deployment;
   const hash = keccak256(stringToHex(label));
   const sold = {
@@ -198,10 +195,4 @@ export function createLife(deployment: Deployment, seed: number) {
 
 /** 5 USD in wei, at 3,000 USD for one ether. */
 const yearlyFee = (5n * 10n ** 18n) / 3_000n;
-const descriptions = [
-  "Weaver of wool",
-  "Keeper of bees",
-  "Maker of maps",
-  "🦉 up at night",
-  "Sells good tea",
-];
+const descriptions = ["Weaver of wool", "Keeper of bees", "Maker of maps", "🦉 up at night", "Tea seller"];

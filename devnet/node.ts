@@ -21,6 +21,8 @@ export type NodeOptions = {
   calls?: ((chain: Chain) => ContractCalls) | undefined;
 };
 
+type Planned = { timestamp: number; transactions: PlannedTransaction[] };
+
 /** Serves a recording over JSON-RPC and mines blocks on top of it. Rejects when the port is taken. */
 export async function startNode({ recording, life = () => [], port = 0, standIns, calls }: NodeOptions) {
   const { chainId } = recording;
@@ -30,13 +32,7 @@ export async function startNode({ recording, life = () => [], port = 0, standIns
   let ticking: NodeJS.Timeout | undefined;
 
   /** Mines a block on the head, later than that: at the current time, with what the chain's life brings, unless given. */
-  function mineBlock({
-    timestamp,
-    transactions,
-  }: {
-    timestamp?: number;
-    transactions?: PlannedTransaction[];
-  } = {}) {
+  function mineBlock({ timestamp, transactions }: Partial<Planned> = {}) {
     const parent = chain.block(chain.head());
     if (parent === undefined) throw new Error(`The head ${chain.head()} is not served.`);
     const time = Math.max(timestamp ?? Math.floor(Date.now() / 1000), parent.timestamp + 1);

@@ -19,9 +19,7 @@ export function createRandom(seed: number) {
     /** A whole number from 0 to `limit` - 1. */
     below: (limit: number): number => Math.floor(fraction() * limit),
     /** One of the values; the list must not be empty. */
-    pick<Value>(values: readonly Value[]): Value {
-      return values[Math.floor(fraction() * values.length)] as Value;
-    },
+    pick: <Value>(values: readonly Value[]) => values[Math.floor(fraction() * values.length)] as Value,
     /** `bytes` random bytes as hex digits without prefix. */
     hexDigits(bytes: number): string {
       let digits = "";

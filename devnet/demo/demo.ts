@@ -3,7 +3,7 @@ import { endingOf, isAnswered, waitWhileRunning } from "../indexing-service.ts";
 import { freePort } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
 import { WaitError } from "../wait.ts";
-import type { DemoChains, DemoWorld } from "./chains.ts";
+import type { DemoWorld } from "./chains.ts";
 import { demoScreen } from "./screen.ts";
 import { type DemoServices, startServices } from "./services.ts";
 
@@ -25,14 +25,14 @@ export async function runDemo(options: DemoOptions): Promise<void> {
   const { port, labelsPort, world, signal } = options;
   await requirePort(port, "PORT");
   await requirePort(labelsPort, "LABELS_PORT");
-  const { chains, labels, index, close } = await startServices(options, { world });
+  const services = await startServices(options, { world });
   try {
-    await showProgress(options, chains, [labels, index]);
-    await untilEnd([labels, index], signal);
+    await showProgress(options, services);
+    await untilEnd([services.labels, services.index], signal);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    await close();
+    await services.close();
   }
 }
 
@@ -42,8 +42,7 @@ const seconds = () => `${(performance.now() / 1000).toFixed(1).padStart(5)} s`;
 /** Says what is up, what it waits for every few seconds, and what to try once all is up. */
 async function showProgress(
   { port, labelsPort, world, isAll, write, signal }: DemoOptions,
-  chains: DemoChains,
-  services: readonly ServiceProcess[],
+  { chains, labels, index, received }: Awaited<ReturnType<typeof startServices>>,
 ) {
   const [url, labelsUrl] = [`http://localhost:${port}`, `http://localhost:${labelsPort}`];
   const answered = async (what: string, url: string) => {
@@ -53,7 +52,7 @@ async function showProgress(
       return isAnswered(url)();
     };
     try {
-      await waitWhileRunning(services, what, unlessStopped, { everyMs: 250 });
+      await waitWhileRunning([labels, index], what, unlessStopped, { everyMs: 250 });
     } finally {
       clearInterval(timer);
     }
@@ -67,7 +66,7 @@ async function showProgress(
   await answered("the subgraph", `${url}/subgraph?query={domains{id}}`);
   write(`${seconds()}  index is up on port ${port}`);
   await answered("the index to be in real time", `${url}/amirealtime`);
-  write(demoScreen({ url, labelsUrl, seconds: seconds().trim(), world, isAll }));
+  write(demoScreen({ url, labelsUrl, received, seconds: seconds().trim(), world, isAll }));
 }
 
 // Both services listen on all interfaces.

@@ -6,6 +6,8 @@ import { demoAccount } from "./showcase.ts";
 export type ScreenFacts = {
   url: string;
   labelsUrl: string;
+  /** The file with what the webhook received. */
+  received: string;
   seconds: string;
   world: DemoWorld;
   /** Whether all commands are shown, not ten. */
@@ -13,8 +15,13 @@ export type ScreenFacts = {
 };
 
 /** What to try once the demo is up: addresses for a browser, and commands by what they show. */
-export function demoScreen({ url, labelsUrl, seconds, world, isAll }: ScreenFacts): string {
-  const groups = `${groupsOf[world](url)}\n${serviceCommands(url, labelsUrl)}`.split("\n-- ").slice(1);
+export function demoScreen({ url, labelsUrl, received, seconds, world, isAll }: ScreenFacts): string {
+  // Nothing happens on the chain with ENSv2.
+  const feed = world === "ensv2" ? "" : feedCommands(url, received);
+  const groups = [groupsOf[world](url), feed, serviceCommands(url, labelsUrl)]
+    .join("\n")
+    .split("\n-- ")
+    .slice(1);
   const texts = groups.map((group) => {
     const [title = "", ...lines] = group.trim().split("\n");
     const [, name = "", few] = /^(.*), (\d+)$/.exec(title) ?? [];
@@ -51,7 +58,6 @@ const graphql = (url: string, query: string) => `curl -sG ${url}/subgraph --data
 const newest =
   "{ registrations(first: 3, orderBy: registrationDate, orderDirection: desc) { domain { name } expiryDate registrant { id } } }";
 const owned = `{ domains(where: { owner: "${demoAccount}", name_ends_with: ".eth" }, orderBy: name) { name owner { id } expiryDate } }`;
-const onBase = `{ domains(first: 3, where: { name_ends_with: ".base.eth" }, orderBy: createdAt, orderDirection: desc) { name createdAt owner { id } } }`;
 const withRecords =
   "{ domains(first: 3, where: { resolver_: { texts_not: null } }, orderBy: createdAt, orderDirection: desc) { name owner { id } resolver { addr { id } texts coinTypes } } }";
 const history = `{ domains(where: { name: "juriras.eth" }) { name events { __typename blockNumber } } }`;
@@ -67,9 +73,7 @@ The newest registrations on three chains:
   ${graphql(url, newest)}
 The names of an account on three chains:
   ${graphql(url, owned)}
-The newest names on Base:
-  ${graphql(url, onBase)}
--- Registrations, tokens, records, 3
+-- Registrations, tokens, records, 2
 The newest registrations and renewals, with prices and referrers:
   curl -s '${url}/api/registrar-actions?recordsPerPage=3'
 Those under linea.eth:
@@ -86,7 +90,7 @@ The primary name of an account:
   curl -s '${url}/api/resolve/primary-name/${demoAccount}/1'
 Its primary names on three chains, from the index:
   curl -s '${url}/api/resolve/primary-names/${demoAccount}?accelerate=true'
--- Names as applications ask for them, 3
+-- Names as applications ask for them, 2
 Who a name and an address are, of up to 1,000 in one request:
   curl -s ${url}/v1/lookup -H 'content-type: application/json' -d '${inputs}'
 A name: holder, manager, state of its wrapper, records:
@@ -130,6 +134,13 @@ Records of a name, from the index:
 The newest registrations and renewals:
   curl -s '${url}/api/registrar-actions?recordsPerPage=3'`,
 };
+
+const feedCommands = (url: string, received: string) => `
+-- Events as they happen, until Ctrl-C, 2
+Each registration and renewal from now on:
+  curl -sN '${url}/v1/events/stream?type=registration,renewal'
+What a webhook of registrations has received:
+  tail -n 5 -f '${received}'`;
 
 const serviceCommands = (url: string, labelsUrl: string) => `
 -- The service and its labels, 2

@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { projectRoot, startIndexingService } from "../indexing-service.ts";
 import { writeLabelsFile } from "../labels-file.ts";
 import { chainNames, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readLabels } from "../recording.ts";
+import { listen } from "../rpc/server.ts";
 import { startServiceProcess } from "../service-process.ts";
 import { type DemoChains, type DemoWorld, goLive, openChains } from "./chains.ts";
 import { demoDatasources } from "./datasources.ts";
@@ -46,17 +48,36 @@ export async function startServices(services: DemoServices, given: World) {
     cwd: folder,
     env: surroundings(environment),
   });
-  const index = startIndex(folder, services, chains, given);
+  const hook = await openHook(folder);
+  const settings = { WEBHOOKS_FILE: hook.file, ...given.settings };
+  const index = startIndex(folder, services, chains, { ...given, settings });
   goLive(chains);
   return {
-    ...{ chains, labels, index },
+    ...{ chains, labels, index, received: hook.received },
     async close() {
       // The indexing service first: it releases its database lock while the chains are still there.
       for (const service of [index, labels]) await service.stop();
-      for (const { node } of chains) await node.close();
+      for (const { close } of [hook, ...chains.map(({ node }) => node)]) await close();
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+type Message = { event: string; data: { type?: string; name?: string } };
+
+// A webhook of registrations, and what receives it: a line for each message in a file. It checks no signature, as a receiver should.
+async function openHook(folder: string) {
+  const [file, received] = [join(folder, "webhooks.json"), join(folder, "received.log")];
+  const { url, close } = await listen(async (request, response) => {
+    for (const { event, data } of (await json(request)) as Message[])
+      appendFileSync(received, `${event}: ${data.type ?? ""} ${data.name ?? ""}\n`);
+    response.writeHead(204).end();
+  });
+  const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;
+  const hook = { name: "demo", url, secret, filter: { type: "registration" }, allowPrivate: true };
+  writeFileSync(file, JSON.stringify([hook]));
+  writeFileSync(received, "");
+  return { file, received, close };
 }
 
 // With every plugin of the chains, or in subgraph mode.

@@ -160,6 +160,7 @@ const readProven = sharedReading(
 // A reader serves the index that its schema shows, and describes it by that index's settings.
 const stops: (() => void)[] = [];
 ponder.onStop(stopServing);
+let webhooks: ReturnType<typeof startWebhooks> | undefined;
 let served = openApi(configured);
 let shown: Awaited<ReturnType<typeof watchShownSchema>> | undefined;
 if (!ponder.isIndexer) {
@@ -168,7 +169,7 @@ if (!ponder.isIndexer) {
 }
 
 if (ponder.isIndexer) {
-  const { stop } = startWebhooks({
+  webhooks = startWebhooks({
     hooks: configured.webhooks,
     readFeed: served.readFeed,
     readReminders: served.readReminders,
@@ -177,7 +178,7 @@ if (ponder.isIndexer) {
     log,
     registry,
   });
-  ponder.onStop(stop);
+  ponder.onStop(webhooks.stop);
 }
 
 export default ponder.isIndexer ? served.app : new Hono().all("*", forward);
@@ -225,7 +226,7 @@ function openApi(config: Config) {
     const current = status.current();
     return current ? timesOf(names.namespaces, current) : [];
   };
-  const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log });
+  const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log, registry });
   stops.push(feed.stop);
   const common = {
     config: {
@@ -270,6 +271,8 @@ function openApi(config: Config) {
       process: ponder,
       hashOf,
       log,
+      streams: feed.streams,
+      hooks: () => webhooks?.status(),
       onStop: (stop) => void stops.push(stop),
     },
     trustedProxies: config.subgraphLimits.trustedProxies,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { isPlannedOnce } from "../../src/api/database/client.ts";
 import { createSearchIndexes } from "../../src/api/database/indexes.ts";
 import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
@@ -16,12 +16,16 @@ import {
 import { overviews } from "../../src/api/endpoints/v1-overviews.ts";
 import { lookupPermissions } from "../../src/api/endpoints/v1-permissions.ts";
 import { openFeed } from "../../src/api/feed/follow.ts";
+import { createFeed, createFeedWriter, reconcileSql } from "../../src/api/feed/log.ts";
+import { idOf, type Position, positionOfBlock, readItems, startOfFeed } from "../../src/api/feed/read.ts";
 import type { FeedContext } from "../../src/api/feed/request.ts";
-import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
+import { type IndexedNamespace, indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../src/api/names/lookups.ts";
 import { readReminders } from "../../src/api/names/reminders.ts";
 import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
+import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
+import { checkpointOf } from "../support/checkpoints.ts";
 import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
 import { mostSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
 import { type ClientQuery, clientQueries } from "../support/recordings.ts";
@@ -274,6 +278,24 @@ const listsAll = /subnames$|q=(ab|lab|label|abel)&|include_expired|expires_after
 
 const ofChains = ["basenames", "lineanames", "threedns"];
 
+/** What the endpoints of names respond from. */
+const contextOf = (
+  database: GeneratedDatabase["database"],
+  plugins: string[],
+  indexed: readonly IndexedNamespace[],
+) => ({
+  ...chainOf(),
+  clock: () => 1_760_000_000_000,
+  plugins,
+  status: { current: () => currentStatus("omnichain-following", 1_760_000_000) },
+  lookup: {
+    ...createNamesSource({ database, namespaces: indexed, hasRecords: true }),
+    hashOf: () => undefined,
+    known: knownContracts(namespaces.mainnet),
+  },
+  feed: openFeed({ source: { database, namespaces: indexed, times: () => [] }, log: () => undefined }),
+});
+
 test.each([
   ...lookups.map((path) => ({ path, generations: "one generation", v2: undefined })),
   ...lookups.map((path) => ({ path, generations: "all chains", v2: undefined })),
@@ -284,18 +306,7 @@ test.each([
   const { database, statements } = recordStatements(generated.database);
   const plugins = ["subgraph", "protocol-acceleration", ...(generations === "all chains" ? ofChains : [])];
   const indexed = indexedNamespaces(namespaces.mainnet, plugins).map((home) => ({ ...home, v2 }));
-  const context = {
-    ...chainOf(),
-    clock: () => 1_760_000_000_000,
-    plugins,
-    status: { current: () => currentStatus("omnichain-following", 1_760_000_000) },
-    lookup: {
-      ...createNamesSource({ database, namespaces: indexed, hasRecords: true }),
-      hashOf: () => undefined,
-      known: knownContracts(namespaces.mainnet),
-    },
-    feed: openFeed({ source: { database, namespaces: indexed, times: () => [] }, log: () => undefined }),
-  };
+  const context = contextOf(database, plugins, indexed);
   const { fetch: ask } = openEndpoints<FeedContext & ResolveContext>(
     [
       lookup,
@@ -370,4 +381,107 @@ test.each([
     expect(mostSorted(nodes)).toBeLessThan(1_500);
     expect(Math.max(...nodes.map((node) => node["Rows Removed by Filter"] ?? 0))).toBeLessThan(1_500);
   }
+});
+
+describe("the feed, at the end of a long log and of many events", () => {
+  const time = 1_760_000_000;
+  const block = 9_080_000;
+  // An event in a block each 12 seconds, of which the last 100,000 are in the log.
+  const [final, since] = [time - 1_200, time - 1_200_000];
+  const state = { index: "0123456789ab", tables: "", since, final };
+  const plugins = ["subgraph", "protocol-acceleration"];
+  const indexed = indexedNamespaces(namespaces.mainnet, plugins).map((home) => ({
+    ...home,
+    v2: generatedV2,
+  }));
+  const signal = AbortSignal.timeout(120_000);
+
+  beforeAll(async () => {
+    if (!generated) return;
+    const { run } = generated;
+    await createStatusTable(run, "public");
+    await createFeed(run, "public");
+    const { rows } = await run("SELECT 'domain_event'::regclass::oid::text AS tables");
+    await saveStatus(run, "public", "feed", { ...state, ...rows[0] });
+    await run(`CREATE SCHEMA ponder_sync; CREATE TABLE ponder_sync.blocks (chain_id bigint, number bigint, timestamp bigint, PRIMARY KEY (chain_id, number));
+      UPDATE _ponder_meta SET value = '{"is_ready": 1}' WHERE key = 'app';
+      UPDATE _ponder_checkpoint SET latest_checkpoint = '${checkpointOf({ number: block, timestamp: time })}',
+        finalized_checkpoint = '${checkpointOf({ number: block - 100, timestamp: final })}'`);
+    // The connections that tests used end statements after ten seconds.
+    await run(`BEGIN; SET LOCAL statement_timeout = 0; UPDATE domain_event e SET timestamp = ${time} - 12 * n.at, block_number = ${block} - n.at, log_index = 1
+      FROM (SELECT id, row_number() OVER (ORDER BY id) AS at FROM domain_event) n WHERE n.id = e.id; COMMIT`);
+    await run(`INSERT INTO _name_events_feed (seq, chain_id, block, timestamp, log_index, type, event_id, transaction_hash, node)
+      SELECT row_number() OVER (ORDER BY timestamp), 1, block_number, timestamp, 1, type, id, transaction_id, domain_id, '{}'
+      FROM domain_event WHERE timestamp >= ${since} AND timestamp < ${time} - 60`);
+    await run("ANALYZE domain_event, _name_events_feed");
+  });
+
+  async function expectIndexed(statements: readonly { sql: string; values: readonly string[] }[]) {
+    for (const statement of statements) {
+      const nodes = await explain(statement);
+      expect(scannedTables(nodes, 1_500)).toEqual([]);
+      expect(mostSorted(nodes)).toBeLessThan(1_500);
+      expect(Math.max(...nodes.map((node) => node["Rows Removed by Filter"] ?? 0))).toBeLessThan(1_500);
+      // Walks of an index from its beginning too.
+      expect(Math.max(...nodes.map((node) => node["Actual Rows"]))).toBeLessThan(1_500);
+    }
+  }
+
+  test("is written by index", async () => {
+    const compared = { from: final, processed: { chain: 1, block, time } };
+    await expectIndexed([{ sql: reconcileSql(indexed, compared), values: [] }]);
+    const statements: { sql: string; values: string[] }[] = [];
+    const run = (sql: string, values: unknown[] = []) => {
+      statements.push({ sql, values: values.map(String) });
+      return generated.run(sql, values);
+    };
+    await createFeedWriter({ run, schema: "public", namespaces: indexed })();
+    const { rows } =
+      await generated.run(`SELECT count(*)::int AS missing FROM domain_event e WHERE timestamp >= ${since}
+      AND NOT EXISTS (SELECT FROM _name_events_feed f WHERE f.event_id = e.id)`);
+    expect(rows).toEqual([{ missing: 0 }]);
+    // How far the index is, whether it is behind the log, and the statement of above.
+    expect(statements.length).toBe(3);
+    await expectIndexed(statements.slice(0, 2));
+  });
+
+  const positionOf = async (seq: number): Promise<Position> => {
+    const { rows } = await generated.run(`SELECT * FROM _name_events_feed WHERE seq = ${seq}`);
+    const { timestamp, block, log_index, event_id, transaction_hash } = rows[0] ?? {};
+    const key = [Number(timestamp), Number(block), Number(log_index), String(event_id)] as const;
+    return { index: state.index, seq, key, transaction: String(transaction_hash).slice(2, 18) };
+  };
+
+  test.each([
+    "",
+    "&type=registration,renewal",
+    "&name=eth",
+    `&address=${busyAddress}`,
+    "&record_key=text:url",
+  ])("is read by index behind any id: %s", async (filter) => {
+    const { database, statements } = recordStatements(generated.database);
+    // No name leads to the generated events of ENSv2: a page would pass over all of them.
+    const ofFirst = indexed.map((home) => ({ ...home, v2: undefined }));
+    const { fetch: ask } = openEndpoints<FeedContext>([events], contextOf(database, plugins, ofFirst));
+    const ofLog = [await positionOf(3), await positionOf(50_000), await positionOf(99_500)];
+    const ofOther = ofLog.map((one) => ({ ...one, index: "ba9876543210" }));
+    for (const position of [...ofLog, ...ofOther, startOfFeed(state)]) {
+      const response = await ask(`/v1/events?page_size=200&after=${idOf(position)}${filter}`);
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        expect.objectContaining({ data: expect.any(Array) }),
+      ]);
+    }
+    await expectIndexed(statements);
+  });
+
+  test("is polled, and begun at a block, by index", async () => {
+    const { database, statements } = recordStatements(generated.database);
+    const source = { database, namespaces: indexed, times: () => [time] };
+    await readItems(source, 99_990, 500, signal);
+    await readItems(source, 1, 500, signal);
+    for (const from of [1, block - 99_000, block - 50_000, block - 100, block])
+      await positionOfBlock(source, state, { chain: 1, block: from }, signal);
+    await expectIndexed(statements);
+  });
 });

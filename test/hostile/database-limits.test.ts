@@ -271,3 +271,12 @@ test("a read that waits for a reorganization which waits for it begins again", a
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual([expect.stringMatching(/^0x[0-9a-f]{64}$/)]);
 });
+
+test("a read that a hot standby cancels, since it conflicts with what is replayed, begins again", async () => {
+  // As Postgres reports it.
+  await generated.run(`CREATE SEQUENCE tries; CREATE FUNCTION conflicting() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('tries') < 3 THEN RAISE 'canceling statement due to conflict with recovery' USING ERRCODE = '40001'; END IF;
+    RETURN 'read'; END $$`);
+  const { database } = await listen({});
+  expect(await database.row("SELECT conflicting()", [], AbortSignal.timeout(10_000))).toEqual(["read"]);
+});

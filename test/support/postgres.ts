@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import pg from "pg";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
@@ -14,7 +14,11 @@ export function postgresPrograms(): string | undefined {
     ? readdirSync(versions).map((name) => join(versions, name, "bin"))
     : [];
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...packaged];
-  return folders.find((folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")));
+  const found = folders.find(
+    (folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")),
+  );
+  // A folder of links may have some of them only.
+  return found && dirname(realpathSync(join(found, "postgres")));
 }
 
 // No test data has to survive a crash of the machine.
@@ -32,20 +36,24 @@ const testSettings: readonly string[] = [
 
 /**
  * Starts a Postgres server with an empty database, on a free port and with a data folder of its own. `settings` are
- * lines as in postgresql.conf.
+ * lines as in postgresql.conf. With the URL of a `primary` it is a hot standby, which follows that server.
  */
-export async function startPostgres(programs: string, settings: readonly string[] = testSettings) {
+export async function startPostgres(
+  programs: string,
+  settings: readonly string[] = testSettings,
+  primary?: string,
+) {
   const folder = mkdtempSync(join(tmpdir(), "name-index-postgres-"));
   const user = serverUser();
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
   const options = { cwd: folder, stdio: "ignore", ...user } as const;
   const locale = ["--encoding=UTF8", "--no-locale"];
-  execFileSync(
-    join(programs, "initdb"),
-    ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync", ...locale],
-    options,
-  );
+  const [program, ...given] =
+    primary === undefined
+      ? ["initdb", "-U", "postgres", "-A", "trust", ...locale]
+      : ["pg_basebackup", "-d", primary, "-R", "--checkpoint=fast"];
+  execFileSync(join(programs, program ?? ""), ["-D", data, "--no-sync", ...given], options);
   const port = await freePort();
   const all = ["listen_addresses=127.0.0.1", `unix_socket_directories=${folder}`, ...settings];
   const launch = () =>

@@ -41,5 +41,7 @@ export const pageSources = {
   indexes: () => undefined,
   hashOf: () => undefined,
   log: () => undefined,
+  streams: () => 0,
+  hooks: () => [],
   onStop: () => undefined,
 };

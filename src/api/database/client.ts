@@ -143,8 +143,8 @@ function createPooled(
       } catch (error) {
         const code = error instanceof Error && "code" in error ? error.code : undefined;
         if (code === lockNotAvailable) throw new BusyError(1, lockedUp);
-        // A reorg deadlocked with the read: the read starts over, within its time.
-        if (code !== deadlock) throw error;
+        // A reorg deadlocked with the read, or cancelled it on a hot standby: the read starts over, within its time.
+        if (code !== deadlock && code !== replayConflict) throw error;
       }
     }
   };
@@ -166,6 +166,7 @@ function readUpTo(most: number, cancel: () => void, take?: Take) {
 
 // Postgres error codes.
 const deadlock = "40P01";
+const replayConflict = "40001";
 const lockNotAvailable = "55P03";
 
 const cancelAgainMs = 500;

@@ -1,3 +1,4 @@
+import { Registry } from "prom-client";
 import { beforeEach, expect, test } from "vitest";
 import { checkpointOf } from "../../../test/support/checkpoints.ts";
 import { type FeedMessage, fold, messagesOf } from "../../../test/support/feed.ts";
@@ -5,8 +6,9 @@ import type { Entry } from "../../../test/support/lookups/lookups.ts";
 import { alice, bob, createStoredNames } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
 import { createStatusTable } from "../../operations/stored-indexes.ts";
+import { openFeed } from "./follow.ts";
 import { createFeed, createFeedWriter } from "./log.ts";
-import { idOf, positionOf } from "./read.ts";
+import { idOf, positionOf, readNewest } from "./read.ts";
 
 // The feed over an index whose rows and checkpoints the tests write as Ponder does.
 
@@ -312,4 +314,26 @@ test("bad requests are refused before the stream begins, with the nearest known 
   ])
     expect([query, (await refusal(`?${query}`)).status]).toEqual([query, 400]);
   expect((await refusal("?namespace=nowhere")).status).toBe(404);
+});
+
+test("open streams are counted, also after another index is served", async () => {
+  const registry = new Registry();
+  const { source } = context.feed;
+  const counted = async () =>
+    (await registry.getSingleMetric("nsindex_event_streams")?.get())?.values[0]?.value;
+  openFeed({ source, log: () => undefined, registry }).stop();
+  const feed = openFeed({ source, log: () => undefined, registry });
+  await reach(12);
+  await write();
+  const { state, position: after } = (await readNewest(source, AbortSignal.timeout(5_000)))!;
+  const history = () => ({ parts: [], kinds: [], conditions: [] });
+  const filter = { kinds: new Set<never>(), node: undefined, accepts: () => true, history };
+  const signal = AbortSignal.timeout(5_000);
+  const stream = feed.stream({ state, after, filter, finality: "latest", client: "a", signal });
+  expect(await counted()).toBe(0);
+  await stream.next();
+  expect([await counted(), feed.streams()]).toEqual([1, 1]);
+  await stream.return(undefined);
+  expect(await counted()).toBe(0);
+  feed.stop();
 });

@@ -1,3 +1,4 @@
+import { Gauge, type Registry } from "prom-client";
 import { forClient } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
@@ -31,7 +32,7 @@ export type StreamRequest = Omit<FeedRequest, "limit"> & {
 /** The newest rows of the log. `items` are contiguous, the first after the row `from`. */
 type Rows = { state: FeedState; from: number; items: LogItem[] };
 
-type Sources = { source: FeedSource; log: Log };
+type Sources = { source: FeedSource; log: Log; registry?: Registry | undefined };
 
 // The newest rows of the log, read for all streams of the process together while there are any.
 function createTail({ source, log }: Sources) {
@@ -108,19 +109,15 @@ async function pageAfter(
   { source, tail, isLive }: Opened & { isLive: boolean },
 ): Promise<FeedPage> {
   const { filter, finality, client, signal } = request;
-  const { state, from, items } = tail.rows ?? {
-    state: request.state,
-    from: Number.POSITIVE_INFINITY,
-    items: [],
-  };
+  const { from, items, ...newest } = tail.rows ?? { ...request, from: Number.POSITIVE_INFINITY, items: [] };
+  // The rows may have been read before the stream began.
+  const state = newest.state.final < request.state.final ? request.state : newest.state;
   if (isLive && after.seq !== null && after.seq >= from) {
     const { namespaces } = source;
     const next = items.slice(after.seq - from);
     return { ...messagesOf(next, { state, after, filter, finality, namespaces }), isAtEnd: true };
   }
-  // The newest rows may be of before the request.
-  const newest = request.state.final > state.final ? request.state : state;
-  const asked = { state: newest, filter, finality, limit: pageRows };
+  const asked = { state, filter, finality, limit: pageRows };
   return forClient(client, () => readFeed(source, after, asked, signal));
 }
 
@@ -159,14 +156,31 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
   }
 }
 
+// A reader that serves another index opens its feed over the same registry.
+function addMetric(registry: Registry, streams: () => number): void {
+  const name = "nsindex_event_streams";
+  registry.removeSingleMetric(name);
+  const help = "Open streams of name events";
+  new Gauge({
+    ...{ name, help, registers: [registry] },
+    collect() {
+      this.set(streams());
+    },
+  });
+}
+
 /** The feed of a process. */
 export type Feed = ReturnType<typeof openFeed>;
 
 /** Opens the feed of a process. While there are streams one statement reads what is new for all of them, some times a second. */
-export function openFeed({ source, log }: Sources) {
+export function openFeed({ source, log, registry }: Sources) {
   const tail = createTail({ source, log });
+  const streams = () => tail.streams;
+  if (registry !== undefined) addMetric(registry, streams);
   return {
     source,
+    /** How many streams are open. */
+    streams,
     /** Whether no further stream can begin. */
     isFull: () => tail.streams >= mostStreams,
     /**

@@ -79,21 +79,15 @@ const columns = "chain_id, block, timestamp, log_index, type, event_id, transact
 
 /**
  * SQL that brings the log up to the tables from a time on: rows that take back what is gone, in reverse, then rows of what is new. What the
- * index has not reached again is not gone. It is one statement, so that the log is right whenever the process ends.
+ * index has not reached again is not gone. It is one statement, so that the log is right whenever the process ends. Of the schema of the
+ * search path.
  */
-function reconcileSql(
-  schema: string,
-  namespaces: readonly IndexedNamespace[],
-  { from, processed }: Compared,
-): string {
+export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, processed }: Compared): string {
   const parts = partsOfEvents(namespaces, `e.timestamp >= ${from}`, { isNamed: false });
   const isSame =
     "t.event_id = l.event_id AND t.type = l.type AND t.timestamp = l.timestamp AND t.transaction_hash = l.transaction_hash";
   const [time = "", ...position] = historyOrder("p");
-  // ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too.
-  return `DO $feed$ BEGIN
-  PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
-  INSERT INTO ${feedTable} (seq, reverts, ${columns}, keys)
+  return `INSERT INTO ${feedTable} (seq, reverts, ${columns}, keys)
   WITH found AS MATERIALIZED (
     SELECT ${chainOfEntry(namespaces, "p")}::bigint AS chain_id, ${position[0]} AS block, ${time} AS timestamp, ${position[1]} AS log_index,
       p.type, p.id AS event_id, p.transaction_id AS transaction_hash, p.node, p.holder FROM (${parts.join("\nUNION ALL\n")}) p
@@ -107,9 +101,14 @@ function reconcileSql(
     SELECT NULL, t.${columns.replaceAll(", ", ", t.")}, ${keysSql("t")} FROM found t WHERE NOT EXISTS (SELECT FROM logged l WHERE ${isSame})
   )
   SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0)
-    + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns}, keys FROM changes;
-END $feed$`;
+    + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns}, keys FROM changes`;
 }
+
+// ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too.
+const inSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
+  PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
+  ${sql};
+END $feed$`;
 
 type Keeping = { run: Statement; schema: string; namespaces: readonly IndexedNamespace[] };
 
@@ -137,7 +136,7 @@ export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Pr
     if (behind.rows.length > 0) return;
     const final = Math.max(state.final, moment.final);
     // What comes before was compared when it was final.
-    await run(reconcileSql(schema, namespaces, { from: state.final, processed }));
+    await run(inSchema(schema, reconcileSql(namespaces, { from: state.final, processed })));
     if (final !== state.final) await save({ ...state, final });
     written = version;
   };

@@ -171,7 +171,8 @@ export async function positionOfBlock(
 ): Promise<Position | undefined> {
   const ofChain = "chain_id = $1::bigint";
   const cached = `(SELECT b.timestamp::bigint FROM ponder_sync.blocks b WHERE b.${ofChain} AND b.number >= $2::bigint ORDER BY b.number LIMIT 1)`;
-  const first = `(SELECT f.seq FROM ${feedTable} f WHERE f.${ofChain} AND f.block >= $2::bigint ORDER BY f.seq LIMIT 1)`;
+  // Of each chain, rows that stand are in the order of its blocks.
+  const first = `(SELECT f.seq FROM ${feedTable} f WHERE f.${ofChain} AND f.block >= $2::bigint ORDER BY f.block, f.seq LIMIT 1)`;
   const before = `(SELECT ${rowSql("f")} FROM ${feedTable} f WHERE f.seq = ${first} - 1)`;
   type Found = { time: number | null; first: number | null; before: LogRow | null };
   const sql = `SELECT json_build_object('time', ${cached}, 'first', ${first}, 'before', ${before})::text`;

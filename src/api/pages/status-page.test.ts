@@ -248,6 +248,29 @@ test("anomalies by kind with the last ones; labels, database, configuration", as
   expect(text + JSON.stringify(facts)).not.toContain("hunter2");
 });
 
+test("streams and webhooks: how far each is, why it fails or is paused", async () => {
+  const counts = { isHeld: true, lagSeconds: 0, delivered: 1_234, failed: 0 };
+  const hooks = () => [
+    { ...counts, name: "wallet" },
+    { ...counts, name: "slow", lagSeconds: 7_200 },
+    { ...counts, name: "broken", lagSeconds: 30, failed: 3, fault: "the response was <b>" },
+    { ...counts, name: "dead", lagSeconds: 100_000, failed: 8, paused: { reason: "8 attempts failed" } },
+    { ...counts, name: "elsewhere", isHeld: false },
+  ];
+  const shown = page({ snapshot: following(5), streams: () => 12, hooks });
+  const { feed } = await shown.json();
+  expect(feed.streams).toBe(12);
+  expect(feed.hooks.map((hook: { state: string }) => hook.state)).toEqual([
+    ...["following", "late", "failing", "paused", "of another index"],
+  ]);
+  // What another index counts is not known here.
+  expect(feed.hooks[4]).toEqual({ name: "elsewhere", state: "of another index" });
+  const text = await shown.html();
+  for (const words of ["<dd>12</dd>", "1,234", "2 h", "the response was &lt;b&gt;", "8 attempts failed"])
+    expect(text).toContain(words);
+  expect(await page({ hooks: () => undefined }).html()).toContain("The indexing process sends webhooks.");
+});
+
 test("a reader shows what it does not count as such", async () => {
   const shown = page({ snapshot: following(5), process: { isIndexer: false, isEmbedded: false } });
   const facts = await shown.json();

@@ -153,6 +153,17 @@ async function readSize(database: Database, schema: string, signal: AbortSignal)
   return JSON.parse(text ?? "null");
 }
 
+// A webhook as this process knows it. `isHeld`: no other index delivers it.
+type Webhook = {
+  name: string;
+  isHeld: boolean;
+  lagSeconds: number;
+  delivered: number;
+  failed: number;
+  fault?: string | undefined;
+  paused?: { reason: string } | undefined;
+};
+
 /** Sources of the status page. `clock` returns milliseconds. */
 export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
   ConfigContext & {
@@ -167,6 +178,10 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     hashOf: HashOf;
     clock: () => number;
     log: Log;
+    /** How many streams of events are open. */
+    streams: () => number;
+    /** The configured webhooks; undefined in readers. */
+    hooks: () => readonly Webhook[] | undefined;
     /** Calls `stop` when the process ends. */
     onStop: (stop: () => void) => void;
   };
@@ -270,6 +285,7 @@ function describe(sources: StatusSources, found: Found) {
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
     chains,
     newestNames: names,
+    feed: { streams: sources.streams(), hooks: sources.hooks()?.map((hook) => webhookFacts(hook, snapshot)) },
     anomalies: counts.anomalies.map((one) => ({ ...one, examples: examples.get(one.kind) ?? [] })),
     rpc: process.isIndexer ? counts.requests : undefined,
     labels: { ...config.labelSet, ...found.labels, hitPercent, ...(process.isIndexer ? used : {}) },
@@ -293,6 +309,14 @@ function describe(sources: StatusSources, found: Found) {
       node: versions.runtime,
     },
   };
+}
+
+function webhookFacts(hook: Webhook, snapshot: Snapshot | undefined) {
+  const { name, isHeld, fault, paused, lagSeconds, delivered, failed } = hook;
+  if (!isHeld)
+    return { name, state: snapshot && isBackfilled(snapshot) ? "of another index" : "after the backfill" };
+  const state = paused ? "paused" : fault ? "failing" : lagSeconds > patienceSeconds ? "late" : "following";
+  return { name, state, lagSeconds, delivered, failed, reason: paused?.reason ?? fault };
 }
 
 const provenTexts = (chains: StatusSources["config"]["chains"], from: Readonly<Record<string, number>>) =>
@@ -362,6 +386,7 @@ ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem
 ${section("Progress", facts(valuesOf(summaryOf(found), progress)))}
 ${section("Chains", listOf("How far each chain is indexed", found.chains, chain))}
 ${section("Newest names", newestNames(found))}
+${section("Feed of events", feed(found.feed))}
 ${section("Anomalies", anomalies(found.anomalies))}
 ${section("RPC requests", requests(found.rpc))}
 ${section("Labels", facts(valuesOf(found.labels, labels)))}
@@ -404,6 +429,16 @@ function newestNames({ newestNames: names, phase }: StatusFacts): Html {
     ? "The names could not be read."
     : "Names are listed once the backfill is complete.";
   return note(names ? "None yet." : missing);
+}
+
+// Open streams and webhooks. `hooks` is undefined in a reader.
+function feed({ hooks, ...streams }: StatusFacts["feed"]): Html {
+  const caption = "Webhooks, with counts since the start";
+  const columns =
+    "Webhook=name, State=state:state, Messages wait for=lagSeconds:span, Delivered=delivered:number, Attempts failed=failed:number, Reason=reason";
+  const list = hooks === undefined ? note("The indexing process sends webhooks.") : undefined;
+  return html`${facts(valuesOf(streams, "Open streams of this process=streams:number"))}
+${hooks?.length ? listOf(caption, hooks, columns) : list}`;
 }
 
 // Anomalies by kind, with the last events of each.

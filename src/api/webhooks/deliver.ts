@@ -37,7 +37,7 @@ type Options = {
 
 /**
  * Delivers the feed to each hook, in order and at least once, while no other index of the namespace does. Returns how to stop it, and the
- * status of the hooks that this process delivers.
+ * status of the hooks.
  */
 export function startWebhooks(options: Options) {
   const { hooks, database, isReady, registry, clock = systemClock } = options;
@@ -47,7 +47,7 @@ export function startWebhooks(options: Options) {
   const names = hooks.map(({ name }) => name);
   let held: ReadonlySet<string> = new Set();
   const deliveries = hooks.map((hook) => createDelivery(hook, tools));
-  const status = () => deliveries.map((one) => one.status()).filter(({ name }) => held.has(name));
+  const status = () => deliveries.map((one) => one.status(held.has(one.name)));
   if (registry !== undefined) addWebhookMetrics(registry, status);
 
   const hold = async () => {
@@ -143,9 +143,10 @@ function createDelivery(hook: Hook, tools: Tools) {
       if (ms === 0) kept = stored;
       return ms;
     },
-    status(): HookStatus {
-      const { fault, paused, behindSince = clock.now() } = current ?? {};
-      return { name, fault, paused, lagSeconds: Math.max(0, (clock.now() - behindSince) / 1_000), ...counts };
+    status(isHeld: boolean): HookStatus {
+      const { fault, paused, behindSince = clock.now() } = (isHeld && current) || {};
+      const lagSeconds = Math.max(0, (clock.now() - behindSince) / 1_000);
+      return { name, isHeld, fault, paused, lagSeconds, ...counts };
     },
   };
 }

@@ -1,9 +1,10 @@
 import { Gauge, type Registry } from "prom-client";
 import type { HookState } from "./positions.ts";
 
-/** A hook that this process delivers, for metrics and the status page. Counts are of this process: messages delivered, attempts failed. */
+/** A hook, for metrics and the status page. Counts are of this process: messages delivered, attempts failed. `isHeld`: it delivers them. */
 export type HookStatus = Pick<HookState, "fault" | "paused"> & {
   name: string;
+  isHeld: boolean;
   lagSeconds: number;
   delivered: number;
   failed: number;
@@ -23,7 +24,7 @@ export function addWebhookMetrics(registry: Registry, status: () => readonly Hoo
     registry.removeSingleMetric(name);
     const collect = function (this: Gauge<"hook">) {
       this.reset();
-      for (const hook of status()) this.set({ hook: hook.name }, read(hook));
+      for (const hook of status()) if (hook.isHeld) this.set({ hook: hook.name }, read(hook));
     };
     new Gauge({ name, help, labelNames: ["hook"], registers: [registry], collect });
   }
