@@ -108,7 +108,9 @@ if (ponder.isIndexer) {
 
 if (ponder.isIndexer) {
   const namespaces = indexedNamespaces(configured.datasources, configured.plugins);
-  ponder.onStop(keepFeed({ run, schema, namespaces, log }));
+  const stop = keepFeed({ run, schema, namespaces, log, onWritten: () => served.feed.readSoon() });
+  shared().blockIndexed = stop.soon;
+  ponder.onStop(stop);
 }
 
 const indexBuild = ponder.isIndexer
@@ -274,7 +276,7 @@ function openApi(config: Config) {
     trustedProxies: config.subgraphLimits.trustedProxies,
     log,
   });
-  return { app, config, readFeed: hookReader({ lookup, feed }) };
+  return { app, config, feed, readFeed: hookReader({ lookup, feed }) };
 }
 
 const { bodyBytes } = configured.subgraphLimits;
