@@ -129,8 +129,11 @@ function createDelivery(hook: Hook, tools: Tools) {
     name,
     async step(): Promise<number> {
       const stored = await positions.read(name);
-      const { paused, pending, nextAt = 0 } = stored.state;
-      const wait = paused === undefined ? Math.min(nextAt - clock.now(), waitingMs) : waitingMs;
+      const { paused, pending, failures, nextAt = 0 } = stored.state;
+      const left = nextAt - clock.now();
+      // The clock was set back if more is left than the whole delay.
+      const isDue = left > (attempts[failures] ?? 0) * 1_000;
+      const wait = paused === undefined ? Math.min(isDue ? 0 : left, waitingMs) : waitingMs;
       const go = () => (pending === undefined ? fill(stored) : attempt(stored, pending));
       const { state, ms } = wait > 0 ? { state: stored.state, ms: wait } : await go();
       current = state;
