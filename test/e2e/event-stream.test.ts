@@ -1,168 +1,38 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { setTimeout as pause } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { deploymentOf, register } from "../../devnet/life.ts";
-import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
-import { readAddresses } from "../../devnet/recording.ts";
 import { listen } from "../../devnet/rpc/server.ts";
-import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
-import { type FeedMessage, fold, messagesOf } from "../support/feed.ts";
+import { hasAnvil } from "../support/anvil.ts";
+import { type FeedMessage, fold, listed, openReader } from "../support/feed.ts";
+import { randomOf, startFeedHistory } from "../support/feed-history.ts";
 import { temporaryFolders } from "../support/folders.ts";
-import { startWorld, type World } from "../support/world.ts";
+import { startWorld } from "../support/world.ts";
 
-// Readers of the stream of events while a chain reorganizes, the indexing process is killed, and connections end.
+// Readers of the stream of events while a chain reorganizes, processes are killed, connections end, and another index takes over.
 
-const contracts = Object.values(readAddresses(recordingFolder("root")));
-const sale = { owner: `0x${"11".repeat(20)}`, expires: 2_000_000_000n } as const;
 const temporaryFolder = temporaryFolders();
-const hasServer = inject("postgresUrl") !== "";
 
-/** Numbers from 0 up to `below`, in an order that the seed determines (mulberry32). */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
-/** A client that holds what the messages say, and connects again whenever its connection ends or it drops it. */
-function openReader(urls: readonly string[], query: string, random: (below: number) => number) {
-  const held = new Map<string, unknown>();
-  const counts = { connections: 0, reverted: 0 };
-  const stopped = new AbortController();
-  let last = "";
-
-  async function connect(): Promise<void> {
-    const closing = new AbortController();
-    const signal = AbortSignal.any([closing.signal, stopped.signal]);
-    const url = `${urls[random(urls.length)]}/v1/events/stream?${query}`;
-    const response = await fetch(url, { signal, headers: last === "" ? {} : { "last-event-id": last } });
-    if (response.status === 400) throw new Error(`The stream refuses ${last}: ${await response.text()}`);
-    let left = 3 + random(20);
-    counts.connections += 1;
-    for await (const message of messagesOf(response)) {
-      if (message.event === "must-refetch") throw new Error("The stream lost the index.");
-      if (message.event === "reverted") counts.reverted += 1;
-      fold(held, message);
-      last = message.id;
-      left -= 1;
-      if (left === 0) break;
-    }
-    closing.abort();
-  }
-  async function run(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      try {
-        await connect();
-      } catch (error) {
-        // The service may be down, or not ready.
-        if (error instanceof Error && /^The (stream|feed)/.test(error.message)) throw error;
-        await pause(50);
-      }
-    }
-  }
-  const running = run();
-  running.catch(() => undefined);
-  return {
-    held,
-    counts,
-    async stop() {
-      stopped.abort();
-      await running;
-    },
-  };
-}
-
-/** What `/v1/events` lists, by id. */
-async function listed(url: string): Promise<Map<string, unknown>> {
-  const found = new Map<string, unknown>();
-  for (let next = ""; ; ) {
-    const response = await fetch(`${url}/v1/events?order=asc&include=data,raw&page_size=200${next}`);
-    const { data, page } = (await response.json()) as {
-      data: { id: string }[];
-      page: { has_more: boolean; next_cursor: string };
-    };
-    for (const entry of data) found.set(entry.id, entry);
-    if (!page.has_more) return found;
-    next = `&cursor=${page.next_cursor}`;
-  }
-}
-
-describe.runIf(hasAnvil() && hasServer)("readers of the stream hold what /v1/events lists", () => {
-  let chain: EmittingChain;
-  let world: World;
-  let readerUrl: string;
-  let stopReader: () => Promise<unknown>;
-  beforeAll(async () => {
-    chain = await startEmittingChain(Number(chainIds.root), contracts);
-    await mine("first", 70, 5);
-    const environment = { SUBGRAPH_COMPAT: "false", PLUGINS: "subgraph,registrars" };
-    world = await startWorld({ rpcUrl: chain.url, environment });
-    world.start();
-    await world.waitForIndex({ block: await chain.head() });
-    const beside = await world.startBeside("serve");
-    readerUrl = beside.url;
-    stopReader = () => beside.stop("SIGINT");
-  });
-  afterAll(async () => {
-    await stopReader?.();
-    await world?.close();
-    await chain?.close();
-  });
-
-  async function mine(branch: string, count: number, every: number) {
-    for (let block = 0; block < count; block++) {
-      const label = `${branch}x${block}`;
-      await chain.mine(block % every === 0 ? [register(deploymentOf("root"), { ...sale, label }).logs] : []);
-    }
-  }
-
-  test.each([1, 2, 3])("after reorganizations, kills and broken connections, seed %i", async (seed) => {
-    const random = randomOf(seed);
-    const latest = openReader([world.url, readerUrl], "from=start", randomOf(seed + 10));
-    const final = openReader([readerUrl], "from=start&finality=finalized", randomOf(seed + 20));
-    for (let step = 0; step < 10; step++) {
-      const branch = `s${seed}n${step}`;
-      const depth = step % 2 === 0 ? 0 : 1 + random(18);
-      if (depth > 0) await chain.goBack(depth);
-      await mine(branch, depth + 1 + random(4), 1 + random(2));
-      if (step === 4 || step === 7) {
-        await pause(random(400));
-        await world.crash();
-        world.start();
-      }
-      if (random(2) === 0) await world.waitForIndex({ block: await chain.head() });
-    }
-    await world.waitForIndex({ block: await chain.head() });
-    const expected = await listed(world.url);
-    const isHeld = ({ held }: typeof latest) =>
-      JSON.stringify([...held].sort()) === JSON.stringify([...expected].sort());
-    await world.waitFor("the reader to hold what is listed", async () =>
-      isHeld(latest) ? { done: true } : { state: `${latest.held.size} of ${expected.size} entries` },
-    );
-    await latest.stop();
-    expect(latest.counts.reverted).toBeGreaterThan(0);
-
-    // Events are final once the chain is long enough, and later than they are: anvil's blocks may all be of one second.
-    await chain.request("evm_increaseTime", 60);
-    await mine(`s${seed}end`, 80, 100);
-    await world.waitForIndex({ block: await chain.head() });
-    await world.waitFor("the reader of final events to hold what is listed but the end", async () => {
-      const missing = [...expected.keys()].filter((id) => !final.held.has(id));
-      return missing.length === 0 ? { done: true } : { state: `${missing.length} are missing` };
+describe.runIf(hasAnvil() && inject("postgresUrl") !== "")(
+  "readers of the stream hold what is listed",
+  () => {
+    let history: Awaited<ReturnType<typeof startFeedHistory>>;
+    beforeAll(async () => {
+      history = await startFeedHistory(startWorld);
     });
-    await final.stop();
-    expect(final.counts.reverted).toBe(0);
-    const all = await listed(world.url);
-    expect([...final.held.keys()].filter((id) => !all.has(id))).toEqual([]);
-  });
-});
+    afterAll(() => history?.close());
+
+    test.each([1, 2, 3])(
+      "after reorganizations, kills, switches and broken connections, seed %i",
+      async (seed) => {
+        const { wrong, latest } = await history.run(seed);
+        expect(wrong).toBe(0);
+        expect(latest.reverted).toBeGreaterThan(0);
+      },
+    );
+  },
+);
 
 test("readers and hooks of an embedded index get what is listed, over a restart and beyond final blocks", async () => {
   const held = new Map<string, unknown>();
@@ -190,7 +60,7 @@ test("readers and hooks of an embedded index get what is listed, over a restart 
   world.node.chain.setHead(1666);
   world.start();
   await world.waitForIndex();
-  const reader = openReader([world.url], "from=start", randomOf(5));
+  const reader = openReader(() => [world.url], "from=start", { random: randomOf(5), most: 2_000 });
   const expected = await listed(world.url);
   expect(expected.size).toBeGreaterThan(7_000);
   for (const entries of [reader.held, held])
