@@ -108,7 +108,9 @@ if (ponder.isIndexer) {
 
 if (ponder.isIndexer) {
   const namespaces = indexedNamespaces(configured.datasources, configured.plugins);
-  ponder.onStop(keepFeed({ run, schema, namespaces, log }));
+  const stop = keepFeed({ run, schema, namespaces, log, onWritten: () => served.feed.readSoon() });
+  shared().blockIndexed = stop.soon;
+  ponder.onStop(stop);
 }
 
 const indexBuild = ponder.isIndexer
@@ -279,7 +281,7 @@ function openApi(config: Config) {
     log,
   });
   const ofHooks = { lookup, feed };
-  return { app, config, readFeed: hookReader(ofHooks), readReminders: reminderReader(ofHooks) };
+  return { app, config, feed, readFeed: hookReader(ofHooks), readReminders: reminderReader(ofHooks) };
 }
 
 const { bodyBytes } = configured.subgraphLimits;

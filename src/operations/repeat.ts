@@ -10,26 +10,34 @@ type Options = {
   fields: Parameters<Log>[2];
 };
 
-/** Repeats `work` until it returns "done"; a failed round is tried again. Returns how to stop it. */
-export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fields }: Options): () => void {
-  const stopped = new AbortController();
+/** Repeats `work` until it returns "done"; a failed round is tried again. Returns how to stop it; its `soon` begins the next round at once. */
+export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fields }: Options) {
+  let isStopped = false;
+  let waiting = new AbortController();
   const rounds = async () => {
     let isFailing = false;
     for (let round = 0; ; round++) {
       const ms = typeof everyMs === "number" ? everyMs : everyMs(round);
-      await pause(ms, undefined, { signal: stopped.signal, ref: false });
+      await pause(ms, undefined, { signal: waiting.signal, ref: false }).catch(() => undefined);
+      if (isStopped) return;
+      // What calls `soon` from here on shortens the next wait.
+      waiting = new AbortController();
       try {
         if ((await work()) === "done") return;
         isFailing = false;
       } catch (error) {
-        if (stopped.signal.aborted) return;
+        if (isStopped) return;
         const reason = error instanceof Error ? error.message : String(error);
         if (!isFailing) log("warn", `${failure}, will try again: ${reason}`, fields);
         isFailing = true;
       }
     }
   };
-  // Stopping rejects the wait.
-  rounds().catch(() => undefined);
-  return () => stopped.abort();
+  void rounds();
+  const soon = () => waiting.abort();
+  const stop = () => {
+    isStopped = true;
+    soon();
+  };
+  return Object.assign(stop, { soon });
 }

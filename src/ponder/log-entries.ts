@@ -1,5 +1,6 @@
 import { seeOperations } from "../log/json-log.ts";
 import { ponderLogger } from "./process.ts";
+import { shared } from "./shared.ts";
 
 const levels = ["error", "warn", "info", "debug", "trace"] as const;
 type Level = (typeof levels)[number];
@@ -21,6 +22,8 @@ export function rewriteLog({ schema, isReported }: Options, scope: object = glob
   if (logger === undefined) return;
   rewriteEntries(logger as unknown as Logger, (level, entry) => {
     const { msg, error, endpoint, hostnames } = entry;
+    // ponder: after it has committed the block; it tells nothing else.
+    if (msg === "Indexed block") shared(scope).blockIndexed?.();
     // One per entry of the list of RPC URLs, which repeats URLs (`entriesForRate`).
     if (msg === "Connected to JSON-RPC" && typeof hostnames === "string")
       return [level, { ...entry, hostnames: JSON.stringify([...new Set(JSON.parse(hostnames))]) }];

@@ -45,6 +45,8 @@ export type Shared = {
   resultStore?: ResultStore;
   /** Results from archives, by chain id. */
   otherResults: Map<number, OtherResults>;
+  /** Called for each new block once its rows are there. */
+  blockIndexed?: () => void;
   /** Prepares for the events of a batch; they are handled once it resolves. */
   prefetch?: (events: readonly EventAhead[]) => Promise<void>;
 };

@@ -1,3 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { WaitError } from "../../devnet/wait.ts";
+
 /** A message of a stream of name events. */
 export type FeedMessage = {
   event: string;
@@ -35,4 +38,85 @@ export function fold(held: Map<string, unknown>, { event, data }: FeedMessage): 
     held.set(data.id, entry);
   }
   for (const id of data.ids ?? []) held.delete(id);
+}
+
+/**
+ * A client that holds what the messages say, and connects again, to any of the URLs, whenever its connection ends or it drops it after up to
+ * `most` messages. It begins anew when it is told to refetch.
+ */
+export function openReader(
+  urls: () => readonly string[],
+  query: string,
+  { random, most }: { random: (below: number) => number; most: number },
+) {
+  const held = new Map<string, unknown>();
+  const counts = { connections: 0, reverted: 0, refetched: 0 };
+  const stopped = new AbortController();
+  let last = "";
+
+  async function connect(): Promise<void> {
+    const closing = new AbortController();
+    const signal = AbortSignal.any([closing.signal, stopped.signal]);
+    const known = urls();
+    const url = `${known[random(known.length)]}/v1/events/stream?${query}`;
+    const response = await fetch(url, { signal, headers: last === "" ? {} : { "last-event-id": last } });
+    if (response.status === 400) throw new Error(`The stream refuses ${last}: ${await response.text()}`);
+    let left = 3 + random(most);
+    counts.connections += 1;
+    for await (const message of messagesOf(response)) {
+      if (message.event === "must-refetch") {
+        counts.refetched += 1;
+        held.clear();
+        last = "";
+        break;
+      }
+      if (message.event === "reverted") counts.reverted += 1;
+      fold(held, message);
+      last = message.id;
+      left -= 1;
+      if (left === 0) break;
+    }
+    closing.abort();
+  }
+  async function run(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      try {
+        await connect();
+      } catch (error) {
+        // The service may be down, or not ready.
+        if (error instanceof Error && /^The (stream|feed)/.test(error.message)) throw error;
+        await pause(50);
+      }
+    }
+  }
+  const running = run();
+  running.catch(() => undefined);
+  return {
+    held,
+    counts,
+    /** Throws if the stream broke its promises. */
+    failed: () =>
+      Promise.race([running, undefined]).catch((error: unknown) => {
+        throw new WaitError(String(error));
+      }),
+    async stop() {
+      stopped.abort();
+      await running;
+    },
+  };
+}
+
+/** What `/v1/events` lists, by id. */
+export async function listed(url: string): Promise<Map<string, unknown>> {
+  const found = new Map<string, unknown>();
+  for (let next = ""; ; ) {
+    const response = await fetch(`${url}/v1/events?order=asc&include=data,raw&page_size=200${next}`);
+    const { data, page } = (await response.json()) as {
+      data: { id: string }[];
+      page: { has_more: boolean; next_cursor: string };
+    };
+    for (const entry of data) found.set(entry.id, entry);
+    if (!page.has_more) return found;
+    next = `&cursor=${page.next_cursor}`;
+  }
 }

@@ -12,6 +12,7 @@ import {
 import { writeLabelsFile } from "../../devnet/labels-file.ts";
 import { freePort } from "../../devnet/ports.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
+import { waitFor } from "../../devnet/wait.ts";
 import type { Snapshot } from "../../src/api/status/status.ts";
 import { recordArchives } from "./archive/recorded.ts";
 import { expireLock } from "./expire-lock.ts";
@@ -32,6 +33,28 @@ export type IndexerOptions = {
   /** Sees each line of its output. */
   onLine?: (line: string) => void;
 };
+
+/** Newest indexed block of all chains, as Ponder's own status at the service's URL reports it. */
+export async function indexedBlock(url: string): Promise<number> {
+  const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(60_000) });
+  const all = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
+  return Math.max(...all.map(({ block }) => block.number));
+}
+
+/** Kills an indexing process at once, like the OOM killer, and waits until it is gone. Its lock on the schema does not hold up the next start. */
+export async function killIndexer(
+  service: Pick<ServiceProcess, "pid" | "ended">,
+  database: { databaseUrl?: string; pgliteDirectory?: string },
+  schema: string,
+): Promise<void> {
+  const ponder = await waitFor("the indexing process", async () => {
+    const [child] = await childrenOf(service.pid);
+    return child === undefined ? { state: "the launcher has not started it" } : { done: child };
+  });
+  process.kill(ponder, "SIGKILL");
+  await service.ended;
+  await expireLock({ pgliteDirectory: "", ...database }, schema);
+}
 
 /** An indexing service on a free port, with its own database, labels and working folder. Not started yet. */
 export async function createIndexer(options: IndexerOptions) {
@@ -132,20 +155,13 @@ export async function createIndexer(options: IndexerOptions) {
       return running().lastLines(50).join("\n");
     },
 
-    /**
-     * Kills the indexing process at once, like the OOM killer, and waits until it is gone. Its lock on the schema does not hold up
-     * the next start.
-     */
-    async crash(schema = "public") {
-      const ponder = await waitForIt("the indexing process", async () => {
-        const [child] = await childrenOf(running().pid);
-        return child === undefined ? { state: "the launcher has not started it" } : { done: child };
-      });
-      process.kill(ponder, "SIGKILL");
-      await running().ended;
-      const pgliteDirectory = inFolder("pglite");
-      await expireLock({ pgliteDirectory, ...(databaseUrl ? { databaseUrl } : {}) }, schema);
-    },
+    /** Kills the indexing process: see killIndexer. */
+    crash: (schema = "public") =>
+      killIndexer(
+        running(),
+        { pgliteDirectory: inFolder("pglite"), ...(databaseUrl ? { databaseUrl } : {}) },
+        schema,
+      ),
 
     /** Throws if the service has ended. */
     expectRunning: () => requireRunning(running()),

@@ -3,7 +3,7 @@ import { readEntities } from "../../devnet/entities.ts";
 import { type DevNode, type NodeOptions, startNode } from "../../devnet/node.ts";
 import { type ChainName, chainIds } from "../../devnet/recorded-chains.ts";
 import { askSubgraph } from "../../devnet/subgraph.ts";
-import { createIndexer as create, type IndexerOptions as Options } from "./indexer.ts";
+import { createIndexer as create, indexedBlock, type IndexerOptions as Options } from "./indexer.ts";
 import { createEmptyDatabase } from "./postgres.ts";
 import { compareWithRecording, recordedEntities, recordedLabels, recordingOf } from "./recordings.ts";
 
@@ -72,13 +72,6 @@ export async function startWorld({
   });
   const { url } = indexer;
 
-  /** Newest indexed block of the root chain, as Ponder's own status reports it. */
-  async function indexedBlock(): Promise<number> {
-    const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(60_000) });
-    const all = Object.values((await response.json()) as Record<string, { block: { number: number } }>);
-    return Math.max(...all.map(({ block }) => block.number));
-  }
-
   return {
     ...indexer,
     node,
@@ -91,7 +84,7 @@ export async function startWorld({
       await indexer.waitFor(`block ${block ?? "at the head"}`, async () => {
         const { status } = await fetch(`${url}/ready`);
         if (status !== 200) return { state: `/ready returns ${status}` };
-        const number = await indexedBlock();
+        const number = await indexedBlock(url);
         const wanted = block ?? node.chain.head();
         return number >= wanted ? { done: number } : { state: `block ${number} of ${wanted} is indexed` };
       });

@@ -42,13 +42,18 @@ export const eventStream = endpoint({
   handle: async ({ query, request, client, current }, context: FeedContext) => {
     const { feed } = context;
     const filter = entryFilterOf(query, context);
-    if (feed.isFull()) refuse("overloaded", "Too many streams are open. Try again later.");
+    const refuseIfFull = () => {
+      if (feed.isFull()) refuse("overloaded", "Too many streams are open. Try again later.");
+    };
+    refuseIfFull();
     const { signal, headers } = request.raw;
     const id = headers.get("last-event-id") || query.after;
     const { state, position, place } = await openPlace(context, id, signal);
     const { chains } = current.snapshot.omnichainSnapshot;
     const after = place ?? (await beginningOf(query.from ?? "latest"));
     const finality = finalityOf(query.finality);
+    // Others may have begun meanwhile.
+    refuseIfFull();
     return {
       status: 200,
       stream:

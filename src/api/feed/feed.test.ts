@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { checkpointOf } from "../../../test/support/checkpoints.ts";
 import { type FeedMessage, fold, messagesOf } from "../../../test/support/feed.ts";
 import type { Entry } from "../../../test/support/lookups/lookups.ts";
@@ -26,7 +26,7 @@ Object.assign(context.status.current().snapshot.omnichainSnapshot.chains, chains
 
 const start = 1_700_000_000;
 const timeOf = (block: number) => start + 12 * block;
-let write: () => Promise<void>;
+let write: () => Promise<unknown>;
 
 beforeEach(async () => {
   await client.exec(`DELETE FROM domain_event; DELETE FROM ponder_sync.blocks; DELETE FROM _ponder_checkpoint; DELETE FROM _indexing_status;
@@ -271,6 +271,30 @@ test("pages have what the stream has, reversals before the entries that follow t
   expect(found.at(-1)?.data.at(-1)?.data).toMatchObject({ owner: bob });
   for (const query of ["after=x", "after=&finality=finalized", `after=${first?.id}&order=asc`])
     expect([query, (await fetch(`/v1/events?${query}`)).status]).toEqual([query, 400]);
+});
+
+test("a stream beyond the limit gets 503, until another one ends", async () => {
+  await store([9]);
+  await reach(10);
+  await write();
+  const { feed } = context;
+  context.feed = openFeed({ source: feed.source, log: () => undefined, mostStreams: 2 });
+  onTestFinished(() => {
+    context.feed.stop();
+    context.feed = feed;
+  });
+  const open = async () => {
+    const response = await fetch("/v1/events/stream");
+    const reader = response.body?.getReader();
+    await reader?.read();
+    return { status: response.status, end: () => reader?.cancel() };
+  };
+  const [first, second] = [await open(), await open()];
+  expect([first.status, second.status]).toEqual([200, 200]);
+  expect(await refusal("")).toMatchObject({ status: 503, code: "overloaded" });
+  await first.end();
+  expect((await open()).status).toBe(200);
+  expect((await open()).status).toBe(503);
 });
 
 test("bad requests are refused before the stream begins, with the nearest known word or id", async () => {

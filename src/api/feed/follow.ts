@@ -9,6 +9,7 @@ import {
   type FeedSource,
   idOf,
   type LogItem,
+  type Message,
   messagesOf,
   type Position,
   readFeed,
@@ -18,9 +19,12 @@ import {
 
 const pollMs = 250;
 const heartbeatMs = 15_000;
-const mostStreams = 2_000;
 const mostHeld = 2_000;
-const pageRows = 200;
+// Long pages are held in memory while clients read them, so that few streams have them at a time. The first page is short anyway: clients
+// may read a few messages and go.
+const pageRows = { short: 100, long: 1_000 } as const;
+const mostLong = 16;
+const sliceCharacters = 65_536;
 
 /** What a stream asks for. `client`: as the queue of statements knows it. */
 export type StreamRequest = Omit<FeedRequest, "limit"> & {
@@ -32,12 +36,20 @@ export type StreamRequest = Omit<FeedRequest, "limit"> & {
 /** The newest rows of the log. `items` are contiguous, the first after the row `from`. */
 type Rows = { state: FeedState; from: number; items: LogItem[] };
 
-type Sources = { source: FeedSource; log: Log; registry?: Registry | undefined };
+type Sources = { source: FeedSource; log: Log; registry?: Registry | undefined; mostStreams?: number };
 
 // The newest rows of the log, read for all streams of the process together while there are any.
 function createTail({ source, log }: Sources) {
   const waiting = new Set<() => void>();
-  const tail = { rows: undefined as Rows | undefined, streams: 0, isOpen: true, change, stop };
+  const tail = {
+    rows: undefined as Rows | undefined,
+    streams: 0,
+    longPages: 0,
+    isOpen: true,
+    change,
+    readSoon,
+    stop,
+  };
   const stopPolling = repeat(poll, {
     everyMs: pollMs,
     log,
@@ -70,6 +82,10 @@ function createTail({ source, log }: Sources) {
       waiting.delete(wake);
       signal.removeEventListener("abort", wake);
     });
+  }
+
+  function readSoon(): void {
+    stopPolling.soon();
   }
 
   function stop(): void {
@@ -106,7 +122,7 @@ type Tail = ReturnType<typeof createTail>;
 async function pageAfter(
   after: Position,
   request: StreamRequest,
-  { source, tail, isLive }: Opened & { isLive: boolean },
+  { source, tail, isLive, limit }: Pick<Opened, "source" | "tail"> & { isLive: boolean; limit: number },
 ): Promise<FeedPage> {
   const { filter, finality, client, signal } = request;
   const { from, items, ...newest } = tail.rows ?? { ...request, from: Number.POSITIVE_INFINITY, items: [] };
@@ -117,11 +133,22 @@ async function pageAfter(
     const next = items.slice(after.seq - from);
     return { ...messagesOf(next, { state, after, filter, finality, namespaces }), isAtEnd: true };
   }
-  const asked = { state, filter, finality, limit: pageRows };
+  const asked = { state, filter, finality, limit };
   return forClient(client, () => readFeed(source, after, asked, signal));
 }
 
-type Opened = { source: FeedSource; tail: Tail };
+type Opened = { source: FeedSource; tail: Tail; place: ReturnType<typeof openPlace> };
+
+// Takes a place among the streams with long pages, or leaves it; returns whether the stream has one.
+function openPlace(tail: Tail) {
+  let isLong = false;
+  return (isWanted: boolean): boolean => {
+    if (isWanted === isLong || (isWanted && tail.longPages >= mostLong)) return isLong;
+    tail.longPages += isWanted ? 1 : -1;
+    isLong = isWanted;
+    return isLong;
+  };
+}
 
 async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<string> {
   const { finality, signal } = request;
@@ -136,12 +163,21 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
   // Ids of another index mean other places.
   const mayGoOn = () =>
     tail.isOpen && !signal.aborted && (tail.rows?.state.index ?? position.index) === position.index;
+  const read = (limit: number) => {
+    const [before, page] = [progress(), pageAfter(position, request, { ...opened, isLive, limit })];
+    // It may fail while the page before is sent.
+    page.catch(() => undefined);
+    return { before, page };
+  };
+  let next: ReturnType<typeof read> | undefined;
   while (mayGoOn()) {
-    const before = progress();
-    const page = await pageAfter(position, request, { ...opened, isLive });
+    const { before, page: reading } = next ?? read(pageRows.short);
+    const page = await reading;
     position = page.end;
-    for (const { event, id, data } of page.messages) {
-      yield textOf(event, data, id);
+    // While a page is sent the next one is read.
+    next = opened.place(!page.isAtEnd) ? read(pageRows.long) : undefined;
+    for (const text of slicesOf(page.messages)) {
+      yield text;
       sentAt = performance.now();
     }
     const left = () => sentAt + heartbeatMs - performance.now();
@@ -169,11 +205,27 @@ function addMetric(registry: Registry, streams: () => number): void {
   });
 }
 
+const texts = new WeakMap<Message, string>();
+
+// Messages as texts of about a slice. Streams share those of entries that they share.
+function* slicesOf(messages: readonly Message[]): Generator<string> {
+  let slice = "";
+  for (const message of messages) {
+    const text = texts.get(message) ?? textOf(message.event, message.data, message.id);
+    texts.set(message, text);
+    slice += text;
+    if (slice.length < sliceCharacters) continue;
+    yield slice;
+    slice = "";
+  }
+  if (slice !== "") yield slice;
+}
+
 /** The feed of a process. */
 export type Feed = ReturnType<typeof openFeed>;
 
 /** Opens the feed of a process. While there are streams one statement reads what is new for all of them, some times a second. */
-export function openFeed({ source, log, registry }: Sources) {
+export function openFeed({ source, log, registry, mostStreams = 2_000 }: Sources) {
   const tail = createTail({ source, log });
   const streams = () => tail.streams;
   if (registry !== undefined) addMetric(registry, streams);
@@ -190,15 +242,19 @@ export function openFeed({ source, log, registry }: Sources) {
     async *stream(request: StreamRequest): AsyncGenerator<string> {
       tail.streams += 1;
       if (tail.rows?.state.index !== request.state.index) tail.rows = undefined;
+      const place = openPlace(tail);
       try {
-        yield* follow(request, { source, tail });
+        yield* follow(request, { source, tail, place });
       } catch (error) {
         const reason = error instanceof Error ? error.message : error;
         if (!request.signal.aborted) log("warn", `A stream of name events ended: ${reason}`);
       } finally {
+        place(false);
         tail.streams -= 1;
       }
     },
+    /** Reads at once what the log has, for a process that knows of new rows. */
+    readSoon: tail.readSoon,
     /** Ends all streams. */
     stop: tail.stop,
   };

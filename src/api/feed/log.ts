@@ -112,8 +112,8 @@ END $feed$`;
 
 type Keeping = { run: Statement; schema: string; namespaces: readonly IndexedNamespace[] };
 
-/** Creates what brings the log up to the tables once, after the backfill; it begins the log of a new index. Throws what the database does. */
-export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Promise<void> {
+/** Creates what brings the log up to the tables once, after the backfill; it begins the log of a new index. Resolves with whether it may have written. Throws what the database does. */
+export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Promise<boolean> {
   const own = quoted(schema);
   let written: string | undefined;
   const save = (state: FeedState) => saveStatus(run, schema, "feed", state);
@@ -129,24 +129,30 @@ export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Pr
     const { rows } = await run(momentSql(own), [`${own}.domain_event`]);
     const moment = rows[0]?.["found"] as Moment;
     const { isReady, tables, version, processed } = moment;
-    if (!isReady || version === written) return;
+    if (!isReady || version === written) return false;
     const state = moment.state?.tables === tables ? moment.state : await begin(moment);
     // After a reorganization or a restart the tables lack what is indexed again in a moment.
     const behind = await run(behindSql(own, { from: state.final, processed }));
-    if (behind.rows.length > 0) return;
+    if (behind.rows.length > 0) return false;
     const final = Math.max(state.final, moment.final);
     // What comes before was compared when it was final.
     await run(inSchema(schema, reconcileSql(namespaces, { from: state.final, processed })));
     if (final !== state.final) await save({ ...state, final });
     written = version;
+    return true;
   };
 }
 
-/** Keeps the log up to the tables. Returns how to stop it. */
-export const keepFeed = ({ log, ...keeping }: Keeping & { log: Log }): (() => void) =>
-  repeat(createFeedWriter(keeping), {
+/** Keeps the log up to the tables, and says when it was written. Returns how to stop it; its `soon` is for a block that was just indexed. */
+export function keepFeed({ log, onWritten, ...keeping }: Keeping & { log: Log; onWritten: () => void }) {
+  const write = createFeedWriter(keeping);
+  const work = async () => {
+    if (await write()) onWritten();
+  };
+  return repeat(work, {
     everyMs: 100,
     log,
     failure: "Could not write the feed of name events",
     fields: { section: seeOperations("While something is away") },
   });
+}

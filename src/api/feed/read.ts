@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import type { Database } from "../database/client.ts";
+import { type Database, planOnce } from "../database/client.ts";
 import type { EntryFilter } from "../names/entry-filters.ts";
 import {
   type EventKind,
@@ -34,8 +34,8 @@ export type LogRow = {
   isTaken: boolean;
 };
 
-/** A row of the log with the entry of its event; without one for rows that take back, or are taken back. */
-export type LogItem = { row: LogRow; entry?: StoredEntry | undefined };
+/** A row of the log with the entry of its event; without one for rows that take back, or are taken back. `message`: once a reader got it. */
+export type LogItem = { row: LogRow; entry?: StoredEntry | undefined; message?: Message };
 
 /** A place between two messages. `seq`: the last row of the log before it; null before the log, in the tables of events. */
 export type Position = {
@@ -223,7 +223,7 @@ export async function placeOf(
 export async function readItems(source: FeedSource, after: number, limit: number, signal: AbortSignal) {
   const { state, rows } = await readJson<{ state: FeedState | null; rows: LogRow[] }>(
     source.database,
-    rowsSql(limit),
+    planOnce(rowsSql(limit)),
     [String(after)],
     signal,
   );
@@ -254,7 +254,7 @@ async function readEntries(
   if (ids.length === 0) return new Map<string, StoredEntry>();
   const { bind, values } = binder(times());
   const sql = `WITH times AS (SELECT $1::bigint[]) ${entriesOfIdsSql(bind(`{${ids.map((id) => JSON.stringify(id)).join()}}`), namespaces)}`;
-  const found = await readJson<StoredEntry[]>(database, sql, values, signal);
+  const found = await readJson<StoredEntry[]>(database, planOnce(sql), values, signal);
   return new Map(
     found.map((entry) => [keyOf({ event: entry.id, transaction: entry.transaction ?? "" }), entry]),
   );
@@ -278,13 +278,13 @@ export function messagesOf(
   },
 ): { messages: Message[]; end: Position } {
   const messages: Message[] = [];
-  let end = after;
+  let last: LogRow | undefined;
   let taken: z.output<typeof revertedSchema> | undefined;
-  for (const { row, entry } of items) {
+  for (const item of items) {
+    const { row, entry } = item;
     const isOpen = row.reverts === null && !row.isTaken && row.time >= state.final;
     if (finality === "finalized" && isOpen) break;
-    end = positionAt(state.index, row);
-    const id = idOf(end);
+    last = row;
     if (row.reverts === null || taken?.chain_id !== row.chain) taken = undefined;
     if (row.reverts !== null && finality === "latest" && mayHaveBeenSent(row, filter)) {
       const lastValid = Math.min(row.block - 1, taken?.last_valid_block ?? row.block);
@@ -295,13 +295,16 @@ export function messagesOf(
         ids: [...(taken?.ids ?? []), entryId({ type: row.type, id: row.event })],
         keys: [...new Set([...(taken?.keys ?? []), ...row.keys])],
       };
-      messages.push({ event: "reverted", id, data: taken });
+      messages.push({ event: "reverted", id: idOf(positionAt(state.index, row)), data: taken });
     }
     const isSent =
       entry !== undefined && isAsked(entry, filter) && !(finality === "finalized" && row.isTaken);
-    if (isSent) messages.push(messageOf(entry, id, namespaces, row.keys));
+    if (!isSent) continue;
+    // Readers of the same items share their messages.
+    item.message ??= messageOf(entry, idOf(positionAt(state.index, row)), namespaces, row.keys);
+    messages.push(item.message);
   }
-  return { messages, end };
+  return { messages, end: last ? positionAt(state.index, last) : after };
 }
 
 function messageOf(
@@ -346,7 +349,7 @@ export async function readFeed(
   const { state, items } = await readItems(source, after.seq, limit, signal);
   // Another index is served from now on.
   if (state?.index !== after.index) return { messages: [], end: after, isAtEnd: true };
-  const page = messagesOf(items, { ...request, after, namespaces: source.namespaces });
+  const page = messagesOf(items, { ...request, state, after, namespaces: source.namespaces });
   return { ...page, isAtEnd: page.end.seq !== after.seq + limit };
 }
 

@@ -6,7 +6,8 @@ import { gunzipSync } from "node:zlib";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { expect, test } from "vitest";
-import { createSender, type Parts, type SendLimits } from "./send.ts";
+import { startServer } from "../../../test/support/server.ts";
+import { createSender, type Parts, type SendLimits, sendAsItComes } from "./send.ts";
 
 const text = "name 𝄞 €".repeat(40_000);
 const parts = ['{"data":', Buffer.from(text), "", text, "}"];
@@ -63,6 +64,40 @@ test("drops a client that does not read", async () => {
   await expect.poll(connections).toBe(0);
   socket.destroy();
   server.close();
+});
+
+test("cuts off a reader of texts over time that reads nothing, after a bounded part, and it goes on from the last whole one", async () => {
+  const count = 1_000;
+  const long = "x".repeat(65_536);
+  let made = 0;
+  let isEnded = false;
+  async function* textsAfter(id: number) {
+    try {
+      for (let next = id + 1; next <= count; next++) {
+        made += 1;
+        yield `id: ${next}\ndata: ${long}\n\n`;
+      }
+    } finally {
+      isEnded = true;
+    }
+  }
+  const app = new Hono().get("/:id", (c) =>
+    sendAsItComes(c, textsAfter(Number(c.req.param("id"))), { headers: {}, patienceMs: 200 }),
+  );
+  const url = await startServer(getRequestListener(app.fetch));
+  const socket = connect(Number(new URL(url).port), "127.0.0.1").pause();
+  socket.on("error", () => undefined); // The connection is reset.
+  socket.write("GET /0 HTTP/1.1\r\nhost: x\r\n\r\n");
+  await expect.poll(() => isEnded).toBe(true);
+  // What the sockets take at once.
+  expect(made).toBeLessThan(count / 2);
+  let got = "";
+  for await (const chunk of socket.resume()) got += chunk;
+  const idsOf = (text: string) =>
+    Array.from(text.matchAll(/^id: (\d+)\ndata: x+\r?\n/gm), ([, id]) => Number(id));
+  const first = idsOf(got);
+  const rest = idsOf(await (await fetch(`${url}/${first.at(-1) ?? 0}`)).text());
+  expect([...first, ...rest]).toEqual(Array.from({ length: count }, (_, at) => at + 1));
 });
 
 test.each([false, true])(

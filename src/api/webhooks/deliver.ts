@@ -135,8 +135,11 @@ function createDelivery(hook: Hook, tools: Tools) {
     async step(): Promise<number> {
       const before = kept ?? (await positions.read(name));
       kept = undefined;
-      const { paused, pending, nextAt = 0 } = before.state;
-      const wait = paused === undefined ? Math.min(nextAt - clock.now(), waitingMs) : waitingMs;
+      const { paused, pending, failures, nextAt = 0 } = before.state;
+      const left = nextAt - clock.now();
+      // The clock was set back if more is left than the whole delay.
+      const isDue = left > (attempts[failures] ?? 0) * 1_000;
+      const wait = paused === undefined ? Math.min(isDue ? 0 : left, waitingMs) : waitingMs;
       const go = () => (pending === undefined ? fill(before) : attempt(before, pending));
       const { stored, ms } = wait > 0 ? { stored: before, ms: wait } : await go();
       current = (stored ?? before).state;

@@ -1,0 +1,91 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { Webhook } from "standardwebhooks";
+import { expect, onTestFinished, test } from "vitest";
+import { listen } from "../../devnet/rpc/server.ts";
+import { type FeedMessage, fold, listed, openReader } from "../support/feed.ts";
+import { randomOf } from "../support/feed-history.ts";
+import { temporaryFolders } from "../support/folders.ts";
+import { startWorld } from "../support/world.ts";
+
+const temporaryFolder = temporaryFolders();
+
+test("readers and hooks of an embedded index get what is listed, over a restart and beyond final blocks", async () => {
+  const held = new Map<string, unknown>();
+  const reminded: string[] = [];
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+  const deliveries = new Set<unknown>();
+  const receiver = await listen(async (request, response) => {
+    const messages = new Webhook(secret).verify(await text(request), request.headers as never);
+    const id = request.headers["webhook-id"];
+    // A delivery whose answer was lost comes again.
+    if (!deliveries.has(id))
+      for (const message of messages as FeedMessage[]) {
+        const { event, data } = message;
+        if (event === "reminder") reminded.push(`${data["reminder"]} ${data["name"]} ${data["due_at"]}`);
+        fold(held, message);
+      }
+    deliveries.add(id);
+    response.writeHead(204).end();
+  });
+  const file = join(temporaryFolder(), "hooks.json");
+  const hook = { name: "all", url: receiver.url, secret, from: "start", allowPrivate: true };
+  const reminders = ["30d", "7d", "grace_begins", "grace_ends"];
+  const filter = { namespace: "ens" };
+  writeFileSync(file, JSON.stringify([hook, { ...hook, name: "b", events: false, reminders, filter }]));
+  const world = await startWorld({ head: 1640, database: "embedded", environment: { WEBHOOKS_FILE: file } });
+  onTestFinished(async () => {
+    await world.close();
+    await receiver.close();
+  });
+  world.start();
+  await world.waitForIndex();
+  await world.waitFor("deliveries", async () => (deliveries.size > 20 ? { done: true } : { state: "few" }));
+  await world.stop();
+  world.node.chain.setHead(1666);
+  world.start();
+  await world.waitForIndex();
+  const reader = openReader(() => [world.url], "from=start", { random: randomOf(5), most: 2_000 });
+  const expected = await listed(world.url);
+  expect(expected.size).toBeGreaterThan(7_000);
+  for (const entries of [reader.held, held])
+    await world.waitFor("what is listed", async () =>
+      [...expected.keys()].every((id) => entries.has(id))
+        ? { done: true }
+        : { state: `${entries.size} of ${expected.size} entries` },
+    );
+  await reader.stop();
+  expect([reader.held.size, held.size]).toEqual([expected.size, expected.size]);
+
+  // More than eight days of chain time passed meanwhile. The first reminders were those since the last final block.
+  const [from, to] = [1_766_325_374, 1_767_071_747];
+  const due: string[] = [];
+  for (const [reminder, span, member] of [
+    ["30d", 30 * 86_400, "expires"],
+    ["7d", 7 * 86_400, "expires"],
+    ["grace_begins", 0, "expires"],
+    ["grace_ends", 0, "grace_ends"],
+  ] as const) {
+    const window = `${member}_after=${from + span}&${member}_before=${to + span}&page_size=200`;
+    const response = await fetch(`${world.url}/v1/names?namespace=ens&${window}`);
+    const { data, page } = (await response.json()) as {
+      data: Record<string, string>[];
+      page: { has_more: boolean };
+    };
+    expect(page.has_more).toBe(false);
+    for (const row of data)
+      if (reminder !== "grace_begins" || row["expires_at"] !== row["grace_ends_at"])
+        due.push(`${reminder} ${row["name"]} ${Number(row[`${member}_at`]) - span}`);
+  }
+  const momentOf = (text: string) => Number(text.split(" ").at(-1));
+  const since = () => reminded.filter((text) => momentOf(text) >= from);
+  await world.waitFor("all reminders", async () =>
+    since().length >= due.length ? { done: true } : { state: `${since().length} of ${due.length}` },
+  );
+  expect(since().sort()).toEqual(due.sort());
+  expect(new Set(reminded).size).toBe(reminded.length);
+  const moments = reminded.map(momentOf);
+  expect(moments).toEqual([...moments].sort((a, b) => a - b));
+  expect(new Set(due.map((text) => text.split(" ")[0]))).toEqual(new Set(reminders));
+});
