@@ -74,8 +74,9 @@ test.skipIf(programs === undefined)(
     const before = await listed(world.url);
     await untilHeld(before);
 
-    await rowsOf(standby.url, "SELECT pg_wal_replay_pause()");
+    // What replay conflicts with is cancelled, the test's own statements too.
     await world.waitFor("the standby to stand still", async () => {
+      await rowsOf(standby.url, "SELECT pg_wal_replay_pause()");
       const [{ state } = { state: "" }] = await rowsOf<{ state: string }>(
         standby.url,
         "SELECT pg_get_wal_replay_pause_state() AS state",
@@ -93,7 +94,8 @@ test.skipIf(programs === undefined)(
     expect(entriesOf(client.held)).toBe(entriesOf(before));
     expect(entriesOf(await listed(reader.url))).toBe(entriesOf(before));
 
-    await rowsOf(standby.url, "SELECT pg_wal_replay_resume()");
+    const resumed = async () => ({ done: await rowsOf(standby.url, "SELECT pg_wal_replay_resume()") });
+    await world.waitFor("the standby to go on", resumed);
     let isHeld = false;
     const statuses = readOn(() => !isHeld);
     await untilHeld(after);
