@@ -43,6 +43,7 @@ async function followSeeds({ folder, url }: World): Promise<void> {
       for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
         const begun = performance.now();
         const { deepest, entries, wrong, latest, final } = await history.run(seed);
+        if (latest.reverted === 0) throw new Error("No reorganization took an event back.");
         if (wrong > 0) throw new Error(`${wrong} entries of final events are wrong.`);
         const of = (name: keyof typeof latest) => `${latest[name]} + ${final[name]}`;
         const seconds = ((performance.now() - begun) / 1_000).toFixed(0);

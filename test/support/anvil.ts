@@ -55,7 +55,10 @@ export async function startEmittingChain(chainId: number, contracts: readonly He
   const head = async () => Number(await client.getBlockNumber({ cacheTime: 0 }));
   const request = (method: string, ...params: unknown[]) => client.request({ method, params } as never);
   let nonce = 0;
-  for (const address of [emitter, ...contracts]) await client.setCode({ address, bytecode: emitterCode });
+  const setCodes = async () => {
+    for (const address of [emitter, ...contracts]) await client.setCode({ address, bytecode: emitterCode });
+  };
+  await setCodes();
   return {
     ...{ url, client, head, request },
     async close() {
@@ -80,6 +83,8 @@ export async function startEmittingChain(chainId: number, contracts: readonly He
       const blockNumber = BigInt((await head()) - depth);
       await request("anvil_rollback", depth);
       nonce = await client.getTransactionCount({ address: sender, blockNumber });
+      // Anvil forgets code that no transaction wrote once it goes back to a state that it no longer holds in memory.
+      await setCodes();
     },
   };
 }
