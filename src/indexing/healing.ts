@@ -34,7 +34,9 @@ export function unrevealedName({ name, unrevealedName: before }: NamedRow): stri
 
 /** The labelhashes that decide what a domain heals to. */
 export function unknownOfDomain({ name, labelName, labelhash, unrevealedName: looked }: NamedRow): Hex[] {
-  const ofNames = [name, looked].flatMap((text) => text?.split(".").flatMap((part) => hashIn(part) ?? []) ?? []);
+  const ofNames = [name, looked].flatMap(
+    (text) => text?.split(".").flatMap((part) => hashIn(part) ?? []) ?? [],
+  );
   return labelhash !== null && isUnlabelled(labelName, labelhash) ? [...ofNames, labelhash] : ofNames;
 }
 
@@ -48,7 +50,7 @@ export function unknownOfRegistration(naming: Naming, { id, labelName }: Labelle
 export function healedDomain<Row extends NamedRow>(row: Row, find: FindLabel): Row {
   const { labelhash, labelName } = row;
   const known = labelhash !== null && isUnlabelled(labelName, labelhash) ? find(labelhash) : undefined;
-  const names = row.name === null ? row : healedNames(row.name, row.unrevealedName, find);
+  const names = !row.name ? row : healedNames(row.name, row.unrevealedName, find);
   const set = {
     name: names.name,
     unrevealedName: names.unrevealedName,
@@ -63,7 +65,9 @@ export function healedDomain<Row extends NamedRow>(row: Row, find: FindLabel): R
 export function healedRegistration<Row extends LabelledRow>(naming: Naming, row: Row, find: FindLabel): Row {
   const [hash] = unknownOfRegistration(naming, row);
   const label = hash && find(hash);
-  return label === undefined || label.labelName === row.labelName ? row : { ...row, labelName: label.labelName };
+  return label === undefined || label.labelName === row.labelName
+    ? row
+    : { ...row, labelName: label.labelName };
 }
 
 /** Whether a domain or registration has no label, or a label that names cannot use. */
@@ -84,9 +88,9 @@ function healedNames(name: string, looked: string | null, find: FindLabel) {
   // From the right: below known labels a wrapper revealed nothing, so its label is as good as a known one.
   let isOpen = false;
   const open = healed.toReversed().map((part, index) => {
-    if (isWrapped(part) && !isOpen) return shown.at(-1 - index) ?? part;
-    isOpen ||= hashIn(part) !== undefined;
-    return part;
+    const plain = isWrapped(part) && !isOpen ? (shown.at(-1 - index) ?? part) : part;
+    isOpen ||= hashIn(plain) !== undefined;
+    return plain;
   });
   const isAnyWrapped = open.some(isWrapped);
   return { name: joined(kept), unrevealedName: isAnyWrapped ? open.toReversed().join(".") : null };
