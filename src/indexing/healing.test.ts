@@ -79,7 +79,10 @@ const finder =
   };
 
 /** An index of steps; each part is handled with its labels, and the rows are healed before the next. */
-async function play(naming: Naming, parts: readonly [steps: readonly Step[], known: ReadonlySet<string>][]) {
+async function play(
+  naming: Naming,
+  parts: readonly (readonly [steps: readonly Step[], known: ReadonlySet<string>])[],
+) {
   const { next, store } = createScopes();
   for (const [steps, known] of parts) {
     const find = finder(naming, known);

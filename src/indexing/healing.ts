@@ -1,7 +1,8 @@
 import type { Hex } from "viem";
 import { encodedLabel } from "../ens/labels.ts";
+import type { HealRows } from "../ponder/shared.ts";
 import type { DomainRow } from "./domains.ts";
-import type { Naming, StoredLabel } from "./scope.ts";
+import type { Naming, Settings, StoredLabel } from "./scope.ts";
 
 // A newer label set knows labels that were unknown when their events were handled. Healing turns a row into the row that an index with the
 // newer set would have. It is a function of the row alone, so it fits stored rows, those in memory, and those that a reorganization restores.
@@ -98,3 +99,27 @@ function healedNames(name: string, looked: string | null, find: FindLabel) {
 
 // subgraph: a name that is empty is null, and so are those below it.
 const joined = (parts: string[]) => (parts.at(-1) === "" ? null : parts.join("."));
+
+type Looking = Pick<Settings, "naming" | "heal"> & {
+  /** Fetches labels that are healed next. */
+  expect?: (labelhashes: readonly Hex[]) => Promise<void>;
+};
+
+/** Heals rows of the tables of domains and registrations, in their order; those of other tables stay. */
+export function createHealer({ naming, heal, expect }: Looking): HealRows {
+  const findAll = async (labelhashes: Hex[]): Promise<FindLabel> => {
+    await expect?.(labelhashes);
+    const found = new Map<Hex, StoredLabel | undefined>();
+    for (const hash of labelhashes) found.set(hash, naming.proven(hash, await heal(hash)));
+    return (hash) => found.get(hash);
+  };
+  return async (table, rows) => {
+    if (table === "domain") {
+      const find = await findAll(rows.flatMap((row) => unknownOfDomain(row as NamedRow)));
+      return rows.map((row) => healedDomain(row as NamedRow, find));
+    }
+    if (table !== "registration") return rows;
+    const find = await findAll(rows.flatMap((row) => unknownOfRegistration(naming, row as LabelledRow)));
+    return rows.map((row) => healedRegistration(naming, row as LabelledRow, find));
+  };
+}

@@ -73,8 +73,7 @@ function nameUnder(
   before: DomainRow,
 ): Partial<DomainRow> {
   const unrevealedName = null;
-  if (known)
-    return { labelName: known.labelName, name: childName(known.part, managed.name), unrevealedName };
+  if (known) return { labelName: known.labelName, name: childName(known.part, managed.name), unrevealedName };
   if (naming.isSubgraphCompatible) return {};
   const { labelName } = before.labelName ? before : naming.unknown(labelhash);
   return { labelName, name: labelName && childName(labelName, managed.name), unrevealedName };

@@ -69,7 +69,10 @@ export const domain = indexed(
     byRegistrantAndName: [table.registrantId, prefixOf(table.name), table.id],
     byWrappedOwnerAndName: [table.wrappedOwnerId, prefixOf(table.name), table.id],
     byResolvedAddress: [table.resolvedAddressId, table.id],
-    byUnknown: { on: [table.id], where: "name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL" },
+    byUnknown: {
+      on: [table.id],
+      where: "name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL",
+    },
   }),
 );
 
