@@ -3,7 +3,7 @@ import { type Log, seeOperations } from "../log/json-log.ts";
 import type { HealRows } from "../ponder/shared.ts";
 import { quoted, type Statement } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
-import { type Healing, saveStatus, statusOf } from "./stored-indexes.ts";
+import { type Healing, isBusy, saveStatus, statusOf } from "./stored-indexes.ts";
 
 // Heals the rows of an index whose labels a newer version of the label set knows (src/indexing/healing.ts), while indexing goes on. Handlers
 // already read and write healed rows, so only rows that none of them reads are left. They are healed in the order of their ids. Once an id is
@@ -49,8 +49,13 @@ export function keepHealing({
   const work = async () => {
     isWorking = false;
     if (!isReady()) return undefined;
-    const { part, asked, healed, to, startedAt } = await healBatch(options);
-    isWorking = part !== "done";
+    const state = await healBatch(options).catch((error) => {
+      if (!isBusy(error)) throw error;
+      return undefined;
+    });
+    isWorking = state?.part !== "done";
+    if (state === undefined) return undefined;
+    const { asked, healed, to, startedAt } = state;
     if (Date.now() - saidAt > 10_000 || !isWorking) {
       saidAt = Date.now();
       const seconds = Math.round((saidAt - startedAt) / 1_000);
@@ -81,7 +86,10 @@ export async function healBatch(options: HealOptions): Promise<Healing> {
   return inTransaction(async (own) => {
     // An indexer that waits for this table waits behind this; so it gives up soon, and tries again.
     await own("SET LOCAL lock_timeout = 1500");
-    await own(`LOCK TABLE ${quoted(schema)}.${part} IN SHARE ROW EXCLUSIVE MODE`);
+    const lock = (table: string, mode: string) =>
+      own(`LOCK TABLE ${quoted(schema)}.${table} IN ${mode} MODE`);
+    for (const table of readBy[part]) await lock(table, "ACCESS SHARE");
+    await lock(part, "SHARE ROW EXCLUSIVE");
     const { cursor, asked, healed } = await heal(own, state.cursor, options, { isDry: false });
     const next: Healing = {
       ...state,
@@ -97,6 +105,13 @@ export async function healBatch(options: HealOptions): Promise<Healing> {
 
 const following = { domain: "registration", registration: "resolver_event", resolver_event: "done" } as const;
 const batchRows = 2_000;
+
+// ponder: a reorganization locks all tables in the order of their names. Healing locks in the same order, so that neither waits for the other.
+const readBy = {
+  domain: [],
+  registration: ["domain"],
+  resolver_event: ["domain", "domain_event", "resolver"],
+} as const;
 
 /** Of a batch: its last id, undefined at the end of the table. */
 type Outcome = { cursor: string | undefined; asked: number; healed: number };

@@ -286,8 +286,9 @@ export async function switchName(
 // Excludes other switches of views schemas and drops of indexes until the transaction ends.
 const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex views schema'))";
 
-// Postgres: lock_not_available, deadlock_detected.
-const isBusy = (error: unknown) => ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
+/** Whether a statement gave up waiting for a lock. Postgres: lock_not_available, deadlock_detected. */
+export const isBusy = (error: unknown) =>
+  ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
 
 // While this waits for a lock, new statements wait behind it: so it gives up soon and tries again.
 async function inTurn(run: Statement, text: string): Promise<void> {
