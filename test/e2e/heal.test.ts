@@ -51,13 +51,15 @@ async function tablesOf({ databaseUrl }: World): Promise<Record<string, string[]
 
 const configOf = async ({ url }: World) =>
   (await (await fetch(`${url}/api/config`)).json()) as {
-    labelHealing?: { from: number; to: number; isComplete: boolean; healed: number };
+    labelHealing?: { from: number; to: number; state: string; healed: number };
   };
 
 const healed = (world: World) =>
   world.waitFor("the index to be healed", async () => {
     const { labelHealing } = await configOf(world);
-    return labelHealing?.isComplete ? { done: labelHealing } : { state: JSON.stringify(labelHealing) };
+    return labelHealing?.state === "complete"
+      ? { done: labelHealing }
+      : { state: JSON.stringify(labelHealing) };
   });
 
 const checksumOf = (world: World) =>

@@ -1,8 +1,9 @@
 import { drizzle } from "drizzle-orm/node-postgres";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type pg from "pg";
-import type { Hex } from "viem";
+import { type Hex, namehash } from "viem";
 import { createRandom } from "../../devnet/random.ts";
+import { subnode, zeroAddress } from "../../src/ens/ids.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { createHealer } from "../../src/indexing/healing.ts";
 import { type Database, multichainNaming, subgraphNaming } from "../../src/indexing/scope.ts";
@@ -14,7 +15,7 @@ import {
   createIndexingCache,
   createIndexingStore,
 } from "../../src/ponder/rows/row-store.ts";
-import { shared } from "../../src/ponder/shared.ts";
+import { type HealRows, shared } from "../../src/ponder/shared.ts";
 import { inTransaction } from "../../src/ponder/sql-client.ts";
 import { checkpointOf } from "./checkpoints.ts";
 import { indexStatements, tables as schemaTables, tableStatements } from "./create-tables.ts";
@@ -76,7 +77,7 @@ export async function healAtRandom(
         await disturbed.crash();
         head = final;
         disturbed.restart(newer);
-        await disturbed.beginHealing(newer);
+        await disturbed.beginHealing(disturbed.healerOf(newer));
         isHealing = true;
       }
       const next = head < steps.length ? random.below(10) : 9;
@@ -105,6 +106,47 @@ export async function healAtRandom(
     shared().healRows = undefined;
     await disturbed.close();
     await fresh.close();
+  }
+}
+
+/**
+ * Heals an index of this many names below eth, half of which the newer labels know. Returns the seconds that it took, the number of healed
+ * names, and by how many bytes the heap has grown at most.
+ */
+export async function healMany(url: string, names: number) {
+  const index = await openIndex(url, true);
+  const label = (number: number) => `label${number}`;
+  const known = new Map(
+    Array.from({ length: names / 2 }, (_, index) => [labelhash(label(2 * index)), label(2 * index)]),
+  );
+  try {
+    const eth = namehash("eth");
+    const rows = Array.from({ length: names }, (_, number) => {
+      const hash = labelhash(label(number));
+      return { id: subnode(eth, hash), labelhash: hash, name: `[${hash.slice(2)}].eth` };
+    });
+    await index.run(
+      `INSERT INTO domain (id, labelhash, name, parent_id, subdomain_count, is_migrated, chain_id, created_at, owner_id, change_block)
+        SELECT id, labelhash, name, '${eth}', 0, true, 1, 1, '${zeroAddress}', 1 FROM json_to_recordset($1::json) AS v(id text, labelhash text, name text)`,
+      [JSON.stringify(rows)],
+    );
+    await index.run("ANALYZE");
+    await index.beginHealing(createHealer({ naming: subgraphNaming, heal: (hash) => known.get(hash) }));
+    const before = process.memoryUsage().heapUsed;
+    const begun = performance.now();
+    let most = before;
+    while (!(await index.isHealed())) {
+      await index.heal({ batch: undefined });
+      most = Math.max(most, process.memoryUsage().heapUsed);
+    }
+    const seconds = (performance.now() - begun) / 1_000;
+    const { rows: counts } = await index.run(
+      "SELECT count(*)::int AS healed FROM domain WHERE label_name IS NOT NULL",
+    );
+    return { seconds, healed: Number(counts[0]?.healed), bytes: most - before };
+  } finally {
+    shared().healRows = undefined;
+    await index.close();
   }
 }
 
@@ -139,11 +181,11 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
     return [indexingCache, indexingStore] as const;
   }
 
-  const heal = ({ isKilled = false } = {}) =>
+  const heal = ({ isKilled = false, batch = 3 as number | undefined } = {}) =>
     healBatch({
-      ...{ run, schema: "public", batch: 3, isSubgraphCompatible },
+      ...{ run, schema: "public", isSubgraphCompatible, ...(batch ? { batch } : {}) },
       root: { chainId: 1, endBlock: undefined },
-      healRows: healerOf(labels),
+      healRows: shared().healRows ?? healerOf([]),
       inTransaction: async (work) => {
         const client = await pool.connect();
         const own = (text: string, values?: unknown[]) => client.query(text, values);
@@ -169,12 +211,13 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
       labels = known;
       [cache, store] = newStore(false);
     },
-    async beginHealing(known: readonly string[]): Promise<void> {
+    run,
+    async beginHealing(healRows: HealRows): Promise<void> {
       const first = { part: "domain", cursor: "", asked: 0, healed: 0, startedAt: 0 };
       await saveStatus(run, "public", "labels", { from: 0, to: 1, ...first });
-      shared().healRows = healerOf(known);
+      shared().healRows = healRows;
     },
-    heal,
+    ...{ heal, healerOf },
     async isHealed(): Promise<boolean> {
       const { rows } = await run(
         "SELECT snapshot ->> 'part' AS part FROM _indexing_status WHERE id = 'labels'",

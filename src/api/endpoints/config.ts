@@ -62,7 +62,7 @@ const schema = z.strictObject({
     .strictObject({
       from: countSchema,
       to: countSchema,
-      isComplete: z.boolean(),
+      state: z.enum(["under way", "complete"]),
       asked: countSchema,
       healed: countSchema,
     })
@@ -73,9 +73,10 @@ const schema = z.strictObject({
     }),
 });
 
-const healingOf = ({ part, from, to, asked, healed }: HealingState) => ({
+/** Healing as responses show it. */
+export const healingOf = ({ part, from, to, asked, healed }: HealingState) => ({
   ...{ from, to, asked, healed },
-  isComplete: part === "done",
+  state: part === "done" ? ("complete" as const) : ("under way" as const),
 });
 
 /** GET /api/config. */
