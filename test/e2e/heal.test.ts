@@ -95,6 +95,9 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
       await world.stop();
       await addVersion(world, others);
 
+      world.start(newer);
+      expect(await world.refusal()).toContain("LABEL_SET_VERSION changed from 0 to 1");
+
       // Blocks that are not final are taken back at each start.
       world.start(healing);
       world.node.chain.setHead(1_640);
@@ -109,6 +112,11 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
       world.node.chain.setHead(1_666);
       await world.waitForIndex();
 
+      expect(await world.run("heal", [])).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^Healed from version 0 to 1: /),
+      });
+
       const fresh = await open(1_666);
       await addVersion(fresh, others);
       fresh.start(newer);
@@ -121,6 +129,12 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
       expect(before["domain"]).not.toEqual(expected["domain"]);
       expect((await configOf(world)).labelHealing?.healed).toBeGreaterThan(0);
       expect((await configOf(fresh)).labelHealing).toBeUndefined();
+
+      await world.stop();
+      world.start({ LABELS_HEAL: "true" });
+      expect(await world.refusal()).toContain(
+        "LABEL_SET_VERSION may only rise: the index has version 1, not 0",
+      );
     },
   );
 });

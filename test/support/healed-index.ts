@@ -130,13 +130,14 @@ export async function healMany(url: string, names: number) {
         SELECT id, labelhash, name, '${eth}', 0, true, 1, 1, '${zeroAddress}', 1 FROM json_to_recordset($1::json) AS v(id text, labelhash text, name text)`,
       [JSON.stringify(rows)],
     );
+    await index.run("TRUNCATE _reorg__domain");
     await index.run("ANALYZE");
     await index.beginHealing(createHealer({ naming: subgraphNaming, heal: (hash) => known.get(hash) }));
     const before = process.memoryUsage().heapUsed;
     const begun = performance.now();
     let most = before;
     while (!(await index.isHealed())) {
-      await index.heal({ batch: undefined });
+      await index.heal({ batch: 2_000 });
       most = Math.max(most, process.memoryUsage().heapUsed);
     }
     const seconds = (performance.now() - begun) / 1_000;
@@ -181,9 +182,9 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
     return [indexingCache, indexingStore] as const;
   }
 
-  const heal = ({ isKilled = false, batch = 3 as number | undefined } = {}) =>
+  const heal = ({ isKilled = false, batch = 3 } = {}) =>
     healBatch({
-      ...{ run, schema: "public", isSubgraphCompatible, ...(batch ? { batch } : {}) },
+      ...{ run, schema: "public", isSubgraphCompatible, batch },
       root: { chainId: 1, endBlock: undefined },
       healRows: shared().healRows ?? healerOf([]),
       inTransaction: async (work) => {
