@@ -42,7 +42,7 @@ export function unknownOfDomain({ name, labelName, labelhash, unrevealedName: lo
 }
 
 /** The labelhash of a registration without a label. */
-export function unknownOfRegistration(naming: Naming, { id, labelName }: LabelledRow): Hex[] {
+function unknownOfRegistration(naming: Naming, { id, labelName }: LabelledRow): Hex[] {
   const hash = naming.isSubgraphCompatible && labelName === null ? id : hashIn(labelName ?? "");
   return hash === undefined ? [] : [hash];
 }
