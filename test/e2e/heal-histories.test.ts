@@ -20,6 +20,7 @@ describe.skipIf(!server).each([
       const { healed, fresh } = await healAtRandom([one.url, other.url], { seed, isSubgraphCompatible });
       for (const database of databases) await database.drop();
       expect(healed).toEqual(fresh);
+      expect(healed.checksum).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{64}$/) });
     },
   );
 });

@@ -7,6 +7,7 @@ import { subnode, zeroAddress } from "../../src/ens/ids.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { createHealer } from "../../src/indexing/healing.ts";
 import { type Database, multichainNaming, subgraphNaming } from "../../src/indexing/scope.ts";
+import { installChecksums, updateChecksums } from "../../src/operations/checksums.ts";
 import { healBatch } from "../../src/operations/heal-labels.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
 import { moduleOfPonder } from "../../src/ponder/expected.ts";
@@ -49,7 +50,7 @@ const block = (number: number) => checkpointOf({ number, timestamp: 1_700_000_00
 
 /**
  * Two indexes of a random history: one that is healed while blocks come, are taken back, and its process is killed, and a new one with the
- * newer labels. Returns the rows of both, by table.
+ * newer labels. Returns the rows of both, by table, and their checksums.
  */
 export async function healAtRandom(
   databases: readonly [string, string],
@@ -101,7 +102,12 @@ export async function healAtRandom(
       } else if (next === 7 && isHealing) await disturbed.heal({ isKilled: true });
       else if (isHealing) await disturbed.heal();
     }
-    return { healed: await disturbed.rows(), fresh: await fresh.rows() };
+    // Rows that are not final count as they were before.
+    await fresh.finalize(final);
+    return {
+      healed: { rows: await disturbed.rows(), checksum: await disturbed.checksum() },
+      fresh: { rows: await fresh.rows(), checksum: await fresh.checksum() },
+    };
   } finally {
     shared().healRows = undefined;
     await disturbed.close();
@@ -274,6 +280,14 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
         found[name] = rows.map(({ row }) => row);
       }
       return found;
+    },
+    async checksum(): Promise<unknown> {
+      await installChecksums(run, "public");
+      await updateChecksums(run, "public");
+      // A checksum is of a time that is final on every chain.
+      await run("UPDATE _ponder_checkpoint SET finalized_checkpoint = $1", [block(10_000)]);
+      const { rows } = await run("SELECT hash, tables FROM _checksums ORDER BY timestamp DESC LIMIT 1");
+      return rows[0];
     },
     close: () => pool.end(),
   };
