@@ -11,6 +11,7 @@ import { type Config, misspeltVariables } from "../src/config/environment.ts";
 import { contractSources } from "../src/config/sources.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { requireExpectedVersion } from "../src/ponder/expected.ts";
+import { firstLabelSetVersion } from "./checks/index-state.ts";
 import { requireSound, type Start, starts, withSection } from "./checks.ts";
 import { isRefusal, loadConfig } from "./command.ts";
 import { holdEmbeddedDatabase, PreflightError } from "./database.ts";
@@ -66,7 +67,8 @@ async function main([asked, ...options]: string[]): Promise<number> {
   if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
   for (;;) {
     await requireSound(command, config, { log, wait });
-    const { code, isDiskFull } = await run(command, config, options);
+    const first = command === "start" ? await firstLabelSetVersion(config) : undefined;
+    const { code, isDiskFull } = await run(command, { ...config, firstLabelSetVersion: first }, options);
     if (isStopping || (code !== retryableExitCode && !isDiskFull)) return code;
     const pause = isDiskFull ? fullDiskPause : restartPause;
     const reason = isDiskFull
@@ -108,6 +110,7 @@ function run(command: Start, config: Config, options: string[]): Promise<End> {
       // ponder: the size of its row store, which ours uses too (src/ponder/rows).
       PONDER_CACHE_BYTES: String(config.rowCacheMegabytes * 2 ** 20),
       ...process.env,
+      FIRST_LABEL_SET_VERSION: String(config.firstLabelSetVersion ?? ""),
       NO_COLOR: "1",
     },
   });

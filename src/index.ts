@@ -5,6 +5,7 @@ import type { Namespace } from "./deployments/deployment.ts";
 import { isContractOf, v2KnownContracts } from "./deployments/namespaces.ts";
 import { type EventsOf, type LogsOf, registerHandlers, registerStrictHandlers } from "./handlers/on.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
+import { createHealer } from "./indexing/healing.ts";
 import { createNodes } from "./indexing/node-reads.ts";
 import { labelhashesOf } from "./indexing/prefetch-labels.ts";
 import { multichainNaming, type Settings, subgraphNaming } from "./indexing/scope.ts";
@@ -46,8 +47,15 @@ const logAnomaly = createAnomalyLog(log, shared().examples);
 const metrics = openMetrics();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
 shared().prefetch = async (events) => labels.expect?.(labelhashesOf(events));
+const naming = config.isSubgraphCompatible ? subgraphNaming : multichainNaming;
+if (config.healsLabels)
+  shared().healRows = createHealer({
+    naming,
+    heal: (labelhash) => labels.heal(labelhash),
+    expect: async (labelhashes) => labels.expect?.(labelhashes),
+  });
 const settings: Settings = {
-  naming: config.isSubgraphCompatible ? subgraphNaming : multichainNaming,
+  naming,
   rootChainId: config.rootChainId,
   isV2Indexed: config.plugins.includes("ensv2"),
   v2: v2KnownContracts(config.datasources),

@@ -1,5 +1,7 @@
 import type { Config } from "../../src/config/environment.ts";
 import { changesOf, rowSettings } from "../../src/config/row-settings.ts";
+import { labelhash } from "../../src/ens/labels.ts";
+import { openLabels } from "../../src/labels/open-labels.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
@@ -35,10 +37,22 @@ export function examineIndex(config: Config): Promise<Finding[]> {
         ),
       ];
     if (config.databaseUrl === undefined && !app.isReady) return [dropped(config)];
-    const { description: stored } = await statusOf(run, schema);
+    const { description: stored, labels } = await statusOf(run, schema);
+    const isOpen = labels !== undefined && labels.part !== "done";
+    if (isOpen && !config.healsLabels)
+      return [
+        fail(
+          `Some rows of the index in schema ${quoted(schema)} are not healed to version ${labels.to} of the label set yet`,
+          `Set LABELS_HEAL=true. ${seeOperations("Heal labels")}`,
+        ),
+      ];
     const changes = stored === undefined ? [] : changesOf(stored.settings, rowSettings(config));
+    const before = Number(stored?.settings["LABEL_SET_VERSION"]);
+    const isHealed = config.healsLabels && changes.length === 1 && before !== config.labelSet.labelSetVersion;
+    const fault = isHealed || isOpen ? await faultOfHealing(config, before) : undefined;
+    if (fault !== undefined) return [fail(fault, seeOperations("Heal labels"))];
     const verb = changes.length === 1 ? "changes" : "change";
-    if (changes.length > 0)
+    if (changes.length > 0 && !isHealed)
       return [
         fail(
           `${changes.join(", ")}, which ${verb} rows of the index in schema ${quoted(schema)}`,
@@ -47,6 +61,39 @@ export function examineIndex(config: Config): Promise<Finding[]> {
       ];
     return config.databaseUrl === undefined ? [finalized(config)] : [];
   });
+}
+
+/** The version of the label set with which the index began; undefined for a new index. */
+export async function firstLabelSetVersion(config: Config): Promise<number | undefined> {
+  if (config.databaseUrl === undefined) return undefined;
+  return withDatabase(config, async (run) => {
+    const { description, labels } = await statusOf(run, config.databaseSchema);
+    const described = description?.settings["LABEL_SET_VERSION"];
+    return labels?.from ?? (described === undefined ? undefined : Number(described));
+  });
+}
+
+/** Why the index of an earlier version of the label set cannot be healed to the configured one. */
+async function faultOfHealing(config: Config, before: number): Promise<string | undefined> {
+  const { labelSetVersion } = config.labelSet;
+  if (labelSetVersion < before)
+    return `LABEL_SET_VERSION may only rise: the index has version ${before}, not ${labelSetVersion}`;
+  if (config.databaseUrl === undefined) return "Labels are healed in Postgres only: set DATABASE_URL";
+  if (config.ponderStores === "stock") return "Labels are not healed with PONDER_STORES=stock";
+  if (config.blockRange.startBlock !== undefined)
+    return "Labels of an index with START_BLOCK are not healed: it may lack the names above";
+  const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log: () => undefined });
+  try {
+    const managed = Object.values(config.datasources).flatMap(
+      ({ managedName }) => managedName?.split(".") ?? [],
+    );
+    for (const label of new Set(managed))
+      if ((await labels.heal(labelhash(label))) === undefined)
+        return `Version ${labelSetVersion} of the label set lacks the label "${label}"`;
+    return undefined;
+  } finally {
+    await labels.close();
+  }
 }
 
 /** Ponder's record of its last run on a schema; undefined without an index. */

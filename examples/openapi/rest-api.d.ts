@@ -754,6 +754,15 @@ export interface operations {
                         provenFrom?: {
                             [key: string]: number;
                         };
+                        /** @description Only in a healed index: the version of the label set with which it began, the one to which it is healed, how many rows without a label were looked at, and how many have one now */
+                        labelHealing?: {
+                            from: number;
+                            to: number;
+                            /** @enum {string} */
+                            state: "under way" | "complete";
+                            asked: number;
+                            healed: number;
+                        };
                     };
                 };
             };

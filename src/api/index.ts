@@ -11,8 +11,16 @@ import { seeOperations } from "../log/json-log.ts";
 import { createUnverifiedWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatches } from "../operations/finalized-blocks.ts";
+import { beginHealing, keepHealing } from "../operations/heal-labels.ts";
 import { keepProvenFrom, readProvenFrom } from "../operations/proven-blocks.ts";
-import { describeIndex, takeOverWhenReady, watchShownSchema } from "../operations/stored-indexes.ts";
+import { repeat } from "../operations/repeat.ts";
+import {
+  describeIndex,
+  type Healing,
+  statusOf,
+  takeOverWhenReady,
+  watchShownSchema,
+} from "../operations/stored-indexes.ts";
 import { readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
@@ -62,6 +70,9 @@ const database = createDatabase(sqlClient, configured.subgraphLimits);
 // ponder: loads this file after it has reverted the tables to the safe checkpoint, and before it indexes and serves.
 if (ponder.isIndexer) {
   await restoreHeads(ponder.write, ponder.schema);
+  const { firstLabelSetVersion: from, labelSet } = configured;
+  if (configured.healsLabels)
+    await beginHealing(ponder.write, ponder.schema, { from, to: labelSet.labelSetVersion });
   await describeIndex(ponder.write, ponder.schema, {
     release: versions.nsIndexer,
     namespace: configured.namespace,
@@ -100,10 +111,14 @@ const status = openStatus({
   registry,
 });
 
+let isHealing = false;
 if (ponder.isIndexer) {
   const isComplete = () =>
     status.current()?.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
-  ponder.onStop(keepChecksums({ run: ponder.writeSlowly, schema: ponder.schema, isComplete, log }));
+  isHealing = await startHealing();
+  ponder.onStop(
+    keepChecksums({ run: ponder.writeSlowly, schema, isComplete, isHealing: () => isHealing, log }),
+  );
 }
 
 if (ponder.isIndexer) {
@@ -153,6 +168,17 @@ ponder.onStop(() => {
   labels.then((source) => source.close()).catch(() => undefined); // An unopened source has nothing to close.
 });
 
+let healing: Healing | undefined;
+const readHealing = async () => {
+  const sql = "SELECT (SELECT snapshot FROM _indexing_status WHERE id = 'labels')::text";
+  const [text] = await database.row(sql, [], AbortSignal.timeout(5_000));
+  healing = text ? JSON.parse(text) : undefined;
+};
+// An outage leaves the last known state; before an index describes itself it has none.
+const tryToReadHealing = () => readHealing().catch(() => undefined);
+await tryToReadHealing();
+ponder.onStop(repeat(tryToReadHealing, { everyMs: 1_000, log, failure: "", fields: {} }));
+
 const readProven = sharedReading(
   "From which blocks on logs are proven",
   (signal) => readProvenFrom((sql) => database.row(sql, [], signal)),
@@ -184,6 +210,29 @@ if (ponder.isIndexer) {
 }
 
 export default ponder.isIndexer ? served.app : new Hono().all("*", forward);
+
+/** Starts healing, if rows lack labels that the configured version of the label set has. */
+async function startHealing(): Promise<boolean> {
+  const { healRows } = shared();
+  const { labels: healing } = await statusOf(run, schema);
+  if (healing === undefined || healing.part === "done" || healRows === undefined) {
+    shared().healRows = undefined;
+    return false;
+  }
+  const { isSubgraphCompatible, rootChainId: chainId, blockRange } = configured;
+  const stop = keepHealing({
+    ...{ run, schema, healRows, isSubgraphCompatible, log },
+    inTransaction: ponder.inOwnTransaction,
+    root: { chainId, endBlock: blockRange.endBlock },
+    isReady: () => !isBackfilling() && indexBuild?.isComplete() === true,
+    onDone: () => {
+      isHealing = false;
+      shared().healRows = undefined;
+    },
+  });
+  ponder.onStop(stop);
+  return true;
+}
 
 function servedSchema(): string {
   return shown?.current() ?? ponder.schema;
@@ -245,6 +294,7 @@ function openApi(config: Config) {
     database,
     indexes: () => indexBuild?.progress(),
     provenFrom: async () => (await readProven()).value,
+    healing: () => healing,
     clock: Date.now,
   };
 
@@ -322,6 +372,10 @@ function openSubgraph(config: Config): Hono {
     v2: config.plugins.includes("ensv2") ? v2ContractsOf(config.datasources) : undefined,
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
+    edition: () => {
+      if (healing === undefined) return "";
+      return healing.part === "done" ? `-labels${healing.to}` : undefined;
+    },
     hashes,
   });
   return subgraphRoutes(subgraph, "/subgraph");

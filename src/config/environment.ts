@@ -49,6 +49,8 @@ const variables = z.object({
   SUBGRAPH_COMPAT: flag("false"),
   LABEL_SET_ID: z.string().regex(labelSetIdPattern, `must have ${labelSetIdRule}.`).default("subgraph"),
   LABEL_SET_VERSION: decimal(0).default(0),
+  LABELS_HEAL: flag("false"),
+  FIRST_LABEL_SET_VERSION: decimal(0).optional(),
   LABELS_URL: z
     .string({ error: noLabels })
     .refine(isLabelsUrl, "must begin with http://, https:// or file:."),
@@ -137,6 +139,10 @@ const settingsOf = (given: Variables) => ({
   isSubgraphCompatible: given.SUBGRAPH_COMPAT,
   labelSet: { labelSetId: given.LABEL_SET_ID, labelSetVersion: given.LABEL_SET_VERSION },
   labelsUrl: absoluteLabelsUrl(given.LABELS_URL),
+  /** Whether an index of a lower version of the label set is healed. */
+  healsLabels: given.LABELS_HEAL,
+  /** The version with which the index began, if it may be another; set by the launcher. */
+  firstLabelSetVersion: given.FIRST_LABEL_SET_VERSION as number | undefined,
   /** Whether gateways of off-chain names may be in private networks and without TLS. */
   allowsPrivateGateways: given.CCIP_ALLOW_PRIVATE_HOSTS,
   /** Blocks of the only chain to index. */
@@ -243,8 +249,8 @@ function combinationFaults(sound: Partial<Variables>, given: Environment, chainI
       "SUBGRAPH_COMPAT=true works only with PLUGINS=subgraph. Set PLUGINS=subgraph or SUBGRAPH_COMPAT=false.",
     ],
     [
-      isCompatible && !(sets.includes(LABEL_SET_ID) && (sound.LABEL_SET_VERSION ?? 0) === 0),
-      `SUBGRAPH_COMPAT=true works only with label set ${sets.join(" or ")}, version 0. Fix LABEL_SET_ID and LABEL_SET_VERSION.`,
+      isCompatible && !sets.includes(LABEL_SET_ID),
+      `SUBGRAPH_COMPAT=true works only with label set ${sets.join(" or ")}. Fix LABEL_SET_ID.`,
     ],
     [
       (sound.QUICKNODE_API_KEY === undefined) !== (sound.QUICKNODE_ENDPOINT_NAME === undefined),

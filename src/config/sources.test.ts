@@ -160,6 +160,10 @@ describe("what Ponder hashes", () => {
   test.each<[string, Partial<Config>]>([
     ["the label service's address", { labelsUrl: "file:///labels.sqlite" }],
     ["the schema", { databaseSchema: "names_v2" }],
+    [
+      "a version of the label set to which the index is healed",
+      { labelSet: { labelSetId: "subgraph", labelSetVersion: 1 }, firstLabelSetVersion: 0 },
+    ],
     ["the chains' RPC", { chains: [{ id: 1, name: "mainnet", rpc: { http: ["http://localhost:8545"] } }] }],
   ])("stays with %s", (_, changes) => {
     expect(hashed(changes)).toBe(hashed({}));

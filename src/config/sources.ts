@@ -30,13 +30,16 @@ type PlannedEntry = {
 };
 
 /** The settings that decide rows besides contracts and code. A change changes the build id (ponder: only contract entries are hashed). */
-function rowRulesOf({ namespace, plugins, isSubgraphCompatible, labelSet }: Config) {
+function rowRulesOf({ namespace, plugins, isSubgraphCompatible, ...config }: Config) {
+  const { labelSetId, labelSetVersion } = config.labelSet;
   return {
     namespace,
     // Handlers run in the fixed order, whatever the order in PLUGINS.
     plugins: pluginIds.filter((id) => plugins.includes(id)),
     isSubgraphCompatible,
-    ...labelSet,
+    labelSetId,
+    // A healed index stays the same one.
+    labelSetVersion: config.firstLabelSetVersion ?? labelSetVersion,
     normalization: packageJson.dependencies["@adraffy/ens-normalize"],
   };
 }

@@ -24,6 +24,7 @@ export function bareDomain(scope: Scope, node: Hex, isMigrated: boolean): Domain
     name: null,
     labelName: null,
     labelhash: null,
+    unrevealedName: null,
     parentId: null,
     subdomainCount: 0,
     resolvedAddressId: null,

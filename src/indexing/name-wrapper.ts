@@ -12,6 +12,7 @@ import { v2KeptFuses } from "../schema/ensv2.ts";
 import { wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, expectDomain, findDomain, saveDomain } from "./domains.ts";
 import { addDomainEvent, ensureAccount } from "./events.ts";
+import { unrevealedName } from "./healing.ts";
 import { type Scope, upsert } from "./scope.ts";
 
 type WrappedName = { labelName: string | null; name: string };
@@ -33,7 +34,7 @@ export async function applyNameWrapped(
   const before = await expectDomain(scope, node, true);
   await saveDomain(scope, before, {
     wrappedOwnerId: owner,
-    ...(wrapped && isUnnamed(before) ? wrapped : {}),
+    ...(wrapped && isUnnamed(before) ? { ...wrapped, unrevealedName: unrevealedName(before) } : {}),
     ...raisedExpiry(before, fuses, expiry),
   });
   const values = {

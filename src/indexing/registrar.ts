@@ -72,10 +72,11 @@ function nameUnder(
   known: StoredLabel | undefined,
   before: DomainRow,
 ): Partial<DomainRow> {
-  if (known) return { labelName: known.labelName, name: childName(known.part, managed.name) };
+  const unrevealedName = null;
+  if (known) return { labelName: known.labelName, name: childName(known.part, managed.name), unrevealedName };
   if (naming.isSubgraphCompatible) return {};
   const { labelName } = before.labelName ? before : naming.unknown(labelhash);
-  return { labelName, name: labelName && childName(labelName, managed.name) };
+  return { labelName, name: labelName && childName(labelName, managed.name), unrevealedName };
 }
 
 /** Base registrar NameRenewed: a registration was extended. */
@@ -155,7 +156,11 @@ async function setLabel(
   if (known === undefined || (stored && isNamedSo(stored, known))) return;
   const before = await findDomain(scope, node);
   if (before === undefined || isNamedSo(before, known)) return;
-  await saveDomain(scope, before, { ...label, name: childName(known.part, managed.name) });
+  await saveDomain(scope, before, {
+    ...label,
+    name: childName(known.part, managed.name),
+    unrevealedName: null,
+  });
 }
 
 function isNamedSo({ labelName }: { labelName: string | null }, known: StoredLabel): boolean {

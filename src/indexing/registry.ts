@@ -70,7 +70,11 @@ function nameOf(
   const { labelName, part } = known ?? naming.unknown(labelhash);
   const name = parent.id === rootNode ? part : childName(part, parent.name);
   // subgraph: the empty string is stored as null.
-  return { name: name || null, labelName: known ? labelName : (before?.labelName ?? labelName) };
+  return {
+    name: name || null,
+    labelName: known ? labelName : (before?.labelName ?? labelName),
+    unrevealedName: childName(part, parent.unrevealedName),
+  };
 }
 
 async function provenLabel(scope: Scope, { parentNode, labelhash, owner }: Owned) {

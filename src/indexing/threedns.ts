@@ -50,6 +50,7 @@ export async function applyRegistrationCreated(
     expiryDate: expires,
     labelName: known?.labelName ?? null,
     name: stored.map(({ part }) => part).join("."),
+    unrevealedName: null,
   });
   await startRegistration(scope, { node, labelhash: first, known, registrantId, expires });
 }

@@ -2,7 +2,8 @@ import { type Log, seeOperations } from "../log/json-log.ts";
 import { quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
 
-// A table's checksum is the sum of its rows' digests, so that their order does not matter. After the backfill one pass computes it for the
+// A table's checksum is the sum of its rows' digests, so that their order does not matter. `change_block` is not part of them: in a healed
+// index it is the block at which a label became known. After the backfill one pass computes it for the
 // finalized rows; then each finalization adds its changes. The schema of the index has, beside Ponder's tables:
 //   _checksum_state  the generation, which grows when rows may have changed unnoticed; the time of a complete index
 //   _checksum_sums   by generation and table: the sum at a time (is_base), and the changes of finalized blocks until a time
@@ -19,7 +20,7 @@ const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attnam
     json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") FILTER (WHERE a.attnum = ANY(i.indkey)) AS keys
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-  WHERE n.nspname = $1 AND to_regclass(quote_ident(n.nspname) || '.' || quote_ident('_reorg__' || c.relname)) IS NOT NULL
+  WHERE n.nspname = $1 AND a.attname <> 'change_block' AND to_regclass(quote_ident(n.nspname) || '.' || quote_ident('_reorg__' || c.relname)) IS NOT NULL
   GROUP BY 1 ORDER BY c.relname::text COLLATE "C"`;
 
 // The same text for the same row on every server: columns sorted by name, in Postgres' text form.
@@ -178,11 +179,19 @@ export async function updateChecksums(
       left(max(finalized_checkpoint), 10)::bigint AS finalized FROM ${own}._ponder_checkpoint) ends WHERE time = finalized AND ended IS NULL`);
 }
 
-type Options = { run: Statement; schema: string; isComplete: () => boolean; log: Log };
+type Options = {
+  run: Statement;
+  schema: string;
+  isComplete: () => boolean;
+  /** Whether rows change beside Ponder. */
+  isHealing: () => boolean;
+  log: Log;
+};
 
 /** Keeps an index's checksums current. Returns how to stop it. */
-export function keepChecksums({ run, schema, isComplete, log }: Options): () => void {
-  return repeat(() => updateChecksums(run, schema, { isComplete: isComplete(), log }), {
+export function keepChecksums({ run, schema, isComplete, isHealing, log }: Options): () => void {
+  const update = async () => isHealing() || updateChecksums(run, schema, { isComplete: isComplete(), log });
+  return repeat(update, {
     everyMs: 5_000,
     log,
     failure: "Could not compute checksums",

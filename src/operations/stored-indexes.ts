@@ -24,7 +24,8 @@ export type Description = {
 /** ponder: the table that identifies an index, also in a views schema. */
 const metaTable = "_ponder_meta";
 // The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
-// that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts).
+// that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts), `labels` how
+// far a newer version of the label set has healed it.
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */
@@ -54,6 +55,23 @@ export async function describeIndex(run: Statement, schema: string, description:
   await saveStatus(run, schema, "description", description);
 }
 
+/** Healing of an index. */
+export type Healing = {
+  /** Versions of the label set: with which the index began, and to which it is healed. */
+  from: number;
+  to: number;
+  /** The table that is healed now. */
+  part: "domain" | "registration" | "resolver_event" | "done";
+  /** The last id of it that is healed. */
+  cursor: string;
+  /** Rows without a label that were looked at, and those that have one now, in all tables. */
+  asked: number;
+  healed: number;
+  /** Unix milliseconds. */
+  startedAt: number;
+  endedAt?: number;
+};
+
 /** The statuses of an index, by subject. */
 type Statuses = {
   indexing?: { omnichainSnapshot?: { omnichainStatus?: unknown } };
@@ -62,6 +80,7 @@ type Statuses = {
   "took over"?: object;
   purged?: { chainId: number; from: number };
   feed?: object;
+  labels?: Healing;
 };
 
 /** The statuses of the index in a schema, or behind a views schema. */
@@ -267,8 +286,9 @@ export async function switchName(
 // Excludes other switches of views schemas and drops of indexes until the transaction ends.
 const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex views schema'))";
 
-// Postgres: lock_not_available, deadlock_detected.
-const isBusy = (error: unknown) => ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
+/** Whether a statement gave up waiting for a lock. Postgres: lock_not_available, deadlock_detected. */
+export const isBusy = (error: unknown) =>
+  ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
 
 // While this waits for a lock, new statements wait behind it: so it gives up soon and tries again.
 async function inTurn(run: Statement, text: string): Promise<void> {

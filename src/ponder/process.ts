@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Log } from "../log/json-log.ts";
 import { membersOfPonder } from "./expected.ts";
-import { type Pool, type Statement, slowConnections } from "./sql-client.ts";
+import { inTransaction, type Pool, type Statement, slowConnections } from "./sql-client.ts";
 
 type Gauge = { get(): Promise<{ values: { value: number; labels: Record<string, unknown> }[] }> };
 
@@ -43,6 +43,8 @@ const ofGlobals = [
   ...["PONDER_NAMESPACE_BUILD.schema", "PONDER_INDEXING_BUILD.chains", "PONDER_DATABASE.driver.dialect"],
 ];
 
+type Client = { query: Statement; release(error?: boolean): void };
+
 type Flag = "isRealtime" | "isComplete";
 
 /** Ponder's sync metrics of a chain; a number is absent until Ponder sets it. */
@@ -59,6 +61,20 @@ export function ponderProcess(scope: unknown) {
   const { metrics, options } = PONDER_COMMON;
   const { chains } = PONDER_INDEXING_BUILD;
   const { driver } = PONDER_DATABASE;
+  // On a connection of its own, which only Postgres has.
+  const inOwnTransaction = async <T>(work: (run: Statement) => Promise<T>): Promise<T> => {
+    if (driver.dialect !== "postgres") throw new Error("PGlite has one connection.");
+    const client = (await driver.admin.connect()) as unknown as Client;
+    const run: Statement = (text, values) => client.query(text, values);
+    let isLost = true;
+    try {
+      const result = await inTransaction(run, () => work(run));
+      isLost = false;
+      return result;
+    } finally {
+      client.release(isLost);
+    }
+  };
   const names = new Map(chains.map(({ id, name }) => [id, name]));
   const writable = driver.dialect === "postgres" ? driver.admin : driver.instance;
   let slow: { query: Statement } | undefined;
@@ -81,6 +97,7 @@ export function ponderProcess(scope: unknown) {
     readMetrics: () => readSyncMetrics(metrics, chains),
     write,
     writeSlowly,
+    inOwnTransaction,
     /** Calls `stop` when the process ends and when `ponder dev` reloads the API. */
     onStop: (stop: () => void) => {
       PONDER_COMMON.shutdown.add(stop);

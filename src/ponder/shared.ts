@@ -29,6 +29,11 @@ export type ResultStore = {
 /** Results of calls from elsewhere, by key and block; undefined where there is none. */
 export type OtherResults = (key: string, blockNumber: number) => Promise<string | undefined>;
 
+type Row = Readonly<Record<string, unknown>>;
+
+/** Gives rows of a table the labels that have become known. */
+export type HealRows = (table: string, rows: readonly Row[]) => Promise<readonly Row[]>;
+
 /** State shared by the parts of this process. */
 export type Shared = {
   /** The last events of each kind of anomaly, newest first: from the handlers, for the API. */
@@ -49,6 +54,8 @@ export type Shared = {
   blockIndexed?: () => void;
   /** Prepares for the events of a batch; they are handled once it resolves. */
   prefetch?: (events: readonly EventAhead[]) => Promise<void>;
+  /** Heals rows, stored ones as well as those that handlers read, until all are healed. */
+  healRows?: HealRows | undefined;
 };
 
 const key = Symbol.for("nsindex.shared");

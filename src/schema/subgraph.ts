@@ -38,6 +38,8 @@ export const domain = indexed(
     name: text(t),
     labelName: text(t),
     labelhash: hex(t),
+    /** The name as it was looked up, if the name wrapper's replaced it and labels above are unknown (src/indexing/healing.ts). */
+    unrevealedName: text(t),
     parentId: hex(t),
     /** Kept as the subgraph does, not counted: it can fall below the true number, even below zero. */
     subdomainCount: t.integer().notNull(),
@@ -67,6 +69,10 @@ export const domain = indexed(
     byRegistrantAndName: [table.registrantId, prefixOf(table.name), table.id],
     byWrappedOwnerAndName: [table.wrappedOwnerId, prefixOf(table.name), table.id],
     byResolvedAddress: [table.resolvedAddressId, table.id],
+    byUnknown: {
+      on: [table.id],
+      where: "name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL",
+    },
   }),
 );
 
@@ -97,6 +103,7 @@ export const registration = indexed(
     byExpiryDate: [table.expiryDate, table.id],
     byLabelName: [prefixOf(table.labelName), table.id],
     byChangeBlock: [table.changeBlock],
+    byUnknown: { on: [table.id], where: "label_name IS NULL OR label_name LIKE '[%'" },
   }),
 );
 

@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import type { Healing } from "../../operations/stored-indexes.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { chainIdSchema, countSchema } from "../rest/values.ts";
 import type { LabelsVersion, Versions } from "../status/versions.ts";
@@ -19,7 +20,12 @@ export type ConfigContext = {
   /** The label source's last report about itself. */
   labelSource: () => Promise<LabelsVersion>;
   provenFrom?: ProvenFrom;
+  /** How far a newer version of the label set has healed the index; undefined if it began with its version. */
+  healing?: () => HealingState | undefined;
 };
+
+/** Healing as responses have it. */
+type HealingState = Pick<Healing, "from" | "to" | "part" | "asked" | "healed">;
 
 /** Returns, by chain id, the block from which on all logs are proven; undefined where the index needs no proofs. */
 export type ProvenFrom = () => Promise<Readonly<Record<string, number>> | undefined>;
@@ -52,6 +58,25 @@ const schema = z.strictObject({
     nsRainbowSchema: z.int().min(1),
   }),
   provenFrom: provenFromSchema,
+  labelHealing: z
+    .strictObject({
+      from: countSchema,
+      to: countSchema,
+      state: z.enum(["under way", "complete"]),
+      asked: countSchema,
+      healed: countSchema,
+    })
+    .optional()
+    .meta({
+      description:
+        "Only in a healed index: the version of the label set with which it began, the one to which it is healed, how many rows without a label were looked at, and how many have one now",
+    }),
+});
+
+/** Healing as responses show it. */
+export const healingOf = ({ part, from, to, asked, healed }: HealingState) => ({
+  ...{ from, to, asked, healed },
+  state: part === "done" ? ("complete" as const) : ("under way" as const),
 });
 
 /** GET /api/config. */
@@ -61,15 +86,17 @@ export const config = endpoint({
   summary: "What is indexed, and with which versions",
   description: "The public part of the configuration.",
   answers: { 200: { description: "The configuration", schema } },
-  handle: async (_, { config, versions, labelSource, provenFrom }: ConfigContext) => {
+  handle: async (_, { config, versions, labelSource, provenFrom, healing }: ConfigContext) => {
     const { version, schemaVersion } = await labelSource();
     // Members that the schemas do not name are left out.
+    const state = healing?.();
     const body = schema.strip().parse({
       ...config,
       databaseSchemaName: config.databaseSchema,
       labelSet: schema.shape.labelSet.strip().parse(config.labelSet),
       versionInfo: { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion },
       provenFrom: await provenFrom?.(),
+      labelHealing: state && healingOf(state),
     });
     return { status: 200, body };
   },

@@ -228,7 +228,7 @@ describe("what is wrong with a request", () => {
     [`/v1/addresses/${alice}/history?relation=resolves_to`, /^relation must be some of any, owner/],
     ["/v1/events?from_timestamp=yesterday", /^from_timestamp must be Unix seconds or/],
     ["/v1/events?from_timestamp=2026-02-30T00:00:00Z", /^from_timestamp must be/],
-    ["/v1/events?from_block=1", /^from_block and to_block need a namespace/],
+    ["/v1/events?from_block=1", /^from_block and to_block need chain_id, a namespace/],
     ["/v1/events?from_block=x&namespace=ens", /^from_block must be/],
     ["/v1/events?namespace=ens&from_block=2&to_block=1", inOrder("from_block", "to_block")],
     ["/v1/events?resolver=0x12", /^resolver must be <chain id>:<address>/],

@@ -5,7 +5,7 @@ import type { Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { Shared } from "../../ponder/shared.ts";
 import type { Database } from "../database/client.ts";
-import type { ConfigContext } from "../endpoints/config.ts";
+import { type ConfigContext, healingOf } from "../endpoints/config.ts";
 import type { HashOf } from "../names/contract.ts";
 import { needsNames } from "../names/lists.ts";
 import { shared } from "../status/shared-reading.ts";
@@ -273,6 +273,7 @@ function describe(sources: StatusSources, found: Found) {
   });
   const used = counts.labels;
   const heals = used.healed + used.unknown;
+  const healing = sources.healing?.();
   const hitPercent = heals === 0 ? undefined : Math.round((1_000 * used.healed) / heals) / 10;
   return {
     phase,
@@ -288,7 +289,12 @@ function describe(sources: StatusSources, found: Found) {
     feed: { streams: sources.streams(), hooks: sources.hooks()?.map((hook) => webhookFacts(hook, snapshot)) },
     anomalies: counts.anomalies.map((one) => ({ ...one, examples: examples.get(one.kind) ?? [] })),
     rpc: process.isIndexer ? counts.requests : undefined,
-    labels: { ...config.labelSet, ...found.labels, hitPercent, ...(process.isIndexer ? used : {}) },
+    labels: {
+      ...config.labelSet,
+      ...found.labels,
+      ...{ hitPercent, healing: healing && healingOf(healing) },
+      ...(process.isIndexer ? used : {}),
+    },
     database: {
       kind: process.isEmbedded ? "embedded" : "Postgres",
       schema: config.databaseSchema,
@@ -402,7 +408,8 @@ const chain =
   "Chain=name, Id=id, State=state:state, Indexed block=indexed.number:number, Of block=target.number:number, Progress=percent:percent, " +
   "Age of block=behind:span, Hash of block=head.hash:hash";
 const labels =
-  "Label set=labelSetId, Version of the set=labelSetVersion, Version of the program=version, Layout of the label database=schemaVersion, " +
+  "Label set=labelSetId, Version of the set=labelSetVersion, Version with which the index began=healing.from, Rows without a label looked at=healing.asked:number, " +
+  "Rows that have one now=healing.healed:number, Healing=healing.state, Version of the program=version, Layout of the label database=schemaVersion, " +
   "Highest version of the source=highestLabelSetVersion, Labels of the source=recordsCount:number, Healed in percent=hitPercent:decimal, " +
   "Healed=healed:number, Unknown=unknown:number, Answered from memory=cached:number, Outages=outages:number, Waiting=waiting:number";
 const database =

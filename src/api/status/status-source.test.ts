@@ -182,6 +182,7 @@ function processOf(rest: Partial<PonderProcess>) {
       ]),
     write: (text, values) => client.query(text, values),
     writeSlowly: (text, values) => client.query(text, values),
+    inOwnTransaction: (work) => work((text, values) => client.query(text, values)),
     onStop: (stop) => stops.push(stop),
     ...rest,
   };

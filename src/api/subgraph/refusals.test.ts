@@ -184,6 +184,23 @@ test("reports indexing errors while there are some, and serves the data all the 
   ]);
 });
 
+test("no response is tagged while rows change within a block, and former tags end with it", async () => {
+  let edition: string | undefined = "";
+  const { app } = createEndpoint(client, {}, { edition: () => edition });
+  const get = (tag: string) =>
+    app.request(`/?query=${encodeURIComponent("{ accounts { id } }")}`, {
+      headers: { "if-none-match": tag },
+    });
+  const before = (await get("")).headers.get("etag") ?? "";
+  edition = undefined;
+  const meanwhile = await get(before);
+  expect([meanwhile.status, meanwhile.headers.get("etag")]).toEqual([200, null]);
+  edition = "-labels1";
+  const after = await get(before);
+  expect(after.status).toBe(200);
+  expect((await get(after.headers.get("etag") ?? "")).status).toBe(304);
+});
+
 test.each([
   [{ number: 1600 }, { number: 1600, timestamp: null, hash: null }],
   [

@@ -28,6 +28,8 @@ export type SubgraphOptions = {
   hashes: ReturnType<typeof createBlockHashes>;
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
   hasErrors?: () => boolean;
+  /** Part of ETags, which changes once rows have changed within a block; undefined while they do. */
+  edition?: () => string | undefined;
   limits?: Partial<SubgraphLimits>;
   /** The ENSv2 contracts, if ENSv2 is indexed. */
   v2?: WalkContracts | undefined;
@@ -38,7 +40,7 @@ export type Subgraph = ReturnType<typeof createSubgraph>;
 
 /** Creates the subgraph: The Graph's query dialect over the tables of src/schema/subgraph.ts. */
 export function createSubgraph({ database, chainId, hashes, v2, ...given }: SubgraphOptions) {
-  const { deployment, endBlock = () => undefined, hasErrors = () => false } = given;
+  const { deployment, endBlock = () => undefined, hasErrors = () => false, edition = () => "" } = given;
   const limits = { ...defaultSubgraphLimits, ...given.limits };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection({ hasV2: v2 !== undefined });
@@ -66,6 +68,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
   return {
     limits,
     hasErrors,
+    edition,
     /** Runs a request. Throws BusyError if too many wait; errors of the query are part of the response. */
     answer,
     /** The latest indexed block; undefined before the first. */
@@ -139,8 +142,13 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
 // GET responses may be cached until the next block: the ETag contains the block, and whether there are errors.
 function taggedBy(subgraph: Subgraph, search: string) {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
-  return (head: Head | undefined) =>
-    head && `W/"${head.number}-${head.timestamp}-${asked}${subgraph.hasErrors() ? "-errors" : ""}"`;
+  return (head: Head | undefined) => {
+    const edition = subgraph.edition();
+    const errors = subgraph.hasErrors() ? "-errors" : "";
+    return head && edition !== undefined
+      ? `W/"${head.number}-${head.timestamp}-${asked}${errors}${edition}"`
+      : undefined;
+  };
 }
 
 // Responds to requests. Runs equal ones of the same moment once.

@@ -51,7 +51,7 @@ export async function createLoadedDatabase(entities: Entities = recordedEntities
 export function createEndpoint(
   client: SqlClient | Database,
   limits: Partial<SubgraphLimits> = {},
-  options: Pick<SubgraphOptions, "endBlock" | "hasErrors" | "v2"> = {},
+  options: Pick<SubgraphOptions, "endBlock" | "hasErrors" | "v2" | "edition"> = {},
 ) {
   const database =
     "row" in client

@@ -1,0 +1,131 @@
+import { join } from "node:path";
+import { afterAll, describe, expect, inject, test } from "vitest";
+import type { ChainName } from "../../devnet/recorded-chains.ts";
+import { ingestBytes } from "../support/labels/commands.ts";
+import { query } from "../support/postgres.ts";
+import { datasourcesFile, recordedLabels } from "../support/recordings.ts";
+import { startWorld, type World } from "../support/world.ts";
+
+// The recorded chains with two thirds of their labels in version 1 of the label set: indexes that begin with version 0 and are healed, and
+// new ones with version 1.
+
+const newer = { LABEL_SET_VERSION: "1" };
+const healing = { ...newer, LABELS_HEAL: "true" };
+const modes: { mode: string; chains: ChainName[]; environment: Record<string, string> }[] = [
+  { mode: "subgraph", chains: ["root"], environment: {} },
+  {
+    mode: "multichain",
+    chains: ["root", "base", "linea"],
+    environment: {
+      PLUGINS: "subgraph,basenames,lineanames,protocol-acceleration,registrars,tokenscope",
+      SUBGRAPH_COMPAT: "false",
+    },
+  },
+];
+
+const worlds: World[] = [];
+afterAll(async () => {
+  for (const world of worlds) await world.close();
+});
+
+const addVersion = (world: World, labels: readonly string[]) =>
+  ingestBytes(`${labels.join("\n")}\n`, {
+    ...{ databasePath: join(world.folder, "labels.sqlite"), labelSetId: "subgraph", labelSetVersion: 1 },
+  });
+
+async function tablesOf({ databaseUrl }: World): Promise<Record<string, string[]>> {
+  const tables = await query<{ name: string }>(
+    databaseUrl,
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND NOT starts_with(tablename, '_') ORDER BY 1",
+  );
+  const rows: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    const found = await query<{ row: string }>(
+      databaseUrl,
+      `SELECT (to_jsonb(t) - 'change_block')::text AS row FROM public."${name}" t ORDER BY 1`,
+    );
+    rows[name] = found.map(({ row }) => row);
+  }
+  return rows;
+}
+
+const configOf = async ({ url }: World) =>
+  (await (await fetch(`${url}/api/config`)).json()) as {
+    labelHealing?: { from: number; to: number; state: string; healed: number };
+  };
+
+const healed = (world: World) =>
+  world.waitFor("the index to be healed", async () => {
+    const { labelHealing } = await configOf(world);
+    return labelHealing?.state === "complete"
+      ? { done: labelHealing }
+      : { state: JSON.stringify(labelHealing) };
+  });
+
+describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
+  test.each(modes)(
+    "a healed index in $mode mode has the rows of a new one, whatever happened meanwhile",
+    async ({ chains, environment }) => {
+      const all = new Set(["eth", "base", "linea", ...recordedLabels(chains)]);
+      const labels = [...all].filter((label) => !label.includes("\n"));
+      const known = labels.filter((_, index) => index % 3 === 0);
+      const others = labels.filter((label) => !known.includes(label));
+      const open = async (head: number) => {
+        const world = await startWorld({
+          chains,
+          environment,
+          labels: known,
+          head,
+          datasources: datasourcesFile(),
+        });
+        worlds.push(world);
+        return world;
+      };
+      const world = await open(1_620);
+      world.start();
+      await world.waitForIndex();
+      const before = await tablesOf(world);
+      await world.stop();
+      await addVersion(world, others);
+
+      world.start(newer);
+      expect(await world.refusal()).toContain("LABEL_SET_VERSION changed from 0 to 1");
+
+      // Blocks that are not final are taken back at each start.
+      world.start(healing);
+      world.node.chain.setHead(1_640);
+      await world.waitForIndex();
+      await world.crash();
+      world.start(healing);
+      expect(await healed(world)).toMatchObject({ from: 0, to: 1 });
+      world.node.chain.setHead(1_650);
+      await world.waitForIndex();
+      await world.crash();
+      world.start(newer);
+      world.node.chain.setHead(1_666);
+      await world.waitForIndex();
+
+      expect(await world.run("heal", [])).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^Healed from version 0 to 1: /),
+      });
+
+      const fresh = await open(1_666);
+      await addVersion(fresh, others);
+      fresh.start(newer);
+      await fresh.waitForIndex();
+      const [expected, found] = [await tablesOf(fresh), await tablesOf(world)];
+      for (const table of Object.keys(expected)) expect(found[table], table).toEqual(expected[table]);
+      // Not in vain.
+      expect(before["domain"]).not.toEqual(expected["domain"]);
+      expect((await configOf(world)).labelHealing?.healed).toBeGreaterThan(0);
+      expect((await configOf(fresh)).labelHealing).toBeUndefined();
+
+      await world.stop();
+      world.start({ LABELS_HEAL: "true" });
+      expect(await world.refusal()).toContain(
+        "LABEL_SET_VERSION may only rise: the index has version 1, not 0",
+      );
+    },
+  );
+});
