@@ -135,6 +135,7 @@ describe.skipIf(chromiumPath === undefined)(
       "Progress",
       "Chains",
       "Newest names",
+      "Feed of events",
       "Anomalies",
       "RPC requests",
       "Labels",
