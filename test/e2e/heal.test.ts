@@ -81,7 +81,7 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
         worlds.push(world);
         return world;
       };
-      const world = await open(1_620);
+      const world = await open(820);
       world.start();
       await world.waitForIndex();
       const before = await tablesOf(world);
@@ -93,16 +93,16 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
 
       // Blocks that are not final are taken back at each start.
       world.start(healing);
-      world.node.chain.setHead(1_640);
+      world.node.chain.setHead(840);
       await world.waitForIndex();
       await world.crash();
       world.start(healing);
       expect(await healed(world)).toMatchObject({ from: 0, to: 1 });
-      world.node.chain.setHead(1_650);
+      world.node.chain.setHead(850);
       await world.waitForIndex();
       await world.crash();
       world.start(newer);
-      world.node.chain.setHead(1_666);
+      world.node.chain.setHead(866);
       await world.waitForIndex();
 
       expect(await world.run("heal", [])).toMatchObject({
@@ -110,7 +110,7 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
         output: expect.stringMatching(/^Healed from version 0 to 1: /),
       });
 
-      const fresh = await open(1_666);
+      const fresh = await open(866);
       await addVersion(fresh, others);
       fresh.start(newer);
       await fresh.waitForIndex();

@@ -410,7 +410,7 @@ describe("the feed, at the end of a long log and of many events", () => {
     // The connections that tests used end statements after ten seconds.
     await run(`BEGIN; SET LOCAL statement_timeout = 0; UPDATE domain_event e SET timestamp = ${time} - 12 * n.at, block_number = ${block} - n.at, log_index = 1
       FROM (SELECT id, row_number() OVER (ORDER BY id) AS at FROM domain_event) n WHERE n.id = e.id; COMMIT`);
-    await run(`INSERT INTO _name_events_feed (seq, chain_id, block, timestamp, log_index, type, event_id, transaction_hash, node)
+    await run(`INSERT INTO _name_events_feed (seq, chain_id, block, timestamp, log_index, type, event_id, transaction_hash, node, keys)
       SELECT row_number() OVER (ORDER BY timestamp), 1, block_number, timestamp, 1, type, id, transaction_id, domain_id, '{}'
       FROM domain_event WHERE timestamp >= ${since} AND timestamp < ${time} - 60`);
     await run("ANALYZE domain_event, _name_events_feed");

@@ -105,9 +105,10 @@ export function keysSql(event: string): string {
   SELECT array_agg(DISTINCT k.key) FILTER (WHERE k.key IS NOT NULL) FROM (
     SELECT '${keyOfAll}' AS key UNION ALL SELECT 'name:' || n.node FROM n UNION ALL SELECT 'subnames:' || n.parent FROM n
     UNION ALL SELECT 'address:' || ${event}.holder
-    UNION ALL SELECT '${keyOfAddresses}' WHERE ${event}.type IN ${literal(movesNames)} AND (EXISTS (SELECT FROM n JOIN domain d ON d.parent_id = n.node)
+    UNION ALL SELECT '${keyOfAddresses}' WHERE ${event}.type IN ${literal(movesNames)} AND (EXISTS (SELECT FROM n WHERE (SELECT d.id FROM domain d WHERE d.parent_id = n.node LIMIT 1) IS NOT NULL)
       OR EXISTS (SELECT FROM (SELECT n.subregistry AS address FROM n UNION ALL ${subregistries}) o
-        WHERE EXISTS (SELECT FROM v2_entries s WHERE s.chain_id = ${event}.chain_id AND s.registry = o.address)
+        WHERE (SELECT s.registry FROM v2_entries s WHERE (s.chain_id, s.registry) = (${event}.chain_id, o.address)
+            ORDER BY s.chain_id, s.registry, s.storage_id LIMIT 1) IS NOT NULL
           OR EXISTS (SELECT FROM v2_contracts s WHERE s.chain_id = ${event}.chain_id AND s.address = o.address AND s.node IS NOT NULL)))
     UNION ALL SELECT 'address:' || a.address FROM n CROSS JOIN LATERAL (
       ${addresses.join("\n      UNION ALL ")}) a WHERE length(a.address) = 42) k)`;
