@@ -84,8 +84,8 @@ const columns = "chain_id, block, timestamp, log_index, type, event_id, transact
  */
 export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, processed }: Compared): string {
   const parts = partsOfEvents(namespaces, `e.timestamp >= ${from}`, { isNamed: false });
-  const isSame =
-    "t.event_id = l.event_id AND t.type = l.type AND t.timestamp = l.timestamp AND t.transaction_hash = l.transaction_hash";
+  // Not by NOT EXISTS: the planner takes both for short, and compares each row with each.
+  const identity = (of: string) => `${of}.event_id, ${of}.type, ${of}.timestamp, ${of}.transaction_hash`;
   const [time = "", ...position] = historyOrder("p");
   return `INSERT INTO ${feedTable} (seq, reverts, ${columns}, keys)
   WITH found AS MATERIALIZED (
@@ -96,9 +96,9 @@ export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, pr
   ), changes AS (
     SELECT l.seq AS reverts, l.${columns.replaceAll(", ", ", l.")}, (SELECT f.keys FROM ${feedTable} f WHERE f.seq = l.seq) AS keys FROM logged l
     WHERE ${isReached("l", processed)}
-      AND NOT EXISTS (SELECT FROM found t WHERE ${isSame})
+      AND (${identity("l")}) NOT IN (SELECT ${identity("t")} FROM found t)
     UNION ALL
-    SELECT NULL, t.${columns.replaceAll(", ", ", t.")}, ${keysSql("t")} FROM found t WHERE NOT EXISTS (SELECT FROM logged l WHERE ${isSame})
+    SELECT NULL, t.${columns.replaceAll(", ", ", t.")}, ${keysSql("t")} FROM found t WHERE (${identity("t")}) NOT IN (SELECT ${identity("l")} FROM logged l)
   )
   SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0)
     + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns}, keys FROM changes`;
