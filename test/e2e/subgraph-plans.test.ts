@@ -394,7 +394,7 @@ describe("the feed, at the end of a long log and of many events", () => {
     ...home,
     v2: generatedV2,
   }));
-  const signal = AbortSignal.timeout(120_000);
+  const { signal } = new AbortController();
 
   beforeAll(async () => {
     if (!generated) return;
