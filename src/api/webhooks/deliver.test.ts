@@ -402,6 +402,13 @@ test("a reminder whose answer was lost comes again with its ids", async () => {
   await expect.poll(() => stateOf("a")).toMatchObject({ reminders: ["4", "", ""], from: "start" });
 });
 
+test("events are delivered while reminders cannot be read", async () => {
+  const { url, numbers } = await receiver();
+  const readReminders = () => Promise.reject(new Error("slow"));
+  start([hookTo(url, { reminders: ["7d"] })], messages(1, 3), { readReminders });
+  await expect.poll(numbers).toEqual([1, 2, 3]);
+});
+
 test("events and reminders take turns", async () => {
   const { url, received } = await receiver();
   const chain = { time: 0 };

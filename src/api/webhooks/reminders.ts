@@ -48,10 +48,13 @@ export function withReminders(
   }
 
   return async (stored) => {
-    const reminded = isTurnOfEvents ? undefined : await remind(stored);
-    const ms = isTurnOfEvents ? 0 : idleMs;
-    isTurnOfEvents = reminded !== undefined;
+    const isRemindersTurn = !isTurnOfEvents;
+    // Events have the next turn, also if reading reminders fails.
+    isTurnOfEvents = isRemindersTurn;
+    const reminded = isRemindersTurn ? await remind(stored) : undefined;
     if (reminded !== undefined) return reminded;
+    isTurnOfEvents = false;
+    const ms = isRemindersTurn ? idleMs : 0;
     if (!events) return { stored: await withoutLag(name, stored, positions), ms };
     const filled = await fill(stored);
     return { ...filled, ms: Math.min(filled.ms, ms) };
