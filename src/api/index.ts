@@ -121,13 +121,6 @@ if (ponder.isIndexer) {
   );
 }
 
-if (ponder.isIndexer) {
-  const namespaces = indexedNamespaces(configured.datasources, configured.plugins);
-  const stop = keepFeed({ run, schema, namespaces, log, onWritten: () => served.feed.readSoon() });
-  shared().blockIndexed = stop.soon;
-  ponder.onStop(stop);
-}
-
 const indexBuild = ponder.isIndexer
   ? buildIndexes({
       isBackfilled: async () =>
@@ -197,6 +190,10 @@ if (!ponder.isIndexer) {
 }
 
 if (ponder.isIndexer) {
+  const namespaces = indexedNamespaces(configured.datasources, configured.plugins);
+  const stop = keepFeed({ run, schema, namespaces, log, onWritten: () => served.feed.readSoon() });
+  shared().blockIndexed = stop.soon;
+  ponder.onStop(stop);
   webhooks = startWebhooks({
     hooks: configured.webhooks,
     readFeed: served.readFeed,
