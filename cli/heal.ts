@@ -3,6 +3,7 @@ import type { Config } from "../src/config/environment.ts";
 import { addrReverseNode } from "../src/ens/ids.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls, spanOf } from "../src/log/json-log.ts";
+import { unknownDomains } from "../src/operations/heal-labels.ts";
 import { type Healing, statusOf } from "../src/operations/stored-indexes.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram, whole } from "./command.ts";
@@ -89,7 +90,7 @@ async function countKnown(run: Statement, config: Config, labelSetVersion: numbe
       const { rows } = await run(
         `SELECT d.id, d.labelhash, CASE WHEN d.parent_id = '${addrReverseNode}' THEN 'reverse names'
             WHEN EXISTS (SELECT FROM registration r WHERE r.domain_id = d.id) THEN 'registered names' ELSE 'other names' END AS kind
-          FROM domain d WHERE (name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL) AND ${isUnknown} AND d.id > $1
+          FROM domain d WHERE ${unknownDomains} AND ${isUnknown} AND d.id > $1
           ORDER BY d.id LIMIT ${batch}`,
         [after],
       );

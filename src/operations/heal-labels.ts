@@ -117,6 +117,9 @@ const readBy = {
 type Outcome = { cursor: string | undefined; asked: number; healed: number };
 type Heal = (run: Statement, after: string, of: HealOptions, how: { isDry: boolean }) => Promise<Outcome>;
 
+/** SQL condition that a domain, or a name above, may lack a label: that of its partial index (src/schema/subgraph.ts). */
+export const unknownDomains = "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)";
+
 // Columns that healing reads, by property, and those that it sets; which rows lack a label, as their partial index has it; the chain of a row.
 const tables = {
   domain: {
@@ -127,7 +130,7 @@ const tables = {
       unrevealedName: "unrevealed_name",
     },
     set: ["name", "label_name", "unrevealed_name"],
-    unknown: "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)",
+    unknown: unknownDomains,
     chain: () => "t.chain_id",
   },
   registration: {

@@ -137,10 +137,10 @@ async function pageAfter(
   return forClient(client, () => readFeed(source, after, asked, signal));
 }
 
-type Opened = { source: FeedSource; tail: Tail; place: ReturnType<typeof openPlace> };
+type Opened = { source: FeedSource; tail: Tail; longPages: ReturnType<typeof openLongPages> };
 
 // Takes a place among the streams with long pages, or leaves it; returns whether the stream has one.
-function openPlace(tail: Tail) {
+function openLongPages(tail: Tail) {
   let isLong = false;
   return (isWanted: boolean): boolean => {
     if (isWanted === isLong || (isWanted && tail.longPages >= mostLong)) return isLong;
@@ -175,7 +175,7 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
     const page = await reading;
     position = page.end;
     // While a page is sent the next one is read.
-    next = opened.place(!page.isAtEnd) ? read(pageRows.long) : undefined;
+    next = opened.longPages(!page.isAtEnd) ? read(pageRows.long) : undefined;
     for (const text of slicesOf(page.messages)) {
       yield text;
       sentAt = performance.now();
@@ -242,14 +242,14 @@ export function openFeed({ source, log, registry, mostStreams = 2_000 }: Sources
     async *stream(request: StreamRequest): AsyncGenerator<string> {
       tail.streams += 1;
       if (tail.rows?.state.index !== request.state.index) tail.rows = undefined;
-      const place = openPlace(tail);
+      const longPages = openLongPages(tail);
       try {
-        yield* follow(request, { source, tail, place });
+        yield* follow(request, { source, tail, longPages });
       } catch (error) {
         const reason = error instanceof Error ? error.message : error;
         if (!request.signal.aborted) log("warn", `A stream of name events ended: ${reason}`);
       } finally {
-        place(false);
+        longPages(false);
         tail.streams -= 1;
       }
     },
