@@ -18,7 +18,7 @@ src/deployments <- abis src/ens
 src/config <- abis src/{ens,deployments,labels}
 src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm
 src/rpc <- src/{log,ens,ponder}
-src/operations <- src/{log,ens,config,ponder,rpc}
+src/operations <- src/{log,ens,schema,config,ponder,rpc}
 src/archive <- src/{log,ens,config,ponder,rpc,operations}
 src/indexing <- abis src/{ens,deployments,log,schema,labels,ponder} | ponder:registry drizzle-orm
 src/handlers <- abis src/{ens,deployments,indexing} | ponder:registry

@@ -19,9 +19,9 @@ export function readEntityDump(path: string): Entities {
 
 /**
  * All entities that a subgraph endpoint has, read in pages by ascending id. `like` is a dump that shows which types and
- * fields to ask for. Throws if a response contains errors.
+ * fields to ask for; `block` is the block to read at. Throws if a response contains errors.
  */
-export async function readEntities(endpoint: string, like: Entities): Promise<Entities> {
+export async function readEntities(endpoint: string, like: Entities, block?: number): Promise<Entities> {
   const found: Entities = {};
   for (const [type, [first]] of Object.entries(like)) {
     const fields = Object.keys(first ?? { id: "" });
@@ -30,7 +30,8 @@ export async function readEntities(endpoint: string, like: Entities): Promise<En
     // A short page may be the endpoint's own limit: only an empty one ends the list.
     for (let isOver = false; !isOver; ) {
       const after = JSON.stringify(list.at(-1)?.id ?? "");
-      const where = `first: 1000, orderBy: id, orderDirection: asc, where: { id_gt: ${after} }`;
+      const at = block === undefined ? "" : `block: { number: ${block} }, `;
+      const where = `${at}first: 1000, orderBy: id, orderDirection: asc, where: { id_gt: ${after} }`;
       const query = `{ rows: ${listField(type)}(${where}) { ${selection} } }`;
       const { rows } = await askSubgraph<{ rows: Entity[] }>(endpoint, query);
       list.push(...rows.map((row) => withIds(type, row)));

@@ -1159,6 +1159,11 @@ export interface operations {
                 recordsPerPage?: string;
                 /** @description Another name of `recordsPerPage` */
                 limit?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
                 /** @description Newest first, the only order */
                 orderBy?: "orderBy[timestamp]=desc";
                 /** @description `true`: only actions with a referrer */
@@ -1332,6 +1337,22 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        responseCode: "error";
+                        error: {
+                            message: string;
+                            details?: string;
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -1359,6 +1380,11 @@ export interface operations {
                 recordsPerPage?: string;
                 /** @description Another name of `recordsPerPage` */
                 limit?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
                 /** @description Newest first, the only order */
                 orderBy?: "orderBy[timestamp]=desc";
                 /** @description `true`: only actions with a referrer */
@@ -1538,6 +1564,22 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        responseCode: "error";
+                        error: {
+                            message: string;
+                            details?: string;
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -1566,6 +1608,11 @@ export interface operations {
                  * @example moonlamp.eth
                  */
                 name?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
             };
             header?: never;
             path?: never;
@@ -1664,6 +1711,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        responseCode: "error";
+                        /** @enum {string} */
+                        errorCode: "name-tokens-not-indexed" | "unsupported-nsindexer-config" | "unsupported-indexing-status";
+                        error: {
+                            message: string;
+                            details: string;
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -1693,6 +1758,11 @@ export interface operations {
                 recordsPerPage?: string;
                 /** @description Another name of `recordsPerPage` */
                 limit?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
                 /** @description Node (namehash) of the name */
                 domainId?: string;
                 /** @description The normalized name */
@@ -1785,6 +1855,18 @@ export interface operations {
                         };
                     } | {
                         message: string;
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        details: string;
                     };
                 };
             };
@@ -2227,7 +2309,13 @@ export interface operations {
     };
     postV1Lookup: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -2727,6 +2815,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -2754,7 +2860,10 @@ export interface operations {
                 namespace?: string;
                 include?: string;
                 source?: "indexed";
-                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
             };
@@ -3096,7 +3205,10 @@ export interface operations {
                 keys?: string;
                 /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
                 include?: string;
-                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
                 source?: "indexed" | "verified" | "auto";
@@ -3288,7 +3400,10 @@ export interface operations {
                 order?: "asc" | "desc";
                 include_expired?: "true" | "false";
                 include?: string;
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;
@@ -3586,6 +3701,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -3622,7 +3755,10 @@ export interface operations {
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, which `subject` tells apart; not for `eth` and others that a registrar leases names below */
                 include?: string;
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;
@@ -3962,6 +4098,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -4012,7 +4166,10 @@ export interface operations {
                 dedupe?: "name" | "registration";
                 /** @description `counts`: of subnames and records; `total_count`: exact up to 100000, null with `resolves_to`; `role_summary`: who has which powers over each name */
                 include?: string;
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;
@@ -4306,6 +4463,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description What cannot be answered */
             422: {
                 headers: {
@@ -4351,6 +4526,11 @@ export interface operations {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
                 source?: "indexed" | "verified";
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
             };
             header?: never;
             path: {
@@ -4462,6 +4642,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -4498,7 +4696,10 @@ export interface operations {
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
                 include?: string;
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;
@@ -4839,6 +5040,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -4964,7 +5183,10 @@ export interface operations {
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
                 include?: string;
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 /** @description `finalized`: events that no reorganization can take back; `safe` means the same */
                 finality?: "latest" | "safe" | "finalized";
@@ -5330,6 +5552,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description The feed has not begun */
             503: {
                 headers: {
@@ -5464,7 +5704,10 @@ export interface operations {
                 namespace?: string;
                 /** @description `lineage`: what kind of fact gives the powers */
                 include?: string;
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;
@@ -5667,6 +5910,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -5710,7 +5971,10 @@ export interface operations {
                 /** @description The deadline that the window is of */
                 sort?: "expires_at" | "grace_ends_at";
                 order?: "asc" | "desc";
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;
@@ -5986,6 +6250,24 @@ export interface operations {
             };
             /** @description A name or contract that the index never saw, or an unknown namespace */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6034,7 +6316,10 @@ export interface operations {
                 /** @description Leaves out names that have ended */
                 status?: "active";
                 sort?: "name" | "relevance";
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;
@@ -6326,6 +6611,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -6349,7 +6652,10 @@ export interface operations {
     getV1ResolversChain_idAddress: {
         parameters: {
             query?: {
-                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
@@ -6708,7 +7014,10 @@ export interface operations {
     getV1ResolversChain_idAddressLinks: {
         parameters: {
             query?: {
-                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
@@ -6858,7 +7167,10 @@ export interface operations {
     getV1ResolversChain_idAddressRoles: {
         parameters: {
             query?: {
-                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
@@ -7089,7 +7401,10 @@ export interface operations {
                 keys?: string;
                 /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
                 include?: string;
-                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
                 source?: "indexed";
@@ -7255,7 +7570,10 @@ export interface operations {
         parameters: {
             query?: {
                 include?: string;
-                /** @description Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
@@ -7429,7 +7747,10 @@ export interface operations {
                 /** @description The latest holder */
                 owner?: string;
                 exclude_owner?: string;
-                /** @description Refused: lists read the latest state */
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
                 at?: string;
                 finality?: "latest";
                 cursor?: string;

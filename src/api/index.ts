@@ -1,6 +1,7 @@
 import http from "node:http";
 import { db, publicClients } from "ponder:api";
 import { type Context, Hono } from "hono";
+import type { Hex } from "viem";
 import { type Config, ConfigurationError, parseEnvironment, readConfig } from "../config/environment.ts";
 import { changesOf, environmentOf, type RowSettings, rowSettings } from "../config/row-settings.ts";
 import { contractSources } from "../config/sources.ts";
@@ -12,6 +13,7 @@ import { createUnverifiedWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatches } from "../operations/finalized-blocks.ts";
 import { beginHealing, keepHealing } from "../operations/heal-labels.ts";
+import { installPast, pastFromSql, pastOf, pruneVersions } from "../operations/past.ts";
 import { keepProvenFrom, readProvenFrom } from "../operations/proven-blocks.ts";
 import { repeat } from "../operations/repeat.ts";
 import {
@@ -21,7 +23,7 @@ import {
   takeOverWhenReady,
   watchShownSchema,
 } from "../operations/stored-indexes.ts";
-import { readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
+import { headNumberSql, readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
   countsOf,
@@ -46,12 +48,14 @@ import { hookReader, reminderReader } from "./hook-feed.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
+import { createReadPast } from "./past.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
+import { createChainBlocks } from "./status/chain-blocks.ts";
 import { shared as sharedReading } from "./status/shared-reading.ts";
 import { createBlockHashes, endOfChain, isBackfilled, openStatus, statusChains } from "./status/status.ts";
 import { createLabelsVersion, readVersions } from "./status/versions.ts";
@@ -59,6 +63,17 @@ import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 import { startWebhooks } from "./webhooks/deliver.ts";
 
 const configured = readConfig();
+const blocks = createChainBlocks(async (chainId, by) => {
+  const asked = "number" in by ? { blockNumber: BigInt(by.number) } : { blockHash: by.hash as Hex };
+  const block = await ponder
+    .ofChain(publicClients, chainId)
+    ?.getBlock(asked)
+    .catch((error) => {
+      if (error instanceof Error && error.name === "BlockNotFoundError") return undefined;
+      throw error;
+    });
+  return block && { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
+});
 const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
@@ -85,6 +100,10 @@ if (ponder.isIndexer) {
   await keepProvenFrom(ponder.write, { schema: ponder.schema, chainIds, needsProofs });
   await ponder.write(reachedFunction(ponder.schema));
   await createFeed(ponder.write, ponder.schema);
+  shared().past = await installPast(ponder.write, ponder.schema, {
+    since: configured.historyBlocks === "all" ? 0 : await historyBegin(),
+    functions: reachedFunction,
+  });
 }
 
 const { write: run, schema } = ponder;
@@ -145,6 +164,9 @@ if (ponder.isIndexer && !ponder.isEmbedded) {
   );
 }
 
+if (shared().past !== undefined && configured.historyBlocks !== "all")
+  ponder.onStop(pruneVersions({ run: ponder.writeSlowly, schema, since: historyBegin, log }));
+
 const hashes = createBlockHashes(async (chainId, number) => {
   const block = await ponder.ofChain(publicClients, chainId)?.getBlock({ blockNumber: BigInt(number) });
   return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };
@@ -178,6 +200,14 @@ const readProven = sharedReading(
   { everyMs: 60_000, log },
 );
 
+const readPast = createReadPast({
+  ...{ blocks, schema: servedSchema, clock: Date.now },
+  readFrom: async (signal) => {
+    const [from] = await database.row(`SELECT ${pastFromSql}::text`, [], signal);
+    return from ? Number(from) : undefined;
+  },
+});
+
 // A reader serves the index that its schema shows, and describes it by that index's settings.
 const stops: (() => void)[] = [];
 ponder.onStop(stopServing);
@@ -207,6 +237,16 @@ if (ponder.isIndexer) {
 }
 
 export default ponder.isIndexer ? served.app : new Hono().all("*", forward);
+
+/** The second before which no former rows are kept; undefined if none are. */
+async function historyBegin(): Promise<number | undefined> {
+  const { historyBlocks, rootChainId, blockRange } = configured;
+  if (typeof historyBlocks !== "number") return undefined;
+  const client = ponder.ofChain(publicClients, rootChainId);
+  const newest = Number(await client?.getBlockNumber());
+  const number = Math.max(0, Math.min(newest, blockRange.endBlock ?? newest) - historyBlocks);
+  return (await blocks.find(rootChainId, { number }))?.timestamp;
+}
 
 /** Starts healing, if rows lack labels that the configured version of the label set has. */
 async function startHealing(): Promise<boolean> {
@@ -300,6 +340,7 @@ function openApi(config: Config) {
     context: {
       ...common,
       anomalies: () => countsOf("nsindex_anomalies_total", "anomaly"),
+      past: readPast,
       subregistries: indexedSubregistries(config.datasources, config.plugins),
       names: namesContext(config.datasources, config.plugins),
       actions: openActions(database, config.plugins.includes("ensv2") ? v2 : undefined),
@@ -374,6 +415,17 @@ function openSubgraph(config: Config): Hono {
       return healing.part === "done" ? `-labels${healing.to}` : undefined;
     },
     hashes,
+    past: () => {
+      const { schemas, isKept } = pastOf(servedSchema());
+      const { rootChainId: chainId } = config;
+      return {
+        schemas,
+        fromSql: pastFromSql,
+        isKept: ({ number, timestamp }) => `${isKept(timestamp)} AND ${headNumberSql(chainId)} >= ${number}`,
+        find: (by) => blocks.find(chainId, by),
+        firstFrom: async (time, head) => ((await blocks.lastUpTo(chainId, time - 1, head))?.number ?? -1) + 1,
+      };
+    },
   });
   return subgraphRoutes(subgraph, "/subgraph");
 }

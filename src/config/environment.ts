@@ -66,6 +66,9 @@ const variables = z.object({
   SWITCH_WHEN_READY: flag("false"),
   START_BLOCK: decimal(0).optional(),
   END_BLOCK: decimal(0).optional(),
+  HISTORY_BLOCKS: z
+    .union([z.literal("all"), decimal(0)], { error: `must be "all" or a whole number of blocks.` })
+    .optional(),
   PORT: decimal(1, 65_535).default(42_069),
   API_HOST: z
     .string()
@@ -147,6 +150,8 @@ const settingsOf = (given: Variables) => ({
   allowsPrivateGateways: given.CCIP_ALLOW_PRIVATE_HOSTS,
   /** Blocks of the only chain to index. */
   blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as BlockRange,
+  /** Blocks of the root chain for which former rows are kept; undefined for those alone that are not final. */
+  historyBlocks: given.HISTORY_BLOCKS === 0 ? undefined : given.HISTORY_BLOCKS,
   /** Requests per second at which each RPC URL starts; undefined for a default by kind of URL. */
   rpcRequestsPerSecond: given.RPC_REQUESTS_PER_SECOND,
   /** Percentage of log ranges that are asked of a second RPC URL too, if a chain has several. */
@@ -263,6 +268,10 @@ function combinationFaults(sound: Partial<Variables>, given: Environment, chainI
     [
       first !== undefined && last !== undefined && last <= first,
       `END_BLOCK (${last}) must be greater than START_BLOCK (${first}).`,
+    ],
+    [
+      sound.PONDER_STORES === "stock" && Boolean(sound.HISTORY_BLOCKS),
+      "HISTORY_BLOCKS needs PONDER_STORES=own. Leave one of them out.",
     ],
     [
       sound.DATABASE_URL !== undefined && sound.DATABASE_SCHEMA === undefined,

@@ -12,15 +12,16 @@ import { repeat } from "./repeat.ts";
 /** Checksums are of times that are multiples of this many seconds, so that indexes with different finalizations compare. */
 export const checksumEvery = 600;
 
-/** A table: its name, and its columns and primary key, quoted, sorted by name. */
-type Table = { name: string; columns: string[]; keys: string[] };
+/** A table: its name, its columns for checksums and its primary key, quoted, sorted by name; all of its columns, in its order. */
+export type TrackedTable = { name: string; columns: string[]; keys: string[]; all: string[] };
+type Table = TrackedTable;
 
-/** SQL for the tables of a schema whose reorganizations Ponder tracks. */
-const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") AS columns,
+const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attname) ORDER BY a.attnum) AS all,
+    json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") FILTER (WHERE a.attname <> 'change_block') AS columns,
     json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") FILTER (WHERE a.attnum = ANY(i.indkey)) AS keys
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-  WHERE n.nspname = $1 AND a.attname <> 'change_block' AND to_regclass(quote_ident(n.nspname) || '.' || quote_ident('_reorg__' || c.relname)) IS NOT NULL
+  WHERE n.nspname = $1 AND to_regclass(quote_ident(n.nspname) || '.' || quote_ident('_reorg__' || c.relname)) IS NOT NULL
   GROUP BY 1 ORDER BY c.relname::text COLLATE "C"`;
 
 // The same text for the same row on every server: columns sorted by name, in Postgres' text form.
@@ -134,14 +135,15 @@ const keptResults = 144;
 /** A table's number of rows, and its checksum: 32 hex digits. */
 export type TableChecksum = { rows: number; hash: string };
 
-async function tablesOf(run: Statement, schema: string): Promise<Table[]> {
+/** The tables of a schema whose reorganizations Ponder tracks. */
+export async function trackedTables(run: Statement, schema: string): Promise<TrackedTable[]> {
   const { rows } = await run(tablesSql, [schema]);
-  return rows as Table[];
+  return rows as TrackedTable[];
 }
 
 /** Prepares an index for checksums. Run it before Ponder indexes. */
 export async function installChecksums(run: Statement, schema: string): Promise<void> {
-  await throughOutage(async () => run(installText(schema, await tablesOf(run, schema))));
+  await throughOutage(async () => run(installText(schema, await trackedTables(run, schema))));
 }
 
 // Folds changes before the kept results into the bases.
@@ -165,7 +167,7 @@ export async function updateChecksums(
   );
   const [found] = ready.rows;
   if (found === undefined) return;
-  const missing = (await tablesOf(run, schema)).filter(
+  const missing = (await trackedTables(run, schema)).filter(
     ({ name }) => !(found["summed"] as string[]).includes(name),
   );
   const begun = Date.now();

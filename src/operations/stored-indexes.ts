@@ -25,7 +25,7 @@ export type Description = {
 const metaTable = "_ponder_meta";
 // The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
 // that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts), `labels` how
-// far a newer version of the label set has healed it.
+// far a newer version of the label set has healed it, `past` how far back it keeps its past (src/operations/past.ts).
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */
@@ -72,6 +72,9 @@ export type Healing = {
   endedAt?: number;
 };
 
+/** How far back an index keeps its past, in Unix seconds; `tables` tells it from another one that was in its schema before. */
+export type KeptSince = { from: number; tables: string };
+
 /** The statuses of an index, by subject. */
 type Statuses = {
   indexing?: { omnichainSnapshot?: { omnichainStatus?: unknown } };
@@ -81,6 +84,7 @@ type Statuses = {
   purged?: { chainId: number; from: number };
   feed?: object;
   labels?: Healing;
+  past?: Partial<KeptSince>;
 };
 
 /** The statuses of the index in a schema, or behind a views schema. */

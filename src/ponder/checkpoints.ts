@@ -55,13 +55,16 @@ const rowSql = `json_build_object('chainId', c.chain_id, 'isReady', coalesce(${i
 export const headSql = (chainId: number) =>
   `(SELECT (${rowSql})::text FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 
+/** SQL expression for the number of the checkpoint's block that `indexedBlock` reads; null for a chain without a row. */
+export const headNumberSql = (chainId: number) => headPartSql(chainId, "substr($, 27, 16)");
+
 /** SQL expression for the time (Unix seconds) of the checkpoint that `indexedBlock` reads; null for a chain without a row. */
-export function headTimeSql(chainId: number): string {
+export const headTimeSql = (chainId: number) => headPartSql(chainId, "left($, 10)");
+
+function headPartSql(chainId: number, part: string): string {
   const isHead = `coalesce(${isReadySql}, false) OR c.latest_checkpoint <= c.safe_checkpoint`;
-  return (
-    `(SELECT left(CASE WHEN ${isHead} THEN c.latest_checkpoint ELSE c.safe_checkpoint END, 10)::numeric` +
-    ` FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`
-  );
+  const head = `CASE WHEN ${isHead} THEN c.latest_checkpoint ELSE c.safe_checkpoint END`;
+  return `(SELECT ${part.replace("$", () => head)}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 }
 
 /** The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row. */

@@ -2,6 +2,8 @@
 export type EventAhead = {
   eventCallback: { name: string };
   event?: { args?: Readonly<Record<string, unknown>> };
+  /** Position of the event, which begins with ten digits of the block's time. */
+  checkpoint?: string;
 };
 
 /** The position of an event that a handler skipped or repaired, to find it on any explorer. */
@@ -31,6 +33,9 @@ export type OtherResults = (key: string, blockNumber: number) => Promise<string 
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** A backfill keeps rows as they were before a change after `from` (Unix seconds): those of `tables`, in tables of `schema`. */
+export type KeptPast = { from: number; schema: string; tables: ReadonlySet<string> };
+
 /** Gives rows of a table the labels that have become known. */
 export type HealRows = (table: string, rows: readonly Row[]) => Promise<readonly Row[]>;
 
@@ -54,6 +59,8 @@ export type Shared = {
   blockIndexed?: () => void;
   /** Prepares for the events of a batch; they are handled once it resolves. */
   prefetch?: (events: readonly EventAhead[]) => Promise<void>;
+  /** If reads of the past reach into the backfill. */
+  past?: KeptPast | undefined;
   /** Heals rows, stored ones as well as those that handlers read, until all are healed. */
   healRows?: HealRows | undefined;
 };

@@ -38,7 +38,7 @@ export function createMemoryStore() {
     set(table: Table, row: Row): void {
       const known = knownOf(table);
       const key = known.shape.keyOf(row);
-      changeRow(known, key, { row: known.shape.stored(row), key: row, isStored: false });
+      changeRow(known, key, { before: null, row: known.shape.stored(row), key: row, isStored: false });
     },
     rows: (table: Table) =>
       [...knownOf(table).changes.values()].flatMap(({ row }) =>

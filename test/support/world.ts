@@ -90,8 +90,8 @@ export async function startWorld({
       });
     },
 
-    /** All entities of the index. */
-    entities: () => readEntities(`${url}/subgraph`, recordedEntities()),
+    /** All entities of the index, at a block or the latest one. */
+    entities: (block?: number) => readEntities(`${url}/subgraph`, recordedEntities(), block),
 
     /** Compares the index with the entities of the whole recording. */
     compareWithRecording: () => compareWithRecording(`${url}/subgraph`),

@@ -11,6 +11,7 @@ import {
   type RowReader,
   type SqlClient,
 } from "../../ponder/sql-client.ts";
+import { checkMoment, currentMoment, momentQuery } from "./moment.ts";
 
 type Take = (text: string) => void;
 
@@ -116,13 +117,19 @@ function createPooled(
     const cancel = () => {
       cancellation ??= cancelUntil(ended.signal, canceller, client);
     };
-    let isBroken = true;
+    let [isBroken, isInTransaction] = [true, false];
     try {
-      const name = plannedOnce.get(text);
+      const moment = currentMoment();
+      const name = moment === undefined ? plannedOnce.get(text) : undefined;
       await prepare(client, name === undefined ? planning.always : planning.once);
       isBroken = false;
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
+      if (moment !== undefined) {
+        isInTransaction = true;
+        await client.query({ text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
+        checkMoment(await client.query({ ...momentQuery(moment), rowMode: "array" }));
+      }
       const types = { getTypeParser: () => readUpTo(responseBytes, cancel, take) };
       const { rows } = await client.query({ name, text, values: [...values], rowMode: "array", types });
       return (rows[0] ?? []).map(toText);
@@ -133,6 +140,11 @@ function createPooled(
         // A cancellation that is still on its way must not hit the connection's next statement.
         await cancellation;
       }
+      if (isInTransaction)
+        isBroken = await client.query({ text: "ROLLBACK" }).then(
+          () => false,
+          () => true,
+        );
       client.release(isBroken);
     }
   };
@@ -193,10 +205,15 @@ const ownTablesFirst = "SELECT set_config('search_path', quote_ident(current_sch
 function createEmbedded(client: EmbeddedClient): Run {
   return async (text, values, signal, take) => {
     signal.throwIfAborted();
+    const moment = currentMoment();
     const result = await client.transaction(async (transaction) => {
       // Nothing can stop a PGlite statement, which runs in the service's thread, so an aborted one never begins.
       signal.throwIfAborted();
-      await transaction.query(ownTablesFirst, [], { rowMode: "array" });
+      if (moment === undefined) await transaction.query(ownTablesFirst, [], { rowMode: "array" });
+      else {
+        const { text, values } = momentQuery(moment);
+        checkMoment(await transaction.query(text, values, { rowMode: "array" }));
+      }
       return transaction.query(text, [...values], { rowMode: "array" });
     });
     if (take) for (const [value] of result?.rows ?? []) take(toText(value) ?? "");

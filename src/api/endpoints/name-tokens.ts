@@ -9,6 +9,7 @@ import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { namehash, parentName } from "../../ens/names.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
 import { type Database, planOnce } from "../database/client.ts";
+import { atParameter } from "../names/contract.ts";
 import { pathOfName, readV2Names, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
@@ -88,6 +89,7 @@ const query = z
     name: nameParameter("name")
       .optional()
       .meta({ description: "The normalized name", example: "moonlamp.eth" }),
+    at: atParameter,
   })
   .refine(({ domainId, name }) => (domainId === undefined) !== (name === undefined), {
     error: "Give exactly one of domainId and name",
@@ -335,6 +337,7 @@ function tokensOfEntry(chainId: number, { registry, entry }: V2Name): Token[] {
 }
 
 const salesQuery = pagedQuery({
+  at: atParameter,
   domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),
   name: nameParameter("name").optional().meta({ description: "The normalized name" }),
 }).refine(({ domainId, name }) => domainId === undefined || name === undefined, {

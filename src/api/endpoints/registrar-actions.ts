@@ -5,7 +5,9 @@ import type { Subregistry } from "../../deployments/namespaces.ts";
 import { nodeOfInterpretedName } from "../../ens/names.ts";
 import { finalizedCheckpointSql } from "../../ponder/checkpoints.ts";
 import type { Database } from "../database/client.ts";
+import { currentMoment } from "../database/moment.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
+import { atParameter } from "../names/contract.ts";
 import { nameOfStored, type V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
@@ -132,6 +134,7 @@ const createActionReading = (v2: V2Contracts | undefined) =>
 const orderBy = "orderBy[timestamp]=desc";
 
 const query = pagedQuery({
+  at: atParameter,
   orderBy: z
     .literal(orderBy, { error: `orderBy must be ${orderBy}` })
     .optional()
@@ -324,13 +327,14 @@ export function openActions(database: Database, v2: V2Contracts | undefined) {
   async function count(filter: ActionFilter, signal: AbortSignal): Promise<number> {
     const { text, values } = conditionsOf(filter);
     const key = [text, ...values].join("\0");
-    const { upTo, count } = settled.get(key) ?? { upTo: "", count: 0 };
+    const isNow = currentMoment() === undefined;
+    const { upTo, count } = (isNow && settled.get(key)) || { upTo: "", count: 0 };
     const sql = `
     WITH border AS MATERIALIZED (SELECT ${finalizedCheckpointSql} AS id)
     SELECT (SELECT id FROM border), count(*)::text, count(*) FILTER (WHERE id <= (SELECT id FROM border))::text
     FROM registrar_actions WHERE ${text} AND id > $${values.length + 1}`;
     const [border, all, final] = await database.row(sql, [...values, upTo], signal);
-    if (border && border >= upTo) settled.set(key, { upTo: border, count: count + Number(final) });
+    if (isNow && border && border >= upTo) settled.set(key, { upTo: border, count: count + Number(final) });
     return count + Number(all);
   }
 

@@ -1,6 +1,7 @@
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import type { Database } from "../database/client.ts";
+import { currentMoment } from "../database/moment.ts";
 import { type createAdmission, resolutionLimits } from "../resolution/admission.ts";
 import { createChainReader, UnavailableError } from "../resolution/chain-reader.ts";
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
@@ -196,6 +197,8 @@ export async function askChain<T extends object>(
   call: LiveCall,
   ask: (resolution: Resolution) => Promise<T>,
 ): Promise<T | { failure_reason: string }> {
+  if (currentMoment() !== undefined)
+    return { failure_reason: "The chain is asked at its newest block only, not as it was." };
   try {
     return await resolve(context, { ...call, query: { accelerate: false, trace: false } }, ask);
   } catch (error) {

@@ -16,7 +16,14 @@ import {
 } from "../database/names.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../database/roles.ts";
 import { addKeys, keyOfAll, keysOfAddress, reverseNode } from "../names/cache-keys.ts";
-import { asOfWithToken, closedQuery, latestOnly, refuse, windowEnd } from "../names/contract.ts";
+import {
+  asOfWithToken,
+  atParameter,
+  closedQuery,
+  listPosition,
+  refuse,
+  windowEnd,
+} from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../names/indexed-namespaces.ts";
 import {
@@ -96,7 +103,7 @@ const query = closedQuery({
   include: includeParameter(["counts", "total_count", "role_summary"]).meta({
     description: `\`counts\`: of subnames and records; \`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
   }),
-  ...latestOnly,
+  ...listPosition,
   ...cursorParameters,
 });
 
@@ -451,6 +458,7 @@ export const addressPrimaryName = endpoint({
       .optional(),
     namespace: namespaceParameter,
     source: choice("source", ["indexed", "verified"]).optional(),
+    at: atParameter,
   }),
   answers: answersOf("The answers, also where there is no name", { data: primaryAnswers }, 404),
   handle: async (

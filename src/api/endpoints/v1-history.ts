@@ -8,7 +8,7 @@ import {
   closedQuery,
   errorSchema,
   isNode,
-  latestOnly,
+  listPosition,
   metaSchema,
   openPage,
   refuse,
@@ -75,7 +75,7 @@ const historyParameters = {
   include: includeParameter(["data", "raw", "total_count"]).meta({
     description: "`data`: what each entry changed; `raw`: its event; `total_count`",
   }),
-  ...latestOnly,
+  ...listPosition,
   ...cursorParameters,
 };
 

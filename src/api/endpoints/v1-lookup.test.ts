@@ -104,5 +104,5 @@ test.each<[string, object, string]>([
 test("refuses a query", async () => {
   const init = { method: "POST", body: JSON.stringify({ inputs: [] }) };
   const { status, error } = await get("/v1/lookup?profile=feed", init);
-  expect([status, error.message]).toEqual([400, "query parameters are not supported on this route"]);
+  expect([status, error.message]).toEqual([400, "unknown query parameter: profile"]);
 });

@@ -1,7 +1,14 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { createPacer } from "../../http/turn.ts";
-import { asOfWithToken, closedQuery, type GivenName, openPage, refuse } from "../names/contract.ts";
+import {
+  asOfWithToken,
+  atParameter,
+  closedQuery,
+  type GivenName,
+  openPage,
+  refuse,
+} from "../names/contract.ts";
 import { homeOfRow, namespacesText } from "../names/indexed-namespaces.ts";
 import {
   answersOf,
@@ -120,7 +127,7 @@ export const lookup = endpoint({
   summary: "Up to 1,000 names and addresses",
   description:
     "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.",
-  query: closedQuery({}),
+  query: closedQuery({ at: atParameter }),
   body,
   answers: answersOf("The results", { data: z.array(result) }),
   handle: async (call, { lookup: source }: LookupContext) => {

@@ -3,16 +3,16 @@ import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Listed } from "../database/names.ts";
 import { addKeys, keyOfAll, subnamesKey } from "../names/cache-keys.ts";
 import {
-  type AskedPosition,
   asOf,
   asOfWithToken,
   closedQuery,
-  latestOnly,
+  type Finality,
+  listPosition,
   located,
   openPage,
   readTime,
   refuse,
-  requireCurrent,
+  requireLatest,
   snapshotParameters,
   windowEnd,
 } from "../names/contract.ts";
@@ -91,7 +91,7 @@ export const nameDetail = endpoint({
     source: choice("source", ["indexed"]).optional(),
     ...snapshotParameters,
   }),
-  answers: answersOf("The name", { data: rowSchema }, 404, 409),
+  answers: answersOf("The name", { data: rowSchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { found, position } = await readOne(lookup, call, "name");
     const data = detailRow(lookup.namespaces, found, lookup.known);
@@ -106,7 +106,7 @@ export const nameDetail = endpoint({
 
 type OneCall = StatementCall & {
   params: { name: string };
-  query: AskedPosition & { namespace?: string | undefined };
+  query: { finality: Finality; namespace?: string | undefined };
 };
 
 /** The namespace of a name. Refuses another one than was asked for. */
@@ -124,7 +124,7 @@ async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: str
   const { row } = read.found;
   const home = homeIn(lookup, row, query.namespace);
   const position = asOfWithToken(current, lookup.hashOf);
-  requireCurrent(query, { current, meta: position, chainId: home.chainId, time: row.now, what });
+  requireLatest(query.finality, { current, chainId: home.chainId, what });
   // Records under record ids and aliases of ENSv2 are no events of a name.
   if (row.v2?.isInForce) addKeys(call, unkeyed);
   return { ...read, position };
@@ -183,7 +183,7 @@ export const nameRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
   }),
-  answers: answersOf("The records by key", { data: recordsSchema }, 404, 409, 422),
+  answers: answersOf("The records by key", { data: recordsSchema }, 404, 422),
   handle: async (call, context: LookupContext & ResolveContext) =>
     answerRecords(context, call, await readOne(context.lookup, call, "name records")),
 });
@@ -317,7 +317,7 @@ export const subnames = endpoint({
     order: choice("order", ["asc", "desc"]).default("asc"),
     include_expired: choice("include_expired", ["true", "false"]).default("true"),
     include: includeParameter(["counts"]),
-    ...latestOnly,
+    ...listPosition,
     ...cursorParameters,
   }),
   answers: listAnswers,
@@ -354,7 +354,7 @@ const searchQuery = closedQuery({
   namespace: namespaceParameter,
   status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
   sort: choice("sort", ["name", "relevance"]).default("name"),
-  ...latestOnly,
+  ...listPosition,
   ...cursorParameters,
 });
 
@@ -463,7 +463,7 @@ const deadlinesQuery = closedQuery({
     .optional()
     .meta({ description: "The deadline that the window is of" }),
   order: choice("order", ["asc", "desc"]).default("asc"),
-  ...latestOnly,
+  ...listPosition,
   ...cursorParameters,
 });
 

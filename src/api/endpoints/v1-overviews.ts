@@ -7,21 +7,20 @@ import { hasPowerSql } from "../../ens/roles.ts";
 import { indexTime, listText } from "../database/names.ts";
 import { ethAttachedSql, reachedJoin } from "../database/v2-walk.ts";
 import {
-  type AskedPosition,
   asOf,
   asOfWithToken,
   closedQuery,
-  latestOnly,
+  type Finality,
+  listPosition,
   located,
   type Meta,
   openPage,
   refuse,
-  requireCurrent,
+  requireLatest,
   snapshotParameters,
 } from "../names/contract.ts";
 import { withCounts } from "../names/counts.ts";
 import { type StoredRole, wholeContract } from "../names/grants.ts";
-import { timesOf } from "../names/indexed-namespaces.ts";
 import {
   answersOf,
   choice,
@@ -55,8 +54,10 @@ import { permissionSchema, readRoleRows } from "./v1-permissions.ts";
 const params = z.object({ chain_id: chainIdParameter("chain_id"), address: anyCaseAddress("address") });
 
 type Lookup = LookupContext["lookup"];
-type Position = { at?: string | undefined; finality?: AskedPosition["finality"] | undefined };
-type Call = StatementCall & { params: z.output<typeof params>; query: CursorQuery & Position };
+type Call = StatementCall & {
+  params: z.output<typeof params>;
+  query: CursorQuery & { finality?: Finality | undefined };
+};
 
 const ofContract = { ...ofLookup, params } as const;
 const pageQuery = closedQuery({ ...snapshotParameters, ...cursorParameters });
@@ -82,9 +83,7 @@ function openContract({ namespaces, hashOf }: Lookup, { params, query, current, 
   const [home] = homes;
   if (home === undefined) return refuse("invalid_input", "chain_id must be that of a chain of indexed names");
   const meta = asOfWithToken(current, hashOf);
-  const time = timesOf(namespaces, current)[namespaces.indexOf(home)] ?? 0;
-  const { at, finality = "latest" } = query;
-  requireCurrent({ at, finality }, { current, meta, chainId, time, what });
+  requireLatest(query.finality ?? "latest", { current, chainId, what });
   return { home, homes, meta };
 }
 
@@ -158,7 +157,7 @@ const resolverOverview = endpoint({
     "Names whose registration in force has it as their own resolver, in the order of their nodes; names without a registration are left out. A page may have fewer names than its size. `mirror`: the registry by which it answers.",
   hasTags: true,
   query: pageQuery,
-  answers: answersOf("The resolver", { data: resolverSchema }, 404, 409),
+  answers: answersOf("The resolver", { data: resolverSchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { home, kind, meta } = await readResolver(lookup, call);
     const registry = kind === "v1" && home.registry && { ...call.params, address: home.registry };
@@ -209,7 +208,7 @@ const resolverLinks = endpoint({
   description:
     "Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default.",
   query: pageQuery,
-  answers: answersOf("A page of links, perhaps empty", pageOf(linkSchema), 404, 409),
+  answers: answersOf("A page of links, perhaps empty", pageOf(linkSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { home, kind, isKnown, meta } = await readResolver(lookup, call);
@@ -239,7 +238,7 @@ const resolverRoles = endpoint({
   description:
     "Of resolvers of ENSv2 of known code: by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that has the resolver, else one of the resource.",
   query: pageQuery,
-  answers: answersOf("A page of roles, perhaps empty", pageOf(roleSchema), 404, 409),
+  answers: answersOf("A page of roles, perhaps empty", pageOf(roleSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { kind, meta } = await readResolver(lookup, call);
@@ -279,7 +278,7 @@ const resolverRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed"]).default("indexed"),
   }),
-  answers: answersOf("The records by key", { data: recordsSchema }, 404, 409),
+  answers: answersOf("The records by key", { data: recordsSchema }, 404),
   handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup } = context;
     const { chain_id, address } = call.params;
@@ -365,7 +364,7 @@ const registryOverview = endpoint({
   summary: "A registry of ENSv2, and the names that lead to it",
   description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${most}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
   query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
-  answers: answersOf("The registry", { data: registrySchema }, 404, 409),
+  answers: answersOf("The registry", { data: registrySchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
     const registry = await readRegistry(lookup, call);
     const { home, address, place, v2, proxy, isProven } = registry;
@@ -430,10 +429,10 @@ const registryLabels = endpoint({
     include: includeParameter(["counts"]),
     owner: anyCaseAddress("owner").optional().meta({ description: "The latest holder" }),
     exclude_owner: anyCaseAddress("exclude_owner").optional(),
-    ...latestOnly,
+    ...listPosition,
     ...cursorParameters,
   }),
-  answers: answersOf("A page of labels, perhaps empty", pageOf(rowSchema), 404, 409),
+  answers: answersOf("A page of labels, perhaps empty", pageOf(rowSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { owner, exclude_owner, include } = call.query;
     if (owner && exclude_owner) refuse("invalid_input", "owner and exclude_owner must not be given together");

@@ -2,7 +2,15 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { type Listed, namesHeldBy, type StoredName } from "../database/names.ts";
-import { asOf, closedQuery, latestOnly, type Meta, metaSchema, openPage, refuse } from "../names/contract.ts";
+import {
+  asOf,
+  closedQuery,
+  listPosition,
+  type Meta,
+  metaSchema,
+  openPage,
+  refuse,
+} from "../names/contract.ts";
 import {
   type Grant,
   grantOf,
@@ -60,7 +68,7 @@ const query = closedQuery({
   include: includeParameter(["lineage"]).meta({
     description: "`lineage`: what kind of fact gives the powers",
   }),
-  ...latestOnly,
+  ...listPosition,
   ...cursorParameters,
 });
 

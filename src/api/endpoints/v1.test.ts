@@ -10,7 +10,7 @@ import {
   now,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
-import { asOfWithToken, requireCurrent, withGaps } from "../names/contract.ts";
+import { asOfWithToken, isTokenOf, requireLatest, withGaps } from "../names/contract.ts";
 
 // What the routes under /v1 have in common: members of rows, faults of requests, and what is sent again.
 const { fetch, get, post, open } = await createStoredNames();
@@ -137,10 +137,10 @@ describe("what is wrong with a request", () => {
     ["/v1/names/plain.eth?inclde=counts", "unknown query parameter: inclde"],
     ["/v1/names/plain.eth?include=counts,roles", "include must contain only counts"],
     ["/v1/names/plain.eth?namespace=ons", notIndexed, 404],
-    ["/v1/names/plain.eth?at=yesterday", "at is invalid"],
-    ["/v1/names/plain.eth/records?at=7b7d7d", "at is invalid"],
+    ["/v1/names/plain.eth?at=yesterday", /^at must be Unix seconds, a time of RFC 3339/],
+    ["/v1/names/plain.eth/records?at=7b7d7d", /^at must be Unix seconds, a time of RFC 3339/],
     ["/v1/names/plain.eth?finality=final", "finality must be one of latest, safe, finalized"],
-    [`${namesOfAlice}?at=1`, "at is not supported because collection routes read latest state"],
+    [`${namesOfAlice}?at=1:x`, /^at must be Unix seconds/],
     [`${namesOfAlice}?finality=safe`, latestAlone],
     ["/v1/names/eth/subnames?finality=finalized", latestAlone],
     [`${due}&expires_after=1&finality=safe`, latestAlone],
@@ -217,7 +217,7 @@ describe("what is wrong with a request", () => {
     ["/v1/events?type=sale", /^type must be some of registration/],
     ["/v1/events?type=release", /^type=release needs name/],
     ["/v1/events?kind=Sale", /^kind must be some of/],
-    ["/v1/events?at=1", "at is not supported because collection routes read latest state"],
+    [`/v1/events?after=a.b&at=${now}`, "at cannot be given with after"],
     ["/v1/names/plain.eth/history?finality=safe", latestAlone],
     [
       "/v1/names/eth/history?include=child_registrations",
@@ -248,23 +248,26 @@ describe("what is wrong with a request", () => {
     });
   });
 
-  test("positions other than the last indexed block: 409", async () => {
-    const { meta } = await get("/v1/names/plain.eth");
-    const { as_of_token: token } = meta as { as_of_token?: string };
+  test("positions that the index does not have: 409", async () => {
     const block = { block_number: 1, block_hash: null, timestamp: "1" };
     const other = Buffer.from(JSON.stringify({ 1: block })).toString("hex");
-    for (const [path, what] of [
-      ["/v1/names/plain.eth", "name"],
-      ["/v1/names/plain.eth/records", "name records"],
-    ]) {
-      for (const given of ["", "finality=latest", `at=${now}`, `at=${token}`, "at=2026-01-14T14:19:55.5Z"])
+    const one = ["/v1/names/plain.eth", "/v1/names/plain.eth/records"];
+    for (const path of [...one, namesOfAlice, "/v1/events"]) {
+      for (const given of ["", "finality=latest", `at=${now}`, "at=2026-01-14T14:19:55.5Z"])
         expect([given, (await get(`${path}?${given}`)).status]).toEqual([given, 200]);
-      for (const given of [`at=${now - 1}`, "at=99999999999", `at=${other}`, "finality=safe"]) {
-        const { status, error } = await get(`${path}?${given}`);
-        const message = `requested snapshot is not available for ${what}`;
-        expect([given, status, error]).toEqual([given, 409, { code: "stale", message, details: {} }]);
-      }
+      for (const given of [`at=${now - 1}`, "at=99999999999", `at=${other}`, "at=1:99999999"])
+        expect([given, (await get(`${path}?${given}`)).status]).toEqual([given, 409]);
     }
+    const { error } = await get(`/v1/events?at=${now - 1}`);
+    const message = `The position cannot be read. The index can be read as it was from ${now} (Unix seconds) on.`;
+    expect(error).toEqual({ code: "stale", message, details: {} });
+    for (const [path, what] of [
+      [one[0], "name"],
+      [one[1], "name records"],
+    ])
+      expect((await get(`${path}?finality=safe`)).error).toMatchObject({
+        message: `requested snapshot is not available for ${what}`,
+      });
   });
 
   test("a list's cursor does not depend on finality=latest", async () => {
@@ -312,12 +315,10 @@ test("chains without an indexed block, and one whose last block is final", () =>
       10: { completeness: "unsupported", unsupported_reason: "temporarily_unavailable" },
     },
   });
-  const read = { current, meta, time: now, what: "name" };
-  expect(() => requireCurrent({ finality: "finalized" }, { ...read, chainId: 1 })).not.toThrow();
-  expect(() => requireCurrent({ finality: "finalized" }, { ...read, chainId: 10 })).toThrow(/not available/);
-  // The token of the same block, whose hash was not known yet.
-  const at = asOfWithToken(current, () => undefined).as_of_token;
-  expect(() => requireCurrent({ at, finality: "latest" }, { ...read, chainId: 1 })).not.toThrow();
+  expect(() => requireLatest("finalized", { current, chainId: 1, what: "name" })).not.toThrow();
+  expect(() => requireLatest("finalized", { current, chainId: 10, what: "name" })).toThrow(/not available/);
+  // The token of the same blocks, whose hashes were not known yet.
+  expect(isTokenOf(asOfWithToken(current, () => undefined).as_of_token ?? "", current)).toBe(true);
 });
 
 test("a namespace says what is known of its names, and what the chain can be asked", async () => {

@@ -43,6 +43,7 @@ const ofReason = {
   plugin: "unsupported",
   status: "stale",
   backfill: "stale",
+  past: "stale",
   busy: "overloaded",
   long: "invalid_input",
 } as const;
@@ -107,6 +108,8 @@ export const windowEnd = (name: string, end: string) =>
     .optional()
     .meta({ description: `Unix seconds or RFC 3339, ${end}` });
 
+const blockForm = /^\d{1,15}:\d{1,15}$/;
+
 // The day is checked: JavaScript parses 30 February as 2 March.
 const rfc3339 = /^(\d{4}-\d\d-(\d\d))T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/i;
 
@@ -119,27 +122,30 @@ export function readTime(text: string): number | undefined {
   return Number.isFinite(seconds) ? seconds + Number(`0${fraction}`) : undefined;
 }
 
-/** Parameters of lists, which only read the last indexed block. No cursor depends on them. */
-export const latestOnly = {
-  at: z
-    .string({ error: "at must be given once" })
-    .refine(() => false, { error: "at is not supported because collection routes read latest state" })
-    .optional()
-    .meta({ description: "Refused: lists read the latest state" }),
+/** The parameter by which an index is read as it was. Its value becomes a time in Unix seconds. */
+export const atParameter = z
+  .string({ error: "at must be given once" })
+  .refine((text) => readTime(text) !== undefined || tokenTime(text) !== undefined || blockForm.test(text), {
+    error: "at must be Unix seconds, a time of RFC 3339, <chain id>:<block> or a value of meta.as_of_token",
+  })
+  .optional()
+  .meta({
+    description:
+      "Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`",
+    example: "1:19000000",
+  });
+
+/** Parameters of lists. No cursor depends on them: a list is paged at one position by giving `at` with each page. */
+export const listPosition = {
+  at: atParameter,
   finality: z
     .enum(["latest"], { error: "finality must be latest because collection routes read latest state" })
     .optional(),
 };
 
-/** Parameters of reads of one thing; `requireCurrent` checks them. */
+/** Parameters of reads of one thing; `requireLatest` checks the finality. */
 export const snapshotParameters = {
-  at: z
-    .string({ error: "at must be given once" })
-    .refine((text) => readTime(text) !== undefined || readToken(text) !== undefined, {
-      error: "at is invalid",
-    })
-    .optional()
-    .meta({ description: "Unix seconds, RFC 3339 or `meta.as_of_token`, not before the last indexed block" }),
+  at: atParameter,
   finality: z
     .enum(["latest", "safe", "finalized"], { error: "finality must be one of latest, safe, finalized" })
     .default("latest"),
@@ -210,45 +216,44 @@ export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): Meta {
   return { ...meta, as_of_token: Buffer.from(JSON.stringify(meta.as_of)).toString("hex") };
 }
 
-// A hash may become known between two responses for one block, so tokens are compared without it.
-function readToken(text: string): string | undefined {
+/** The blocks of a value of `as_of_token`; undefined for anything else. */
+function readToken(text: string): z.output<typeof blocks> | undefined {
   if (!/^([0-9a-f]{2})+$/.test(text)) return undefined;
   try {
-    const { data } = blocks.safeParse(JSON.parse(Buffer.from(text, "hex").toString()));
-    const positions = Object.entries(data ?? {}).map(([id, { block_number }]) => [id, block_number]);
-    return data && JSON.stringify(positions);
+    return blocks.safeParse(JSON.parse(Buffer.from(text, "hex").toString())).data;
   } catch {
     return undefined;
   }
 }
 
-/** The position that a read of one thing asks for. */
-export type AskedPosition = { at?: string | undefined; finality: "latest" | "safe" | "finalized" };
-
-/** Refuses to read another position than the last indexed block. `chainId` and `time`: the chain that is read and that block's time. */
-export function requireCurrent(
-  { at, finality }: AskedPosition,
-  { current, meta, chainId, time, what }: CurrentPosition,
-): void {
-  const { chainStatus } = current.snapshot.omnichainSnapshot.chains[String(chainId)] ?? {};
-  const isFinal = finality === "latest" || chainStatus === "chain-completed";
-  const asked = at === undefined ? time : readTime(at);
-  const latest = Math.max(time, Date.now() / 1_000);
-  const isAt =
-    asked === undefined
-      ? readToken(at ?? "") === readToken(meta.as_of_token ?? "")
-      : asked >= time && asked <= latest;
-  if (!isFinal || !isAt) refuse("stale", `requested snapshot is not available for ${what}`);
+/** The newest time (Unix seconds) of a value of `as_of_token`; undefined for anything else. */
+export function tokenTime(text: string): number | undefined {
+  const times = Object.values(readToken(text) ?? {}).map(({ timestamp }) => Number(timestamp));
+  return times.length > 0 ? Math.max(...times) : undefined;
 }
 
-/** The position that is served, with the `meta` of the response. `what`: the thing in words. */
-type CurrentPosition = {
-  current: CurrentStatus;
-  meta: Meta;
-  chainId: number;
-  time: number;
-  what: string;
-};
+/** Whether a value of `as_of_token` names the blocks of a status. A hash may become known later, so it does not count. */
+export function isTokenOf(text: string, { snapshot }: Pick<CurrentStatus, "snapshot">): boolean {
+  const named = Object.entries(readToken(text) ?? {}).map(([id, block]) => [id, block.block_number]);
+  const indexed = Object.entries(snapshot.omnichainSnapshot.chains).flatMap(([id, chain]) => {
+    const block = indexedBlockOf(chain);
+    return block === undefined ? [] : [[id, block.number]];
+  });
+  return named.length > 0 && JSON.stringify(named) === JSON.stringify(indexed);
+}
+
+/** How final a position has to be. */
+export type Finality = "latest" | "safe" | "finalized";
+
+/** Refuses a position of less than the newest finality, unless the chain's last block is final. `what`: what is read, in words. */
+export function requireLatest(
+  finality: Finality,
+  { current, chainId, what }: { current: CurrentStatus; chainId: number; what: string },
+): void {
+  const { chainStatus } = current.snapshot.omnichainSnapshot.chains[String(chainId)] ?? {};
+  if (finality !== "latest" && chainStatus !== "chain-completed")
+    refuse("stale", `requested snapshot is not available for ${what}`);
+}
 
 /** A requested name, normalized; `fault` says why it is invalid. */
 export type GivenName = { name: string; node: `0x${string}` } | { fault: string };

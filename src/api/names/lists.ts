@@ -429,7 +429,6 @@ export const notFoundAnswer = {
 
 const refusals = {
   404: notFoundAnswer,
-  409: { description: "A position that the index does not have", schema: errorSchema },
   422: { description: "What cannot be answered", schema: errorSchema },
 };
 

@@ -5,12 +5,14 @@ import { z } from "zod/v4";
 import type { Operation } from "../../http/openapi.ts";
 import { yieldToEventLoop } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
+import { atMoment, type Moment } from "../database/moment.ts";
 import { type CurrentStatus, isBackfilled, type StatusSource } from "../status/status.ts";
 import {
   ApiError,
   type Envelope,
   errorResponse,
   invalidInputSchema,
+  notKept,
   plainEnvelope,
   type Refusal,
 } from "./errors.ts";
@@ -106,11 +108,14 @@ export function endpoint<
   };
   const answers: Answers = {
     ...(parts.params || parts.query || parts.body ? { 400: invalid } : {}),
+    ...(parts.query && "at" in parts.query.shape ? { 409: { ...noPosition, schema: envelope.schema } } : {}),
     ...(parts.needs ? { 503: refusal } : {}),
     ...parts.answers,
   };
   return { ...parts, method, envelope, needs, hasTags, answers };
 }
+
+const noPosition = { description: "A position that the index does not have" };
 
 function refused({ plugins, index }: Needs<never, Index>): string {
   const reasons = [
@@ -158,8 +163,14 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
       const client = String(c.get("client") ?? "");
-      const reply = await handle({ ...input, body, current, request: c.req, client, keys }, context);
-      return toResponse(c, reply, answers);
+      const call = { ...input, body, current, request: c.req, client, keys };
+      const { at } = (input.query ?? {}) as { at?: unknown };
+      if (typeof at !== "string" || current === undefined)
+        return toResponse(c, await handle(call, context), answers);
+      const found = (await context.past?.(at, current, c.req.raw.signal)) ?? { refusal: notKept.details };
+      if ("refusal" in found) return c.json(envelope.body({ ...notKept, details: found.refusal }), 409);
+      const pinned = { ...call, current: found.current, query: { ...(input.query as object), at: found.at } };
+      return toResponse(c, await atMoment(found.moment, async () => handle(pinned, context)), answers);
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -225,8 +236,22 @@ export type Needs<C, I> = {
   index?: I;
 };
 
-/** What the gate decides from. */
-export type GateContext = { plugins: readonly string[]; status: Pick<StatusSource, "current"> };
+/**
+ * Finds the position that the parameter `at` names: the status as it was, the same position as a time in Unix seconds, and the moment for
+ * statements, undefined for the present. `refusal`: why there is none, as a sentence.
+ */
+export type ReadPast = (
+  at: string,
+  current: CurrentStatus,
+  signal: AbortSignal,
+) => Promise<{ current: CurrentStatus; at: string; moment?: Moment } | { refusal: string }>;
+
+/** What the gate decides from. `past`: where the index can be read as it was. */
+export type GateContext = {
+  plugins: readonly string[];
+  status: Pick<StatusSource, "current">;
+  past?: ReadPast | undefined;
+};
 
 /** Why the endpoint cannot respond under the current status; undefined if it can. */
 function refusalOf<C>(

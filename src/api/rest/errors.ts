@@ -5,6 +5,7 @@ import { z } from "zod/v4";
 import { escapeControls, type Log } from "../../log/json-log.ts";
 import { databaseAway, isDatabaseAway } from "../../ponder/sql-client.ts";
 import { BusyError, RowTooLongError } from "../database/client.ts";
+import { MomentGoneError } from "../database/moment.ts";
 
 /** Body of an error, unless an endpoint declares another form. */
 export type ErrorBody = { message: string; details?: unknown };
@@ -27,7 +28,7 @@ export const invalidInputSchema = z.strictObject({
 
 /** Why an endpoint cannot respond now. The gate decides it the same way for all endpoints. */
 export type Refusal = {
-  reason: "plugin" | "status" | "backfill" | "busy" | "long";
+  reason: "plugin" | "status" | "backfill" | "busy" | "long" | "past";
   message: string;
   details: string;
 };
@@ -87,6 +88,13 @@ const tooLong: Refusal = {
   details: "Ask for fewer rows.",
 };
 
+/** The index does not have the position that a request asks for. */
+export const notKept: Refusal = {
+  reason: "past",
+  message: "The position cannot be read.",
+  details: "The index does not keep it any longer. Try a later one.",
+};
+
 /** Whether a statement took too long: Postgres reports 57014 for one that it cancelled, a request's signal a TimeoutError. */
 export const isLate = (error: unknown) =>
   error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code === "57014"));
@@ -100,7 +108,7 @@ function busyRefusal(error: unknown): Refusal | undefined {
 
 /**
  * The response to an error that a route throws: its own status and body if the request is at fault, 400 if the response would be too long,
- * 503 if the database is busy or away. Anything else is logged and becomes a 500 without details.
+ * 409 for a position that is not kept, 503 if the database is busy or away. Anything else is logged and becomes a 500 without details.
  */
 export function errorResponse(
   error: unknown,
@@ -114,6 +122,7 @@ export function errorResponse(
   if (error instanceof HTTPException && error.status < 500) {
     return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
   }
+  if (error instanceof MomentGoneError) return c.json(body(notKept), 409);
   if (error instanceof RowTooLongError) return c.json(body(tooLong), 400);
   const refusal = busyRefusal(error);
   if (refusal !== undefined) return c.json(body(refusal), 503, { "Retry-After": "1" });

@@ -10,6 +10,7 @@ import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts"
 import type { createBlockHashes } from "../status/status.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { createGraphiql } from "./graphiql.ts";
+import type { PastSource } from "./request/block.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
 import { type Answer, executeRequest, joinEqual } from "./run/execute.ts";
@@ -26,6 +27,8 @@ export type SubgraphOptions = {
   /** End of that chain's block range, if it has one. */
   endBlock?: () => Head | undefined;
   hashes: ReturnType<typeof createBlockHashes>;
+  /** Where former blocks are read, if they can be. */
+  past?: () => PastSource | undefined;
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
   hasErrors?: () => boolean;
   /** Part of ETags, which changes once rows have changed within a block; undefined while they do. */
@@ -41,6 +44,7 @@ export type Subgraph = ReturnType<typeof createSubgraph>;
 /** Creates the subgraph: The Graph's query dialect over the tables of src/schema/subgraph.ts. */
 export function createSubgraph({ database, chainId, hashes, v2, ...given }: SubgraphOptions) {
   const { deployment, endBlock = () => undefined, hasErrors = () => false, edition = () => "" } = given;
+  const { past = () => undefined } = given;
   const limits = { ...defaultSubgraphLimits, ...given.limits };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection({ hasV2: v2 !== undefined });
@@ -50,6 +54,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     deployment,
     headSql: headSql(chainId),
     endBlock,
+    past,
     hashes: (head: Head) => hashes.ask(chainId, head),
     hasErrors,
   };

@@ -1,6 +1,6 @@
 import { setImmediate as yielding } from "node:timers/promises";
 import { and, eq, inArray, isTable, or, type SQL, sql } from "drizzle-orm";
-import type { PgDatabase, PgQueryResultHKT, PgTable } from "drizzle-orm/pg-core";
+import { type PgDatabase, type PgQueryResultHKT, type PgTable, pgSchema } from "drizzle-orm/pg-core";
 import { moduleOfPonder } from "../expected.ts";
 import { type EventAhead, shared } from "../shared.ts";
 import { endingOnTypeErrors, NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
@@ -23,9 +23,13 @@ type ErrorHandler = { setRetryableError(error: Error): void };
 /** A row changed since the last flush, null if deleted; its key; whether the database has a row with that key. */
 type Change = { row: Row | null; key: Row; isStored: boolean };
 
+/** Time of the event's block in a backfill, in Unix seconds. ponder: live changes are recorded by its triggers. */
+type Clock = { second: number | undefined };
+
 /** A table's rows in memory. */
 type KnownRows = {
   readonly shape: TableShape;
+  readonly clock: Clock;
   changes: Map<string, Change>;
   /** Rows as the database has them, null for absent ones: those used since the last ageing, and older ones. */
   rows: Map<string, Row | null>;
@@ -35,6 +39,10 @@ type KnownRows = {
   /** All keys that the database may have; undefined if unknown. */
   keys: KeyFilter | undefined;
   isRead: boolean;
+  /** The row of a key before its first change in a second, null for none. Since the last flush, if such rows are kept. */
+  former: { row: Row | null; key: Row; until: number }[];
+  /** The keys that changed in the latest second. */
+  latest: { second: number; keys: globalThis.Set<string> };
   /** Look-ups in the database of keys that it does not have. */
   absent: number;
   written: { rows: number; characters: number };
@@ -55,6 +63,7 @@ type Store = {
   predictions: Predictions;
   /** The event being handled, if it is a sample. */
   sample: EventAhead | undefined;
+  clock: Clock;
   isProcessingEvents: boolean;
   errors?: ErrorHandler;
 };
@@ -71,13 +80,15 @@ export function createIndexingCache({
     throw new NonRetryableUserError('The ordering "experimental_isolated" is not supported.');
   const tables = Object.values(schemaBuild.schema).filter((one): one is PgTable => isTable(one));
   const isEmpty = crashRecoveryCheckpoint === undefined;
+  const clock: Clock = { second: undefined };
   const store: Store = {
-    tables: new Map(tables.map((table) => [table, unknownRows(shapeOf(table), isEmpty)])),
+    tables: new Map(tables.map((table) => [table, unknownRows(shapeOf(table), clock, isEmpty)])),
     maxBytes: common.options.indexingCacheMaxBytes,
     connection: undefined,
     isUncertain: false,
     predictions: createPredictions(tables, eventCount),
     sample: undefined,
+    clock,
     isProcessingEvents: true,
   };
   // ponder: it clears the cache after errors, when handlers have not finished, and at the end of the backfill, when all is flushed.
@@ -91,6 +102,7 @@ export function createIndexingCache({
 
     set event(event: EventAhead) {
       store.sample = store.predictions.isSample(event) ? event : undefined;
+      store.clock.second = Number(event.checkpoint?.slice(0, 10) ?? 0);
     },
 
     async flush(): Promise<void> {
@@ -111,6 +123,7 @@ export function createIndexingCache({
     clear(): void {
       // A reorganization may restore rows, so keys are no longer learned.
       if (isFlushed) isBackfill = false;
+      store.clock.second = undefined;
       forget(store);
     },
   });
@@ -154,7 +167,7 @@ export function createIndexingStore({
       }),
       delete: (table: PgTable, key: Row) =>
         onRow(store, table, key, (before, known, text) => {
-          if (before !== null) changeRow(known, text, { row: null, key, isStored: true });
+          if (before !== null) changeRow(known, text, { before, row: null, key, isStored: true });
           return before !== null;
         }),
     },
@@ -250,13 +263,13 @@ function checkUse({ isProcessingEvents }: Store): void {
 
 function replace(known: KnownRows, text: string, before: Row, set: Set): Row {
   const row = known.shape.changed(before, typeof set === "function" ? set(before) : set);
-  changeRow(known, text, { row, key: row, isStored: true });
+  changeRow(known, text, { before, row, key: row, isStored: true });
   return row;
 }
 
 function put(known: KnownRows, text: string, values: Row): Row {
   const row = known.shape.stored(values);
-  changeRow(known, text, { row, key: row, isStored: false });
+  changeRow(known, text, { before: null, row, key: row, isStored: false });
   return row;
 }
 
@@ -293,6 +306,8 @@ function forget(store: Store): void {
   for (const known of store.tables.values()) {
     open(known);
     known.changes = new Map();
+    known.former = [];
+    known.latest = { second: 0, keys: new Set() };
     known.rows = new Map();
     known.older = new Map();
   }
@@ -356,11 +371,28 @@ function peek(known: KnownRows, key: string): Row | null | undefined {
 }
 
 /** Changes a row; `text` is its key. `isStored` counts in the first change after a flush only. */
-export function changeRow(known: KnownRows, text: string, change: Change): void {
-  const before = known.changes.get(text);
-  if (before !== undefined) before.row = change.row;
+export function changeRow(
+  known: KnownRows,
+  text: string,
+  { before, ...change }: Change & { before: Row | null },
+): void {
+  keepFormer(known, text, { row: before, key: change.key });
+  const changed = known.changes.get(text);
+  if (changed !== undefined) changed.row = change.row;
   else known.changes.set(text, change);
   if (!change.isStored && known.keys !== undefined) known.keys.add(text);
+}
+
+// Keeps the row for reads of the past, which see a whole second (src/operations/past.ts).
+function keepFormer(known: KnownRows, text: string, former: { row: Row | null; key: Row }): void {
+  const { second } = known.clock;
+  const past = shared().past;
+  if (second === undefined || past === undefined || second <= past.from || !past.tables.has(known.shape.name))
+    return;
+  if (known.latest.second !== second) known.latest = { second, keys: new globalThis.Set() };
+  if (known.latest.keys.has(text)) return;
+  known.latest.keys.add(text);
+  known.former.push({ ...former, until: second });
 }
 
 async function writeAll(connection: Connection, changed: KnownRows[]): Promise<void> {
@@ -370,6 +402,7 @@ async function writeAll(connection: Connection, changed: KnownRows[]): Promise<v
     });
     known.written.rows += rows;
     known.written.characters += characters;
+    await writeFormer(connection, known);
   };
   // All writes end before an error is thrown: they share the connection.
   const results = await Promise.allSettled(changed.map(write));
@@ -377,15 +410,17 @@ async function writeAll(connection: Connection, changed: KnownRows[]): Promise<v
   if (failed !== undefined) throw failed.reason;
 }
 
-function unknownRows(shape: TableShape, isEmpty: boolean): KnownRows {
+function unknownRows(shape: TableShape, clock: Clock, isEmpty: boolean): KnownRows {
   return {
-    shape,
+    ...{ shape, clock },
     changes: new Map(),
     rows: new Map(),
     older: new Map(),
     isComplete: isEmpty,
     keys: undefined,
     isRead: false,
+    former: [],
+    latest: { second: 0, keys: new Set() },
     absent: 0,
     written: { rows: 0, characters: 0 },
   };
@@ -520,6 +555,19 @@ async function writeChanges(
   if (updated.length > fewRows) await replaceRows(connection, shape, () => copyRows(updated, false));
   else if (updated.length > 0) await upsertRows(connection, shape, updated);
   return copied;
+}
+
+// Copies the rows before changes into the table of `src/operations/past.ts`: an absent one by its key.
+async function writeFormer(connection: Connection, known: KnownRows): Promise<void> {
+  const { shape, former } = known;
+  const past = shared().past;
+  if (past === undefined || former.length === 0) return;
+  known.former = [];
+  const keyOf = (row: Row) => Object.fromEntries(shape.keys.map(({ property }) => [property, row[property]]));
+  const lines = former.map(
+    ({ row, key, until }) => `${shape.copyText([row ?? keyOf(key)])}\t${row !== null}\t${until}`,
+  );
+  await copyOf(connection)(pgSchema(past.schema).table(`${shape.name}_versions`, {}), lines.join("\n"));
 }
 
 // Uses a temporary table of the same name, which lasts as long as the connection.

@@ -8,7 +8,9 @@ import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts"
 import type { NamesSource } from "../../../src/api/names/lists.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
 import type { Row } from "../../../src/api/names/rows.ts";
+import { createReadPast } from "../../../src/api/past.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
+import { createChainBlocks } from "../../../src/api/status/chain-blocks.ts";
 import type { Namespace } from "../../../src/deployments/deployment.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { chainOf, currentStatus, openEndpoints } from "../endpoints.ts";
@@ -105,6 +107,12 @@ export function openLookups({
     plugins,
     status: { current: () => status },
     clock: () => clock * 1_000,
+    past: createReadPast({
+      blocks: createChainBlocks(async () => undefined),
+      schema: () => "public",
+      readFrom: async () => time,
+      clock: () => clock * 1_000,
+    }),
     lookup: { ...source, hashOf: () => undefined, known: knownContracts(datasources) },
     feed: openFeed({ source: { ...source, times: () => [time] }, log: (_, message) => logged.push(message) }),
   };

@@ -70,7 +70,7 @@ export type CompiledRequest = {
   /** The constraint of each group, as JSON. */
   groups: string[];
   failed: Map<number, QueryError>;
-  extensions: { member: "counts" | "truncated"; key: string; sql: string }[];
+  extensions: { member: "counts" | "truncated"; key: string; constraint: BlockConstraint; sql: string }[];
 };
 
 // A statement selects one column per root field; Postgres allows 1,664.
@@ -160,7 +160,7 @@ async function addField(
       if (sql === undefined) return;
       payForSql(context, sql);
       fields.push({ ...base, kind: "sql", sql });
-      if (many) addTotals(compiled, type, selected, extensions);
+      if (many) addTotals(compiled, type, { ...selected, constraint }, extensions);
     } catch (error) {
       if (!(error instanceof QueryError) || error.scope === "document") throw error;
       if (!failed.has(base.group)) failed.set(base.group, error);
@@ -217,7 +217,7 @@ function singleSql(context: CompileContext, type: EntityType, nodes: Selected["n
 function addTotals(
   { context, extensions }: CompiledRequest,
   type: EntityType,
-  { key, nodes: [node] }: Selected,
+  { key, nodes: [node], constraint }: Selected & { constraint: BlockConstraint },
   asked: QueryRequest["extensions"],
 ): void {
   if (!asked.counts && !asked.truncated) return;
@@ -231,7 +231,7 @@ function addTotals(
   };
   payForSql(context, totals.counts + totals.truncated);
   for (const member of ["counts", "truncated"] as const)
-    if (asked[member]) extensions.push({ member, key, sql: totals[member] });
+    if (asked[member]) extensions.push({ member, key, constraint, sql: totals[member] });
 }
 
 // SQL of a list as JSON text. `link`: the condition that relates rows under an alias to the row above.

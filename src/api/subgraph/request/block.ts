@@ -1,4 +1,6 @@
 import type { Head } from "../../../ponder/checkpoints.ts";
+import type { Moment } from "../../database/moment.ts";
+import type { ChainBlock } from "../../status/chain-blocks.ts";
 import type { BlockHashes } from "../../status/status.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
@@ -94,7 +96,54 @@ async function selectedJson(
   return `{${parts.join(",")}}`;
 }
 
-/** The error of a request if `head` does not meet the constraint. Only the latest block can be served: rows have no history. */
+/** Where former blocks are read: `isKept`: SQL of whether a block of that number and time (Unix seconds) is in the tables. */
+export type PastSource = {
+  schemas: readonly string[];
+  /** SQL of the first second (Unix time) that can be read. */
+  fromSql: string;
+  isKept: (block: { number: number; timestamp: number }) => string;
+  /** A block of the chain; undefined if it has none. Rejects if no node responds. */
+  find: (by: { number: number } | { hash: string }) => Promise<ChainBlock | undefined>;
+  /** The first block from a time (Unix seconds) on. Rejects likewise. */
+  firstFrom: (time: number, head: { number: number; timestamp: number }) => Promise<number>;
+};
+
+/** What root fields are read at: the block, and the moment for their statement unless it is the latest one. */
+export type Position = { head: Head | undefined; moment?: Moment };
+
+type Latest = Pick<MetaSource, "head" | "deployment"> & {
+  /** The first second (Unix time) that can be read. */
+  from: number;
+};
+
+/** The former block that a constraint by number or hash names, to read it; the error of the request if it cannot be read. */
+export async function pinnedPosition(
+  constraint: BlockConstraint & { kind: "number" | "hash" },
+  past: PastSource,
+  { head, deployment, from }: Latest,
+): Promise<Position | QueryError> {
+  const key = constraint.kind;
+  const isAhead = key === "number" && (head === undefined || constraint.number > head.number);
+  if (isAhead) return notYet(key, constraint.number, { head, deployment });
+  let block: Head | undefined;
+  let earliest = 0;
+  try {
+    const isHead = key === "number" && constraint.number === head?.number;
+    block = isHead ? head : await past.find(key === "number" ? constraint : { hash: constraint.hash });
+    if (block?.timestamp !== undefined && block.timestamp < from && head?.timestamp !== undefined)
+      earliest = await past.firstFrom(from, { ...head, timestamp: head.timestamp });
+  } catch {
+    return undecodable(key, "no node of the chain responds, which has the time of the block");
+  }
+  if (block?.timestamp === undefined) return key === "hash" ? noSuchHash() : noSuchNumber(constraint.number);
+  const { number, timestamp } = block;
+  if (head === undefined || number > head.number) return notYet(key, number, { head, deployment });
+  if (timestamp < from) return pruned(key, number, { earliest, deployment });
+  const moment = { schemas: past.schemas, second: timestamp, isKept: past.isKept({ number, timestamp }) };
+  return { head: { number, timestamp }, moment };
+}
+
+/** The error of a request if `head` does not meet the constraint, where only the latest block can be read. */
 export async function unservedBlock(
   constraint: BlockConstraint,
   { head, deployment, hashes }: MetaSource,
@@ -102,17 +151,32 @@ export async function unservedBlock(
   if (constraint.kind === "latest") return undefined;
   if (constraint.kind === "hash") {
     const known = head === undefined ? undefined : await hashes(head);
-    if (known?.hash === constraint.hash) return undefined;
-    return new QueryError("Failed to decode `block.hash` value: `no block with that hash found`");
+    return known?.hash === constraint.hash ? undefined : noSuchHash();
   }
   const { kind, number } = constraint;
   const indexed = head?.number ?? 0;
   if (head !== undefined && (number === indexed || (kind === "atLeast" && number < indexed)))
     return undefined;
   const key = kind === "atLeast" ? "number_gte" : "number";
-  const reason =
-    number < indexed
-      ? `only has data starting at block number ${indexed} and data for block number ${number} is therefore not available`
-      : `has only indexed up to block number ${indexed} and data for block number ${number} is therefore not yet available`;
-  return new QueryError(`Failed to decode \`block.${key}\` value: \`subgraph ${deployment} ${reason}\``);
+  return number < indexed
+    ? pruned(key, number, { earliest: indexed, deployment })
+    : notYet(key, number, { head, deployment });
 }
+
+const undecodable = (key: string, reason: string) =>
+  new QueryError(`Failed to decode \`block.${key}\` value: \`${reason}\``);
+const noSuchHash = () => undecodable("hash", "no block with that hash found");
+const noSuchNumber = (number: number) =>
+  undecodable("number", `the chain's node does not have block number ${number}`);
+
+const notYet = (key: string, number: number, { head, deployment }: Pick<MetaSource, "head" | "deployment">) =>
+  undecodable(
+    key,
+    `subgraph ${deployment} has only indexed up to block number ${head?.number ?? 0} and data for block number ${number} is therefore not yet available`,
+  );
+
+const pruned = (key: string, number: number, at: { earliest: number; deployment: string }) =>
+  undecodable(
+    key,
+    `subgraph ${at.deployment} only has data starting at block number ${at.earliest} and data for block number ${number} is therefore not available`,
+  );

@@ -1,9 +1,17 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import { BusyError, type Database } from "../../database/client.ts";
+import { atMoment, MomentGoneError } from "../../database/moment.ts";
 import { isLate } from "../../rest/errors.ts";
 import { type CompiledRequest, danglingMark } from "../compile/compile.ts";
-import { type MetaSource, unservedBlock } from "../request/block.ts";
+import {
+  type BlockConstraint,
+  type MetaSource,
+  type PastSource,
+  type Position,
+  pinnedPosition,
+  unservedBlock,
+} from "../request/block.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 
 /** The response to a request: the body, in one piece unless it is long, and the block that it was read at. */
@@ -15,6 +23,8 @@ type ExecuteOptions = Omit<MetaSource, "head"> & {
   limits: SubgraphLimits;
   /** SQL expression that reads the root chain's head. */
   headSql: string;
+  /** Where former blocks are read; undefined if only the latest one can be. */
+  past: () => PastSource | undefined;
   /** End of the root chain's block range, if it has one. */
   endBlock: () => Head | undefined;
 };
@@ -25,19 +35,38 @@ export async function executeRequest(
   options: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const read = fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group));
-  const columns = [...read, ...extensions];
-  const sql = [options.headSql, ...columns.map((column) => column.sql)];
-  const statement = context.statement.finish(upToBytes(sql, options.limits));
-  const row = await readRow(options, statement, signal);
-  const head = headUpTo(options.endBlock(), parseHead(row[0] ?? null));
-  const source = { ...options, head };
+  const columns = [
+    ...fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group)),
+    ...extensions,
+  ];
+  const positions = await positionsOf(fields, options, signal);
+  if (positions instanceof QueryError)
+    return { body: JSON.stringify({ errors: [positions.entry] }), head: undefined };
+  const texts = new Map<unknown, string>();
+  let latest: Head | undefined;
+  for (const [text, position] of positions) {
+    const own = columns.filter(({ constraint }) => textOf(constraint, options) === text);
+    const sql = [options.headSql, ...own.map((column) => column.sql)];
+    const statement = context.statement.finish(upToBytes(sql, options.limits));
+    const row = await atMoment(position.moment, () => readRow(options, statement, signal));
+    own.forEach((column, index) => {
+      texts.set(column, row[index + 1] ?? "null");
+    });
+    if (position.moment === undefined)
+      position.head = headUpTo(options.endBlock(), parseHead(row[0] ?? null));
+    if (latest === undefined || (position.head?.number ?? 0) > latest.number) latest = position.head;
+  }
+  const sourceOf = (constraint: BlockConstraint): MetaSource => ({
+    ...options,
+    head: positions.get(textOf(constraint, options))?.head,
+  });
   // subgraph: a block that cannot be served fails the whole request.
   for (const { constraint } of fields) {
-    const unserved = await unservedBlock(constraint, source);
-    if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head };
+    if (isPinned(constraint, options)) continue;
+    const unserved = await unservedBlock(constraint, sourceOf(constraint));
+    if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head: latest };
   }
-  const texts = new Map<unknown, string>(columns.map((column, index) => [column, row[index + 1] ?? "null"]));
+  const read = columns.filter((column) => "group" in column);
   for (const field of read) {
     const dangling = findDangling(texts.get(field) ?? "");
     if (dangling !== undefined && !failed.has(field.group)) failed.set(field.group, dangling);
@@ -45,7 +74,7 @@ export async function executeRequest(
   const data: string[] = [];
   for (const field of fields) {
     if (failed.has(field.group)) continue;
-    const value = field.kind === "sql" ? texts.get(field) : await field.read(source);
+    const value = field.kind === "sql" ? texts.get(field) : await field.read(sourceOf(field.constraint));
     if (value !== undefined) data.push(`${data.length === 0 ? "" : ","}"${field.key}":`, value);
   }
   const hints = Map.groupBy(extensions, ({ member }) => member);
@@ -57,7 +86,54 @@ export async function executeRequest(
     ...(failed.size > 0 && { errors: Array.from(failed.values(), ({ entry }) => entry) }),
     ...(shown.length > 0 && { extensions: Object.fromEntries(shown) }),
   };
-  return { body: bodyOf(data, rest, options.limits), head };
+  return { body: bodyOf(data, rest, options.limits), head: latest };
+}
+
+const isPinned = (
+  constraint: BlockConstraint,
+  { past }: ExecuteOptions,
+): constraint is BlockConstraint & { kind: "number" | "hash" } =>
+  past() !== undefined && (constraint.kind === "number" || constraint.kind === "hash");
+
+// Each block is a statement of its own.
+const mostBlocks = 20;
+
+// The latest block for all fields that no other is pinned to.
+const textOf = (constraint: BlockConstraint, options: ExecuteOptions) =>
+  isPinned(constraint, options) ? JSON.stringify(constraint) : "latest";
+
+// The positions that the fields are read at, by the text of their constraints; the error of the request if one of them cannot be.
+async function positionsOf(
+  fields: CompiledRequest["fields"],
+  options: ExecuteOptions,
+  signal: AbortSignal,
+): Promise<Map<string, Position> | QueryError> {
+  const positions = new Map<string, Position>();
+  const past = options.past();
+  const pinned = new Map(
+    fields.flatMap(({ constraint }) =>
+      isPinned(constraint, options) ? [[textOf(constraint, options), constraint]] : [],
+    ),
+  );
+  if (fields.some(({ constraint }) => !isPinned(constraint, options)) || pinned.size === 0)
+    positions.set("latest", { head: undefined });
+  if (past === undefined || pinned.size === 0) return positions;
+  if (pinned.size > mostBlocks)
+    return new QueryError(
+      `The document reads ${pinned.size} blocks, more than ${mostBlocks}. Split it into several requests.`,
+    );
+  const [text = null, from] = await options.row(
+    `SELECT ${options.headSql}, ${past.fromSql}::text`,
+    [],
+    signal,
+  );
+  const head = headUpTo(options.endBlock(), parseHead(text));
+  for (const [key, constraint] of pinned) {
+    const position = await pinnedPosition(constraint, past, { ...options, head, from: Number(from) });
+    if (position instanceof QueryError) return position;
+    positions.set(key, position);
+  }
+  return positions;
 }
 
 // Selects no row if its columns are longer together than a response may be, so that Postgres does not send them.
@@ -81,6 +157,8 @@ async function readRow(
         `Query timed out after ${limits.timeoutMs} ms. Narrow it with \`where\`, or page by \`id_gt\` instead of \`skip\`.`,
       );
     }
+    if (error instanceof MomentGoneError)
+      throw new QueryError("The index has changed while the block was looked up. Try again in a moment.");
     // SQLSTATE classes 22 and 54: the values or the size of the query are at fault, not the database.
     if (error instanceof Error && "code" in error && /^(22|54)/.test(String(error.code)))
       throw new QueryError(`Store error: ${error.message}`);

@@ -1,0 +1,168 @@
+import { type Log, seeOperations } from "../log/json-log.ts";
+import type { KeptPast } from "../ponder/shared.ts";
+import { hasTable, quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
+import { timeOfEvents } from "../schema/past.ts";
+import { type TrackedTable, trackedTables } from "./checksums.ts";
+import { repeat } from "./repeat.ts";
+import { type KeptSince, saveStatus, statusOf } from "./stored-indexes.ts";
+
+// Reads of the past: a schema beside the index's, with a view for each of its tables. A statement that finds the views first and has set
+// `nsindex.at`, a time in Unix seconds, reads the rows as they were when all blocks up to that second were indexed, and no others.
+//
+// A row as it was comes from the first change after that second: the row before it. ponder: `_reorg__<table>` has the row before each change
+// that is not final (operation 0: there was none). HISTORY_BLOCKS keeps them longer: `<table>_versions` in the schema of the views gets those
+// that become final, and from the backfill the store of rows (src/ponder/rows). Rows of events need none: they have a time.
+
+/** The schema of the views over an index. */
+export const pastSchemaOf = (schema: string) => `${schema}_past`;
+
+const versionsOf = ({ name }: TrackedTable) => `${name}_versions`;
+const at = "current_setting('nsindex.at')::integer";
+// Compares with the notes of reorganizations: 75 digits, of which the first ten are the time.
+const afterAt = (note: string) =>
+  `${note}.checkpoint > lpad(current_setting('nsindex.at'), 10, '0') || repeat('9', 65)`;
+
+function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): string {
+  const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
+  const columnsOf = (alias: string) => table.all.map((column) => `${alias}.${column}`).join(", ");
+  const rows = `SELECT ${columnsOf("t")} FROM ${own}.${quoted(table.name)} t WHERE`;
+  const time = timeOfEvents[table.name];
+  if (time !== undefined) return `${rows} t.${time} <= ${at}`;
+  const sameKey = (one: string, other: string) =>
+    table.keys.map((key) => `${one}.${key} = ${other}.${key}`).join(" AND ");
+  const notes = `${own}.${quoted(`_reorg__${table.name}`)}`;
+  const versions = `${past}.${quoted(versionsOf(table))}`;
+  // OFFSET looks each key up by index: as a join, the planner would read all of the table.
+  const isUnchanged = (row: string) =>
+    `NOT EXISTS (SELECT FROM ${notes} n WHERE ${sameKey("n", row)} AND ${afterAt("n")} OFFSET 0)`;
+  const isUnkept = (row: string) =>
+    keepsVersions
+      ? ` AND NOT EXISTS (SELECT FROM ${versions} v WHERE ${sameKey("v", row)} AND v.until > ${at} OFFSET 0)`
+      : "";
+  const parts = [
+    `${rows} ${isUnchanged("t")}${isUnkept("t")}`,
+    `SELECT ${columnsOf("c")} FROM ${notes} c WHERE ${afterAt("c")} AND c.operation > 0 AND NOT EXISTS (SELECT FROM ${notes} n
+      WHERE ${sameKey("n", "c")} AND ${afterAt("n")} AND n.operation_id < c.operation_id OFFSET 0)${isUnkept("c")}`,
+  ];
+  if (keepsVersions)
+    parts.push(`SELECT ${columnsOf("c")} FROM ${versions} c WHERE c.until > ${at} AND c.existed AND NOT EXISTS (SELECT FROM ${versions} v
+      WHERE ${sameKey("v", "c")} AND v.until > ${at} AND v.until < c.until OFFSET 0)`);
+  return parts.join(" UNION ALL ");
+}
+
+// The heads as they were: of a chain that went on, the time alone.
+const headsText = (own: string) => `
+  SELECT c.chain_name, c.chain_id, n.head AS safe_checkpoint, n.head AS latest_checkpoint, n.head AS finalized_checkpoint
+  FROM ${own}._ponder_checkpoint c CROSS JOIN LATERAL (SELECT CASE WHEN left(c.latest_checkpoint, 10)::integer <= ${at}
+    THEN c.latest_checkpoint ELSE rpad(lpad(current_setting('nsindex.at'), 10, '0') || lpad(c.chain_id::text, 16, '0') || repeat('0', 16), 75, '9')
+    END::varchar(75) AS head) n`;
+
+// Of several changes within a second, the first has the row from before.
+const keepingText = (schema: string, table: TrackedTable) => {
+  const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
+  const versions = `${past}.${quoted(versionsOf(table))}`;
+  const key = table.keys.join(", ");
+  return `
+    CREATE TABLE IF NOT EXISTS ${versions} AS SELECT ${table.all.join(", ")}, true AS existed, 0 AS until FROM ${own}.${quoted(table.name)} WITH NO DATA;
+    CREATE UNIQUE INDEX IF NOT EXISTS ${quoted(`${table.name}_key`)} ON ${versions} (${key}, until);
+    CREATE INDEX IF NOT EXISTS ${quoted(`${table.name}_until`)} ON ${versions} (until);
+    CREATE OR REPLACE FUNCTION ${past}.${quoted(`keep_${table.name}`)}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN
+      INSERT INTO ${versions} SELECT DISTINCT ON (${key}, left(g.checkpoint, 10)) ${table.all.map((column) => `g.${column}`).join(", ")},
+        g.operation > 0, left(g.checkpoint, 10)::integer FROM gone g
+        WHERE g.checkpoint <= (SELECT max(finalized_checkpoint) FROM ${own}._ponder_checkpoint)
+        ORDER BY ${key}, left(g.checkpoint, 10), g.operation_id ON CONFLICT DO NOTHING;
+      RETURN NULL; END $body$;
+    CREATE OR REPLACE TRIGGER _past AFTER DELETE ON ${own}.${quoted(`_reorg__${table.name}`)}
+      REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ${past}.${quoted(`keep_${table.name}`)}();`;
+};
+
+/**
+ * Prepares an index for reads of the past, before Ponder indexes. `since` is the second (Unix time) after which a backfill keeps former rows,
+ * undefined to keep none. Resolves with what the store of rows needs for that.
+ */
+export async function installPast(
+  run: Statement,
+  schema: string,
+  { since, functions }: { since: number | undefined; functions: (schema: string) => string },
+): Promise<KeptPast | undefined> {
+  const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
+  const tables = await trackedTables(run, schema);
+  const { rows } = await run(
+    `SELECT to_regclass($1)::oid::text AS tables, (SELECT max(left(safe_checkpoint, 10))::integer FROM ${own}._ponder_checkpoint) AS reached`,
+    [`${own}.domain`],
+  );
+  const [{ tables: oid, reached } = {}] = rows as { tables?: string; reached?: number | null }[];
+  const { past: kept } = await statusOf(run, schema);
+  const versioned = tables.filter(({ name }) => timeOfEvents[name] === undefined);
+  const hasVersions = kept?.tables === oid && (await hasTable(run, `${past}.domain_versions`));
+  const keptFrom = since !== undefined && hasVersions ? kept?.from : undefined;
+  // What changed before went unrecorded.
+  const from = since === undefined ? undefined : (keptFrom ?? Math.max(since, reached ?? 0));
+  const texts = [
+    keptFrom !== undefined ? "" : `DROP SCHEMA IF EXISTS ${past} CASCADE; CREATE SCHEMA ${past};`,
+    ...versioned.map(
+      ({ name, keys }) =>
+        `CREATE INDEX IF NOT EXISTS ${quoted(`_reorg__${name}_key`)} ON ${own}.${quoted(`_reorg__${name}`)} (${keys.join(", ")}, checkpoint);`,
+    ),
+    ...(from === undefined ? [] : versioned.map((table) => keepingText(schema, table))),
+    ...tables.map(
+      (table) =>
+        `CREATE OR REPLACE VIEW ${past}.${quoted(table.name)} AS ${viewText(schema, table, from !== undefined)};`,
+    ),
+    `CREATE OR REPLACE VIEW ${past}._ponder_checkpoint AS ${headsText(own)};`,
+    `${functions(pastSchemaOf(schema))};`,
+  ];
+  await throughOutage(() => run(`DO $install$ BEGIN ${texts.join("\n")} END $install$`));
+  await saveStatus(
+    run,
+    schema,
+    "past",
+    from === undefined ? {} : ({ from, tables: String(oid) } satisfies KeptSince),
+  );
+  if (from === undefined) return undefined;
+  return { from, schema: pastSchemaOf(schema), tables: new Set(versioned.map(({ name }) => name)) };
+}
+
+/** SQL, among the tables of an index, of the first second (Unix time) that can be read. ponder: notes of final changes are deleted. */
+export const pastFromSql = `coalesce((SELECT (snapshot ->> 'from')::integer FROM _indexing_status WHERE id = 'past'),
+  (SELECT left(max(finalized_checkpoint), 10)::integer FROM _ponder_checkpoint))`;
+
+/** The schemas in which an index is found as it was, and SQL of whether the past from a second (Unix time) on can be read in them. */
+export function pastOf(schema: string) {
+  const past = pastSchemaOf(schema);
+  const found = `to_regnamespace('${quoted(past).replaceAll("'", "''")}')::oid`;
+  return {
+    schemas: [past, schema],
+    isKept: (second: number) =>
+      `coalesce(has_schema_privilege(${found}, 'USAGE'), false) AND ${pastFromSql} <= ${Math.trunc(second)}`,
+  };
+}
+
+type Keeping = {
+  run: Statement;
+  schema: string;
+  /** The second before which former rows are not needed, undefined while unknown. */
+  since: () => Promise<number | undefined>;
+  log: Log;
+};
+
+/** Drops former rows that are older than what is kept. Returns how to stop it. */
+export function pruneVersions({ run, schema, since, log }: Keeping): () => void {
+  const past = quoted(pastSchemaOf(schema));
+  const prune = async () => {
+    const { past: kept } = await statusOf(run, schema);
+    const from = await since();
+    if (kept?.from === undefined || from === undefined || from <= kept.from) return;
+    // Whoever reads meanwhile is told first.
+    await saveStatus(run, schema, "past", { ...kept, from });
+    for (const table of await trackedTables(run, schema))
+      if (timeOfEvents[table.name] === undefined)
+        await run(`DELETE FROM ${past}.${quoted(versionsOf(table))} WHERE until <= $1`, [from]);
+  };
+  return repeat(prune, {
+    everyMs: 60_000,
+    log,
+    failure: "Could not drop former rows beyond HISTORY_BLOCKS",
+    fields: { section: seeOperations("Read the past") },
+  });
+}
