@@ -32,7 +32,8 @@ function commands(url: string) {
   const hooks = [{ name: "wallet", url, secret, allowPrivate: true }];
   writeFileSync(join(folder, "hooks.json"), JSON.stringify(hooks));
   const directory = join(folder, "pglite");
-  const env = { PATH: process.env["PATH"], PGLITE_DIRECTORY: directory, ...environment };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, PGLITE_DIRECTORY: directory, ...environment };
   const script = fileURLToPath(new URL("webhooks.ts", import.meta.url));
   const run = (...args: string[]) =>
     new Promise<string>((resolve) => {

@@ -33,7 +33,7 @@ function keepAsking(url: string) {
       if (response.status !== 200 || body.includes('"errors"'))
         failures.push(`${response.status} ${path} ${body}`);
       else if (turn % 4 !== 3) answers.add(body);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
   const clients = [ask(), ask()];

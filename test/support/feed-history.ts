@@ -77,9 +77,11 @@ export async function startFeedHistory(
     index = await startIndex();
   }
 
-  // Until the readers are served from the schema, whose index may not be ready yet.
-  const switchTo = (schema: string) =>
+  // Has the readers served from an index, once it is ready.
+  const switchTo = ({ schema, url }: Index) =>
     waitFor(`the switch to ${schema}`, async () => {
+      const { status } = await fetch(`${url}/ready`);
+      if (status !== 200) return { state: `/ready returns ${status}` };
       const { code, output } = await service.run("db", ["switch", schema]);
       return code === 0 ? { done: output } : { state: output };
     });
@@ -127,11 +129,11 @@ export async function startFeedHistory(
           await crash();
         }
         // There and back and there again.
-        if (step === 5) await switchTo(index.schema);
-        if (step === 6 && former && random(2) === 0) await switchTo(former.schema);
+        if (step === 5) await switchTo(index);
+        if (step === 6 && former && random(2) === 0) await switchTo(former);
         if (random(2) === 0) await reaches(await chain.head());
       }
-      await switchTo(index.schema);
+      await switchTo(index);
       if (former) await end(former);
       former = undefined;
       await reaches(await chain.head());

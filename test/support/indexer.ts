@@ -91,8 +91,11 @@ export async function createIndexer(options: IndexerOptions) {
   }
 
   /** Polls `look` until it is done; throws as soon as the service has ended. */
-  const waitForIt = <Result>(what: string, look: () => Promise<{ done: Result } | { state: string }>) =>
-    waitWhileRunning([running()], what, look, { timeoutMs: 500_000, everyMs: 100 });
+  const waitForIt = <Result>(
+    what: string,
+    look: () => Promise<{ done: Result } | { state: string }>,
+    everyMs = 100,
+  ) => waitWhileRunning([running()], what, look, { timeoutMs: 500_000, everyMs });
 
   /** The service's snapshot of all chains; undefined while there is none. */
   async function snapshot(): Promise<Snapshot | undefined> {

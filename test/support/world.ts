@@ -81,13 +81,15 @@ export async function startWorld({
 
     /** Waits until the backfill is over and the block (the chain's head unless given) is indexed. */
     async waitForIndex({ block }: { block?: number } = {}) {
-      await indexer.waitFor(`block ${block ?? "at the head"}`, async () => {
+      const look = async () => {
         const { status } = await fetch(`${url}/ready`);
         if (status !== 200) return { state: `/ready returns ${status}` };
         const number = await indexedBlock(url);
         const wanted = block ?? node.chain.head();
         return number >= wanted ? { done: number } : { state: `block ${number} of ${wanted} is indexed` };
-      });
+      };
+      // What it asks of the service takes the processor from the indexing.
+      await indexer.waitFor(`block ${block ?? "at the head"}`, look, 250);
     },
 
     /** All entities of the index, at a block or the latest one. */

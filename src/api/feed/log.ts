@@ -104,9 +104,11 @@ export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, pr
     + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns}, keys FROM changes`;
 }
 
-// ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too.
+// ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too. JIT would compile the
+// statement for seconds that runs for milliseconds.
 const inSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
   PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
+  PERFORM set_config('jit', 'off', true);
   ${sql};
 END $feed$`;
 

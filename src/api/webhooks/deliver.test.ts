@@ -174,6 +174,7 @@ test("retries with the same id after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   expect(new Set(received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(8);
   expect(lines).toEqual([
+    "warn Webhook a fails, will try again: the response was 500.",
     "error Webhook a is paused: 8 attempts failed, the last one because the response was 500.",
   ]);
   await expect.poll(() => status()[0]?.paused?.reason).toContain("8 attempts");
@@ -183,6 +184,55 @@ test("retries with the same id after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h
   await expect.poll(() => received.length).toBe(9);
   expect(numbers().slice(-2)).toEqual([1, 2]);
   await expect.poll(() => stateOf("a")).toEqual({ position: "2", from: "latest", failures: 0 });
+});
+
+// As the receiver's clock has it, in Unix milliseconds.
+const receiverTime = 1_795_668_000_000;
+const byClock = (seconds: number) => `, and the receiver's clock differs by ${seconds} s from this machine's`;
+
+/** A clock that the test moves, in milliseconds beside the receiver's. */
+const movedClock = (beside: { ms: number }): Clock => ({
+  ...quickClock(),
+  now: () => receiverTime + beside.ms,
+  pause: (_, signal) => pause(1, undefined, { signal }),
+});
+
+test.each([3_600, -3_600])(
+  "deliveries by a clock that is %s s off fail for it, and go on at once when it is right",
+  async (seconds) => {
+    const beside = { ms: seconds * 1_000 };
+    const clock = movedClock(beside);
+    const { url, received, numbers } = await receiver((response) => {
+      response.setHeader("date", new Date(receiverTime).toUTCString());
+      // Standard Webhooks: five minutes are tolerated.
+      const signed = Number(received.at(-1)?.headers["webhook-timestamp"]);
+      response.writeHead(Math.abs(signed - receiverTime / 1_000) > 300 ? 400 : 204).end();
+    });
+    const { lines, status } = start([hookTo(url)], messages(1, 2), { clock });
+    await expect.poll(() => status()[0]?.fault).toBe(`the response was 400${byClock(3_600)}`);
+    beside.ms += 5_000;
+    await expect.poll(async () => (await stateOf("a")).failures).toBe(2);
+    expect(lines).toEqual([
+      `warn Webhook a fails, will try again: the response was 400${byClock(Math.abs(seconds + 5))}.`,
+    ]);
+    // The third attempt would be 5 minutes later.
+    beside.ms = 5_000;
+    await expect.poll(() => stateOf("a")).toEqual({ position: "2", from: "latest", failures: 0 });
+    expect(numbers()).toEqual([1, 2, 1, 2, 1, 2]);
+    expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+  },
+);
+
+test.each([
+  [400, 240, ""],
+  [401, 241, byClock(241)],
+  [500, 3_600, ""],
+  [400, Number.NaN, ""],
+])("a response with %s by a clock that is %s s behind", async (code, seconds, reason) => {
+  const date = new Date(receiverTime - seconds * 1_000).toUTCString();
+  const { url } = await receiver((response) => response.writeHead(code, { date }).end());
+  start([hookTo(url)], messages(1, 1), { clock: movedClock({ ms: 0 }) });
+  await expect.poll(async () => (await stateOf("a")).fault).toBe(`the response was ${code}${reason}`);
 });
 
 test("a delivery that was not noted before a kill comes again with its id", async () => {

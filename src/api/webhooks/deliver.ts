@@ -122,6 +122,10 @@ function createDelivery(hook: Hook, tools: Tools) {
     const delay = attempts[failures];
     const nextAt = delay === undefined ? undefined : clock.now() + delay * 1_000;
     const failed: HookState = { ...state, failures, fault, nextAt };
+    if (failures === 2)
+      log("warn", `Webhook ${name} fails, will try again: ${fault}.`, {
+        section: seeOperations("While something is away"),
+      });
     if (delay !== undefined) return save(failed);
     const reason = `${failures} attempts failed, the last one because ${fault}`;
     log("error", `Webhook ${name} is paused: ${reason}.`, {
@@ -137,7 +141,7 @@ function createDelivery(hook: Hook, tools: Tools) {
       kept = undefined;
       const { paused, pending, failures, nextAt = 0 } = before.state;
       const left = nextAt - clock.now();
-      // The clock was set back if more is left than the whole delay.
+      // The clock was set back behind the last attempt, which may have been refused for it, if more is left than the whole delay.
       const isDue = left > (attempts[failures] ?? 0) * 1_000;
       const wait = paused === undefined ? Math.min(isDue ? 0 : left, waitingMs) : waitingMs;
       const go = () => (pending === undefined ? fill(before) : attempt(before, pending));
