@@ -16,6 +16,7 @@ const config = readConfig();
 rewriteLog({ schema: config.databaseSchema, isReported: isDuringOutage });
 const log = processLog();
 const count = openAnswerCount();
+shared().chainPauseMs = config.chainPauseSeconds * 1_000;
 const sources = contractSources(config);
 
 const { archive } = config;

@@ -20,7 +20,10 @@ const storesOfPonder = {
   "../sync-store/index.js": "../src/ponder/sync-store.ts",
 };
 
-// Faults of Ponder: what is changed in its text, as often as `times` says. docs/ponder.md describes them.
+const chainOrder = JSON.stringify(new URL("../src/ponder/chain-order.ts", import.meta.url).href);
+const following = /\/node_modules\/ponder\/dist\/esm\/runtime\/realtime\.js$/;
+
+// What is changed in Ponder's text, as often as `times` says. docs/ponder.md describes them.
 const patches = [
   {
     // When a range of blocks fails it is fetched again, and each time the range after it is begun once more. They
@@ -49,6 +52,37 @@ const patches = [
     text: /super\.connect\(\(\) => \{(?=\s*this\.query\([^)]*, callback\);)/g,
     patched: 'this.on("error", () => undefined); super.connect(() => {',
   },
+  {
+    // After ten minutes in which a node did not respond the process would end, and with it the other chains.
+    name: "polls that fail",
+    file: /\/node_modules\/ponder\/dist\/esm\/sync-realtime\/index\.js$/,
+    times: 1,
+    text: /(?=fetchAndReconcileLatestBlockErrorCount \+= 1;)/g,
+    patched: "if (block === undefined) return;",
+  },
+  {
+    // A chain without new blocks would hold back the others: src/ponder/chain-order.ts orders them.
+    name: "order of all chains",
+    file: following,
+    times: 1,
+    text: /of mergeAsyncGeneratorsWithRealtimeOrder\(eventGenerators\)/g,
+    patched: `of (await import(${chainOrder})).mergeInOrder(eventGenerators, params.perChainSync)`,
+  },
+  {
+    name: "blocks that are held",
+    file: following,
+    times: 1,
+    text: /(?=const readyEvents = pendingEvents\s*\.concat\(decodedEvents\))/g,
+    patched:
+      "if (event.isHeld) { pendingEvents.push(...decodedEvents); event.blockCallback?.(true); continue; }",
+  },
+  {
+    name: "chains that a reorganization concerns",
+    file: following,
+    times: 1,
+    text: /perChainSync: params\.perChainSync,(?=\s*tag: "current",)/g,
+    patched: `perChainSync: (await import(${chainOrder})).chainsInOrder(params.perChainSync, chain),`,
+  },
 ];
 
 registerHooks({ ...(isStock ? {} : { resolve: resolveStore }), load: loadPatched });
@@ -69,10 +103,13 @@ function markReplaced(what) {
 
 function loadPatched(url, context, next) {
   const loaded = next(url, context);
-  const patch = patches.find(({ file }) => file.test(url));
-  if (patch === undefined) return loaded;
-  const source = String(loaded.source);
-  if ([...source.matchAll(patch.text)].length !== patch.times) return loaded;
-  markReplaced(patch.name);
-  return { ...loaded, source: source.replace(patch.text, patch.patched) };
+  const own = patches.filter(({ file }) => file.test(url));
+  if (own.length === 0) return loaded;
+  let source = String(loaded.source);
+  for (const { name, text, times, patched } of own) {
+    if ([...source.matchAll(text)].length !== times) continue;
+    source = source.replace(text, patched);
+    markReplaced(name);
+  }
+  return { ...loaded, source };
 }

@@ -93,11 +93,12 @@ for (let i = 0; i < 3; i++) {
   for await (const { type } of sync.sync(block("0x2", "0xb", "0xa"))) events.push(type);
   yielded.push(events);
 }
+for (let poll = 0; poll < 700_000; poll++) sync.onError(new Error("no answer"));
 process.stdout.write(JSON.stringify({ yielded, asked }));
 process.exit(0);
 `;
 
-test("a newest block that could not be fetched is fetched when it is named again", async () => {
+test("a newest block that could not be fetched is fetched when it is named again, and failed polls end nothing", async () => {
   expect(await outputOf(live)).toEqual({ yielded: [[], ["block"], []], asked: 2 });
 });
 

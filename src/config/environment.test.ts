@@ -57,6 +57,7 @@ test("reads the minimal environment with the documented defaults", () => {
     rpcCrossCheckPercent: 1,
     needsProofs: false,
     keepsRpcCache: true,
+    chainPauseSeconds: 120,
     ponderStores: "own",
     rowCacheMegabytes: 512,
     pgliteDirectory: ".ponder/pglite",

@@ -78,6 +78,7 @@ const variables = z.object({
   RPC_CROSS_CHECK_PERCENT: decimal(0, 100).default(1),
   RPC_VERIFY: oneOf(["samples", "receipts"]).default("samples"),
   RPC_CACHE: flag("true"),
+  CHAIN_PAUSE_SECONDS: decimal(1, 86_400).default(120),
   ROW_CACHE_MB: decimal(1, 1_000_000).default(512),
   PONDER_STORES: oneOf(["own", "stock"]).default("own"),
   ARCHIVE: text.refine(isArchive, "must be a folder, or an http(s):// URL."),
@@ -160,6 +161,8 @@ const settingsOf = (given: Variables) => ({
   needsProofs: given.RPC_VERIFY === "receipts",
   /** Whether RPC results are kept for later indexes. */
   keepsRpcCache: given.RPC_CACHE,
+  /** Seconds for which the chains wait for one that has no new block. */
+  chainPauseSeconds: given.CHAIN_PAUSE_SECONDS,
   /** Whether Ponder uses this project's stores of rows and RPC results, or its own. */
   ponderStores: given.PONDER_STORES,
   /** Approximate memory for rows that handlers use; the last used ones stay. */

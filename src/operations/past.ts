@@ -14,7 +14,7 @@ import { type KeptSince, saveStatus, statusOf } from "./stored-indexes.ts";
 // that become final, and from the backfill the store of rows (src/ponder/rows). Rows of events need none: they have a time.
 
 /** The schema of the views over an index. */
-export const pastSchemaOf = (schema: string) => `${schema}_past`;
+const pastSchemaOf = (schema: string) => `${schema}_past`;
 
 const versionsOf = ({ name }: TrackedTable) => `${name}_versions`;
 const at = "current_setting('nsindex.at')::integer";

@@ -55,6 +55,10 @@ export type Shared = {
   resultStore?: ResultStore;
   /** Results from archives, by chain id. */
   otherResults: Map<number, OtherResults>;
+  /** Milliseconds for which the chains wait for one that has no new block. */
+  chainPauseMs: number;
+  /** Ids of the chains that are left out of the order of all chains. */
+  awayChains: Set<number>;
   /** Called for each new block once its rows are there. */
   blockIndexed?: () => void;
   /** Prepares for the events of a batch; they are handled once it resolves. */
@@ -76,6 +80,8 @@ export function shared(scope: object = globalThis): Shared {
     believed: new Map(),
     unverified: new Map(),
     otherResults: new Map(),
+    chainPauseMs: Number.POSITIVE_INFINITY,
+    awayChains: new Set(),
   };
   return holder[key];
 }

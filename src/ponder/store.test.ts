@@ -23,7 +23,15 @@ test("of cached blocks and transactions Ponder reads what handlers see, and noth
 
 test("a Ponder whose stores were not replaced does not start, and the message names what is not", () => {
   const stores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
-  const faults = ["beginning of the next range", "newest block that failed", "new connection that is lost"];
+  const faults = [
+    ...["beginning of the next range", "newest block that failed", "new connection that is lost"],
+    ...[
+      "polls that fail",
+      "order of all chains",
+      "blocks that are held",
+      "chains that a reorganization concerns",
+    ],
+  ];
   const checkWith = (found: string[], kind: "own" | "stock") => () => {
     Reflect.set(globalThis, Symbol.for("nsindex.stores"), new Set(found));
     try {

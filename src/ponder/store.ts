@@ -17,17 +17,25 @@ export function readNeededColumns(): void {
   read.splice(0, read.length, ...needed);
 }
 
-// What cli/preload.mjs replaces; with PONDER_STORES=stock, only the faults.
+// What cli/preload.mjs replaces; with PONDER_STORES=stock, only what is changed in its text.
 const ownStores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
-const faults = ["beginning of the next range", "newest block that failed", "new connection that is lost"];
+const changes = [
+  ...["beginning of the next range", "newest block that failed", "new connection that is lost"],
+  ...[
+    "polls that fail",
+    "order of all chains",
+    "blocks that are held",
+    "chains that a reorganization concerns",
+  ],
+];
 
 /**
- * Throws PonderDiffersError unless Ponder's faults are patched and, unless `stores` is `stock`, our stores for rows (`rows/row-store.ts`)
+ * Throws PonderDiffersError unless Ponder's text is patched and, unless `stores` is `stock`, our stores for rows (`rows/row-store.ts`)
  * and nodes' responses (`sync-store.ts`) are in use.
  */
 export function expectReplaced(stores: "own" | "stock"): void {
   const found: unknown = Reflect.get(globalThis, Symbol.for("nsindex.stores"));
-  const expected = stores === "stock" ? faults : [...ownStores, ...faults];
+  const expected = stores === "stock" ? changes : [...ownStores, ...changes];
   const missing = expected.filter((one) => !(found instanceof Set && found.has(one)));
   if (missing.length > 0) throw new PonderDiffersError(`not replaced in runtime: ${missing.join(", ")}`);
 }

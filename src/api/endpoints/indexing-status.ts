@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { endpoint, type GateContext } from "../rest/endpoint.ts";
 import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
 import { countSchema, secondsSchema } from "../rest/values.ts";
-import { project, snapshotSchema } from "../status/status.ts";
+import { distancesOf, project, slowestOf, snapshotSchema } from "../status/status.ts";
 import { type ProvenFrom, provenFromSchema } from "./config.ts";
 
 const schema = z.strictObject({
@@ -11,6 +11,10 @@ const schema = z.strictObject({
     projectedAt: secondsSchema,
     worstCaseDistance: countSchema.meta({ description: "Seconds that the index may lag behind at most" }),
     snapshot: snapshotSchema,
+  }),
+  distances: z.record(z.string(), countSchema).optional().meta({
+    description:
+      "Only while a chain pauses, which the cursors do not wait for: seconds since the last indexed block of each followed chain, by chain id",
   }),
   stale: z.strictObject({ since: secondsSchema, reason: z.string() }).optional().meta({
     description:
@@ -55,6 +59,10 @@ export const indexingStatus = endpoint({
     const body = {
       responseCode: "ok" as const,
       realtimeProjection,
+      distances:
+        slowestOf(snapshot).chainId === undefined
+          ? undefined
+          : distancesOf(snapshot, realtimeProjection.projectedAt),
       stale,
       indexes: found !== undefined && found.built < found.total ? found : undefined,
       anomalies: await anomalies?.(),
@@ -106,13 +114,15 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
         throw new ApiError(503, { message: "The indexing status is not available." });
       const { snapshot, stale } = current;
       if (stale !== undefined) throw new ApiError(503, { message: stale.reason });
-      const { worstCaseDistance } = project(snapshot, Math.floor(clock() / 1000));
+      const { time: slowestChainIndexingCursor, chainId } = slowestOf(snapshot);
+      const { projectedAt } = project(snapshot, Math.floor(clock() / 1000));
+      const worstCaseDistance = projectedAt - slowestChainIndexingCursor;
       if (worstCaseDistance > maxWorstCaseDistance) {
+        const ofChain = chainId === undefined ? "" : ` of chain ${chainId}`;
         throw new ApiError(503, {
-          message: `The worst-case distance is ${worstCaseDistance} seconds, more than the ${maxWorstCaseDistance} seconds asked for.`,
+          message: `The worst-case distance${ofChain} is ${worstCaseDistance} seconds, more than the ${maxWorstCaseDistance} seconds asked for.`,
         });
       }
-      const { slowestChainIndexingCursor } = snapshot;
       return { status: 200, body: { maxWorstCaseDistance, slowestChainIndexingCursor, worstCaseDistance } };
     },
   }),

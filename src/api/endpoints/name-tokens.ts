@@ -30,6 +30,7 @@ import {
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";
+import { slowestOf } from "../status/status.ts";
 
 /** Fields of a token, from a table under an alias. */
 function tokenFields(table: string) {
@@ -198,7 +199,7 @@ export const nameTokens = endpoint({
       version,
       reserved,
       isExpired: v2 && expiresAt <= time,
-      accurateAsOf: time,
+      accurateAsOf: slowestOf(current.snapshot).time,
     };
     return { status: 200, body: { responseCode: "ok" as const, registeredNameTokens } };
   },
@@ -411,7 +412,7 @@ export const nameSales = endpoint({
       request.raw.signal,
     );
     const { pageContext, headers } = pageOf(request.url, paging, Number(total));
-    const accurateAsOf = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
+    const accurateAsOf = slowestOf(current.snapshot).time;
     const body = { responseCode: "ok" as const, nameSales: sale.rows(rows), pageContext, accurateAsOf };
     return { status: 200, headers, body };
   },

@@ -32,6 +32,7 @@ import {
   readingOf,
   secondsSchema,
 } from "../rest/values.ts";
+import { slowestOf } from "../status/status.ts";
 
 /** The context of the endpoint. `ensv2` is undefined if the namespace has no contracts of ENSv2. */
 export type PermissionsContext = {
@@ -277,7 +278,7 @@ export const permissions = endpoint({
       name: name && describe(query.name ?? "", name),
       permissions: found,
       pageContext: { ...pageContext, nextCursor: end && cursorOf(cursors.list, end) },
-      accurateAsOf: time,
+      accurateAsOf: slowestOf(current.snapshot).time,
     };
     return { status: 200, headers, body };
   },

@@ -32,7 +32,7 @@ import {
   secondsSchema,
   timestampParameter,
 } from "../rest/values.ts";
-import type { CurrentStatus } from "../status/status.ts";
+import { type CurrentStatus, slowestOf } from "../status/status.ts";
 
 /** The context of the endpoints. */
 export type RegistrarActionsContext = {
@@ -256,9 +256,9 @@ async function respond(
   const paging = pagingOf(query);
   const totalRecords = await actions.count(filter, signal);
   const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
-  const accurateAsOf = current.snapshot.slowestChainIndexingCursor;
-  const page = { ...paging, totalRecords, time: accurateAsOf };
+  const page = { ...paging, totalRecords, time: current.snapshot.omnichainSnapshot.omnichainIndexingCursor };
   const registrarActions = await actions.read(filter, page, signal);
+  const accurateAsOf = slowestOf(current.snapshot).time;
   const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
   return { status: 200 as const, headers, body };
 }

@@ -19,7 +19,7 @@ import type { V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError, messageSchema } from "../rest/errors.ts";
 import { addressParameter, booleanParameter } from "../rest/values.ts";
-import { project, type StatusSource } from "../status/status.ts";
+import { type StatusSource, slowestOf } from "../status/status.ts";
 
 /** The context of resolutions. `clock` gives milliseconds. */
 export type ResolveContext = {
@@ -213,7 +213,7 @@ function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext)
   const contracts = ensv2?.isInForce ? ensv2 : undefined;
   const needed = ["protocol-acceleration", ...(contracts ? ["ensv2"] : [])];
   if (snapshot === undefined || !needed.every((plugin) => plugins.includes(plugin))) return undefined;
-  if (project(snapshot, Math.floor(clock() / 1000)).worstCaseDistance > maxDistance) return undefined;
+  if (Math.floor(clock() / 1000) - slowestOf(snapshot).time > maxDistance) return undefined;
   const time = snapshot.omnichainSnapshot.omnichainIndexingCursor;
   return { database, ensv2: contracts && { contracts, time } };
 }

@@ -13,9 +13,9 @@ import {
   type ChainSnapshot,
   indexedBlockOf,
   isBackfilled,
-  project,
   type Snapshot,
   type StatusSource,
+  slowestOf,
 } from "../status/status.ts";
 import {
   count,
@@ -262,7 +262,7 @@ function describe(sources: StatusSources, found: Found) {
   const { config, versions, examples, archives, believed, process, clock, hashOf } = sources;
   const { snapshot, counts, rate, size, names } = found;
   const now = Math.floor(clock() / 1_000);
-  const distance = snapshot && project(snapshot, now).worstCaseDistance;
+  const distance = snapshot && Math.max(0, now - slowestOf(snapshot).time);
   const phase = phaseOf(found);
   const isBackfill = phase === "fetching" || phase === "indexing";
   const chains = config.chains.map(({ id, name }) => {
@@ -363,7 +363,7 @@ function problemsOf(
   const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
   if (phase === "live" && distance > patienceSeconds)
     problems.push(
-      `The index is ${span(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back.`,
+      `The index is ${span(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back. The other chains do not wait for one that pauses.`,
     );
   return problems;
 }

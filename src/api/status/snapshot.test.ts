@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChainFacts, project, snapshotOf } from "./status.ts";
+import { type ChainFacts, distancesOf, project, slowestOf, snapshotOf } from "./status.ts";
 
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 
@@ -89,6 +89,15 @@ test.each([
   [undefined, [chain(1, completed), chain(2, later)]],
 ] as const)("the status of all chains is %s", (status, facts) => {
   expect(snapshotAt(facts)?.omnichainStatus).toBe(status);
+});
+
+test("a chain that pauses is the slowest, and each chain has its own distance", () => {
+  const paused = { ...following, latestIndexedBlock: at(150) };
+  const snapshot = snapshotOf([chain(1, following), chain(2, paused), chain(3, completed)], 0)!;
+  // Block 150 is 1,000 seconds before block 250.
+  expect(slowestOf(snapshot, 999)).toEqual({ time: at(150).timestamp, chainId: "2" });
+  expect(slowestOf(snapshot, 1_000)).toEqual({ time: snapshot.slowestChainIndexingCursor });
+  expect(distancesOf(snapshot, at(260).timestamp)).toEqual({ "1": 100, "2": 1_100 });
 });
 
 describe("the cursor", () => {

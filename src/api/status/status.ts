@@ -13,6 +13,7 @@ import {
   readCheckpoints,
 } from "../../ponder/checkpoints.ts";
 import type { PonderProcess, SyncMetrics } from "../../ponder/process.ts";
+import { shared } from "../../ponder/shared.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
 
 const seconds = z.int().meta({ description: "Unix seconds" });
@@ -185,6 +186,33 @@ export function project(
   const projectedAt = Math.max(now, snapshotTime);
   return { projectedAt, worstCaseDistance: projectedAt - slowestChainIndexingCursor };
 }
+
+/**
+ * The time (Unix seconds) up to which every chain is indexed, and the chain that has come least far, if one pauses: its last indexed block
+ * is more than `pauseSeconds` before the cursor. The others have no events up to the cursor that are not indexed.
+ */
+export function slowestOf(
+  { omnichainSnapshot: { chains, omnichainIndexingCursor } }: Snapshot,
+  pauseSeconds = shared().chainPauseMs / 1_000,
+): { time: number; chainId?: string } {
+  const slowest: { time: number; chainId?: string } = { time: omnichainIndexingCursor };
+  for (const [chainId, chain] of Object.entries(chains)) {
+    const { timestamp: time } = indexedBlockOf(chain) ?? { timestamp: omnichainIndexingCursor };
+    const isPaused = chain.chainStatus === "chain-following" && omnichainIndexingCursor - time > pauseSeconds;
+    if (isPaused && time < slowest.time) Object.assign(slowest, { time, chainId });
+  }
+  return slowest;
+}
+
+/** Seconds from the last indexed block of each followed chain until `now` (Unix seconds), by chain id. */
+export const distancesOf = ({ omnichainSnapshot: { chains } }: Snapshot, now: number) =>
+  Object.fromEntries(
+    Object.entries(chains).flatMap(([chainId, chain]) =>
+      chain.chainStatus === "chain-following"
+        ? [[chainId, Math.max(0, now - chain.latestIndexedBlock.timestamp)]]
+        : [],
+    ),
+  );
 
 /** An indexed chain and its range of block numbers. */
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };
@@ -529,7 +557,7 @@ const metrics: [name: string, help: string, read: (status?: CurrentStatus) => nu
   [
     "nsindex_index_distance_seconds",
     "Seconds from the time up to which every chain is indexed until now",
-    (status) => status && Math.max(0, nowSeconds() - status.snapshot.slowestChainIndexingCursor),
+    (status) => status && Math.max(0, nowSeconds() - slowestOf(status.snapshot).time),
   ],
   [
     "nsindex_index_is_backfilled",
