@@ -4,6 +4,7 @@
 //   node cli/with-node.mjs bench/backfill.ts --against CHECKOUT [--logs 500000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --ensv2 [--logs 200000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --archive [--logs 200000] [--rounds 3]
+//   node cli/with-node.mjs bench/backfill.ts --past [--logs 200000] [--rounds 3]
 //   node cli/with-node.mjs bench/backfill.ts --proofs [--logs 50000] [--rounds 3] [--pad 150] [--line 100]
 //
 // Needs a Postgres server's programs (it starts one for the run). The RPC cache is filled by a first
@@ -12,7 +13,7 @@
 // With --against, each mode runs beside the indexing functions of another checkout of this project (with its packages
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
 //
-// With --ensv2, the chain has nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each
+// With --past, each round keeps no former rows, those of the last 1,000 blocks, and all. With --ensv2, the chain has nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each
 // round indexes with a cold cache, over RPC and through the archive. With --proofs, each round does so with two RPC URLs by samples, and
 // with proofs of every log (RPC_VERIFY=receipts), over RPC and through an archive. --pad adds so many transactions of others to each block,
 // --line passes so many megabits a second, with a delay of 20 ms.
@@ -35,6 +36,7 @@ import { createDatabase, inWorld, type World } from "./world.ts";
 const { values: options } = parseArgs({
   options: {
     archive: { type: "boolean", default: false },
+    past: { type: "boolean", default: false },
     proofs: { type: "boolean", default: false },
     ensv2: { type: "boolean", default: false },
     pad: { type: "string", default: "0" },
@@ -68,6 +70,12 @@ const modesOfNames = (ensv2: Record<string, string>, labelService: string): Mode
   "all plugins": { settings: { PLUGINS: all } },
   "all and ensv2": { settings: { PLUGINS: `${all},ensv2`, ...ensv2 } },
 });
+const modesOfPast: Modes = Object.fromEntries(
+  ["", "1000", "all"].map((blocks) => [
+    `history: ${blocks || "none"}`,
+    { settings: { ...inSubgraphMode, HISTORY_BLOCKS: blocks } },
+  ]),
+);
 const modesOfEnsv2 = (ensv2: Record<string, string>): Modes => ({
   ensv2: { settings: { PLUGINS: "ensv2", ...ensv2 } },
   "with resolvers": { settings: { PLUGINS: "subgraph,ensv2,protocol-acceleration", ...ensv2 } },
@@ -117,7 +125,11 @@ async function measure(world: World): Promise<void> {
   try {
     if (options.proofs) return printRuns(await inTurn(subject, await modesOfProofs(subject), rounds));
     if (options.archive) return printRuns(await inTurn(subject, await modesOfArchive(subject), rounds));
-    const modes = options.ensv2 ? modesOfEnsv2(ensv2) : modesOfNames(ensv2, `http://127.0.0.1:${port}`);
+    const modes = options.past
+      ? modesOfPast
+      : options.ensv2
+        ? modesOfEnsv2(ensv2)
+        : modesOfNames(ensv2, `http://127.0.0.1:${port}`);
     // Modes differ in the topics that they need: what one has fetched, the next does not fetch again.
     for (const name of [Object.keys(modes)[0] ?? "", Object.keys(modes).at(-1) ?? ""]) {
       const run = await backfill(subject, `cold_${name}`, modes[name] as Mode);
@@ -188,7 +200,7 @@ async function backfill(
     "SELECT pg_database_size(current_database())::float8 AS stored",
   );
   // No run pays for cleaning up after the previous one.
-  await query(url, `DROP SCHEMA "${schema}" CASCADE`);
+  await query(url, `DROP SCHEMA "${schema}" CASCADE; DROP SCHEMA IF EXISTS "${schema}_past" CASCADE`);
   await query(world.url, "CHECKPOINT");
   return { ...run, logsPerSecond: served.logs / run.seconds, requests, received, stored };
 }

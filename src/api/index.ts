@@ -2,6 +2,7 @@ import http from "node:http";
 import { db, publicClients } from "ponder:api";
 import { type Context, Hono } from "hono";
 import type { Hex } from "viem";
+import { getBlock } from "viem/actions";
 import { type Config, ConfigurationError, parseEnvironment, readConfig } from "../config/environment.ts";
 import { changesOf, environmentOf, type RowSettings, rowSettings } from "../config/row-settings.ts";
 import { contractSources } from "../config/sources.ts";
@@ -13,7 +14,7 @@ import { createUnverifiedWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatches } from "../operations/finalized-blocks.ts";
 import { beginHealing, keepHealing } from "../operations/heal-labels.ts";
-import { installPast, pastFromSql, pastOf, pruneVersions } from "../operations/past.ts";
+import { installPast, pastFromSql, pastOf, positionOf, pruneVersions } from "../operations/past.ts";
 import { keepProvenFrom, readProvenFrom } from "../operations/proven-blocks.ts";
 import { repeat } from "../operations/repeat.ts";
 import {
@@ -63,15 +64,16 @@ import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 import { startWebhooks } from "./webhooks/deliver.ts";
 
 const configured = readConfig();
+// Blocks by number are checked against their hashes. A hash that no node knows must not count as a fault of the node that indexing asks.
+const unchecked = createChainClients(configured.chains);
 const blocks = createChainBlocks(async (chainId, by) => {
+  const client = "number" in by ? ponder.ofChain(publicClients, chainId) : unchecked(chainId);
+  if (client === undefined) return undefined;
   const asked = "number" in by ? { blockNumber: BigInt(by.number) } : { blockHash: by.hash as Hex };
-  const block = await ponder
-    .ofChain(publicClients, chainId)
-    ?.getBlock(asked)
-    .catch((error) => {
-      if (error instanceof Error && error.name === "BlockNotFoundError") return undefined;
-      throw error;
-    });
+  const block = await getBlock(client, asked).catch((error) => {
+    if (error instanceof Error && error.name === "BlockNotFoundError") return undefined;
+    throw error;
+  });
   return block && { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
 });
 const versions = readVersions();
@@ -419,9 +421,12 @@ function openSubgraph(config: Config): Hono {
       const { schemas, isKept } = pastOf(servedSchema());
       const { rootChainId: chainId } = config;
       return {
-        schemas,
         fromSql: pastFromSql,
-        isKept: ({ number, timestamp }) => `${isKept(timestamp)} AND ${headNumberSql(chainId)} >= ${number}`,
+        momentOf: ({ number, timestamp }) => ({
+          schemas,
+          position: positionOf(timestamp, config.chains.length === 1 ? { chainId, number } : undefined),
+          isKept: `${isKept(timestamp)} AND ${headNumberSql(chainId)} >= ${number}`,
+        }),
         find: (by) => blocks.find(chainId, by),
         firstFrom: async (time, head) => ((await blocks.lastUpTo(chainId, time - 1, head))?.number ?? -1) + 1,
       };

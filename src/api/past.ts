@@ -1,8 +1,12 @@
-import { pastOf } from "../operations/past.ts";
+import { pastOf, positionOf } from "../operations/past.ts";
+import type { BlockRef } from "../ponder/checkpoints.ts";
 import { isTokenOf, readTime, tokenTime } from "./names/contract.ts";
 import type { ReadPast } from "./rest/endpoint.ts";
 import type { ChainBlocks } from "./status/chain-blocks.ts";
 import { type ChainSnapshot, indexedBlockOf, type Snapshot } from "./status/status.ts";
+
+const endingAt = (chain: ChainSnapshot, { number, timestamp }: BlockRef): ChainSnapshot =>
+  chain.chainStatus === "chain-queued" ? chain : { ...chain, latestIndexedBlock: { number, timestamp } };
 
 type Sources = {
   blocks: ChainBlocks;
@@ -16,13 +20,13 @@ type Sources = {
 
 /** Creates what reads an index as it was: `at` is a time in a form of `/v1`, a position token, or `<chain id>:<block>`. */
 export function createReadPast({ blocks, schema, readFrom, clock }: Sources): ReadPast {
-  const timeOf = async (at: string, chains: Snapshot["omnichainSnapshot"]["chains"]) => {
-    const [, chainId = "", block = ""] = /^(\d{1,15}):(\d{1,15})$/.exec(at) ?? [];
-    const head = indexedBlockOf(chains[chainId]);
-    if (chainId === "") return readTime(at) ?? tokenTime(at);
+  const blockOf = async (at: string, chains: Snapshot["omnichainSnapshot"]["chains"]) => {
+    const [, id = "", block = ""] = /^(\d{1,15}):(\d{1,15})$/.exec(at) ?? [];
+    const head = indexedBlockOf(chains[id]);
     if (head === undefined || Number(block) > head.number) return undefined;
-    if (Number(block) === head.number) return head.timestamp;
-    return (await blocks.find(Number(chainId), { number: Number(block) }))?.timestamp;
+    const found =
+      Number(block) === head.number ? head : await blocks.find(Number(id), { number: Number(block) });
+    return found && { id, number: found.number, timestamp: found.timestamp };
   };
 
   // A chain as it was at a time, on which it had started.
@@ -32,24 +36,27 @@ export function createReadPast({ blocks, schema, readFrom, clock }: Sources): Re
     const block = await blocks.lastUpTo(Number(id), time, head);
     if (block === undefined || block.number < chain.config.startBlock.number)
       return { chainStatus: "chain-queued", config: chain.config };
-    const { number, timestamp } = block;
-    return { ...chain, latestIndexedBlock: { number, timestamp } };
+    return endingAt(chain, block);
   };
 
   return async (at, current, signal) => {
     const { snapshot } = current;
     const { chains, omnichainIndexingCursor: newest } = snapshot.omnichainSnapshot;
-    const time = await timeOf(at, chains);
+    const block = await blockOf(at, chains);
+    const time = block?.timestamp ?? readTime(at) ?? tokenTime(at);
     if (time === undefined || time > Math.max(newest, clock() / 1_000))
       return { refusal: "The index has not reached it, or the chain has no such block." };
     const isToken = tokenTime(at) !== undefined && readTime(at) === undefined;
-    if (time >= newest && !(isToken && !isTokenOf(at, current))) return { current, at: String(time) };
+    const isNewest = block === undefined || block.number === indexedBlockOf(chains[block.id])?.number;
+    if (time >= newest && isNewest && !(isToken && !isTokenOf(at, current)))
+      return { current, at: String(time) };
     const second = Math.floor(time);
     const from = await readFrom(signal);
     if (from === undefined || second < from)
       return { refusal: `The index can be read as it was from ${from} (Unix seconds) on.` };
     const entries = Object.entries(chains).map(
-      async ([id, chain]) => [id, await chainAt(id, chain, second)] as const,
+      async ([id, chain]) =>
+        [id, block?.id === id ? endingAt(chain, block) : await chainAt(id, chain, second)] as const,
     );
     const omnichainSnapshot = {
       ...snapshot.omnichainSnapshot,
@@ -57,6 +64,9 @@ export function createReadPast({ blocks, schema, readFrom, clock }: Sources): Re
       omnichainIndexingCursor: second,
     };
     const { schemas, isKept } = pastOf(schema());
+    // Of several chains, all are read at the block's time.
+    const isOnly = block !== undefined && Object.keys(chains).length === 1;
+    const ofBlock = isOnly ? { chainId: Number(block.id), number: block.number } : undefined;
     const slowestChainIndexingCursor = Math.min(snapshot.slowestChainIndexingCursor, second);
     const pinned = { ...current, snapshot: { ...snapshot, slowestChainIndexingCursor, omnichainSnapshot } };
     if (isToken && !isTokenOf(at, pinned))
@@ -64,7 +74,7 @@ export function createReadPast({ blocks, schema, readFrom, clock }: Sources): Re
     return {
       current: pinned,
       at: String(second),
-      moment: { schemas, second, isKept: isKept(second) },
+      moment: { schemas, position: positionOf(second, ofBlock), isKept: isKept(second) },
     };
   };
 }

@@ -1,33 +1,32 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { KeptPast } from "../ponder/shared.ts";
 import { hasTable, quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
-import { timeOfEvents } from "../schema/past.ts";
+import { tablesOfEvents } from "../schema/past.ts";
 import { type TrackedTable, trackedTables } from "./checksums.ts";
 import { repeat } from "./repeat.ts";
-import { type KeptSince, saveStatus, statusOf } from "./stored-indexes.ts";
+import { type KeptSince, pastSchemaOf, saveStatus, statusOf } from "./stored-indexes.ts";
 
 // Reads of the past: a schema beside the index's, with a view for each of its tables. A statement that finds the views first and has set
-// `nsindex.at`, a time in Unix seconds, reads the rows as they were when all blocks up to that second were indexed, and no others.
+// `nsindex.at`, a position, reads the rows as they were there. A position is the beginning of a checkpoint: ten digits of time (Unix seconds),
+// sixteen each of chain and block.
 //
-// A row as it was comes from the first change after that second: the row before it. ponder: `_reorg__<table>` has the row before each change
+// A row as it was comes from the first change after the position: the row before it. ponder: `_reorg__<table>` has the row before each change
 // that is not final (operation 0: there was none). HISTORY_BLOCKS keeps them longer: `<table>_versions` in the schema of the views gets those
-// that become final, and from the backfill the store of rows (src/ponder/rows). Rows of events need none: they have a time.
-
-/** The schema of the views over an index. */
-const pastSchemaOf = (schema: string) => `${schema}_past`;
+// that become final, and from the backfill the store of rows (src/ponder/rows). Rows of events need none: they have a block.
 
 const versionsOf = ({ name }: TrackedTable) => `${name}_versions`;
-const at = "current_setting('nsindex.at')::integer";
-// Compares with the notes of reorganizations: 75 digits, of which the first ten are the time.
-const afterAt = (note: string) =>
-  `${note}.checkpoint > lpad(current_setting('nsindex.at'), 10, '0') || repeat('9', 65)`;
+const isOfEvents = ({ name }: TrackedTable) => tablesOfEvents.has(name);
+const at = "current_setting('nsindex.at')";
+const timeAt = `left(${at}, 10)::integer`;
+// Compares with the notes of reorganizations: 75 digits.
+const afterAt = (note: string) => `${note}.checkpoint > rpad(${at}, 75, '9')`;
 
 function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): string {
   const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
   const columnsOf = (alias: string) => table.all.map((column) => `${alias}.${column}`).join(", ");
   const rows = `SELECT ${columnsOf("t")} FROM ${own}.${quoted(table.name)} t WHERE`;
-  const time = timeOfEvents[table.name];
-  if (time !== undefined) return `${rows} t.${time} <= ${at}`;
+  if (isOfEvents(table))
+    return `${rows} (t.timestamp, t.block_number) <= (${timeAt}, substr(${at}, 27, 16)::bigint)`;
   const sameKey = (one: string, other: string) =>
     table.keys.map((key) => `${one}.${key} = ${other}.${key}`).join(" AND ");
   const notes = `${own}.${quoted(`_reorg__${table.name}`)}`;
@@ -53,24 +52,23 @@ function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): 
 // The heads as they were: of a chain that went on, the time alone.
 const headsText = (own: string) => `
   SELECT c.chain_name, c.chain_id, n.head AS safe_checkpoint, n.head AS latest_checkpoint, n.head AS finalized_checkpoint
-  FROM ${own}._ponder_checkpoint c CROSS JOIN LATERAL (SELECT CASE WHEN left(c.latest_checkpoint, 10)::integer <= ${at}
-    THEN c.latest_checkpoint ELSE rpad(lpad(current_setting('nsindex.at'), 10, '0') || lpad(c.chain_id::text, 16, '0') || repeat('0', 16), 75, '9')
-    END::varchar(75) AS head) n`;
+  FROM ${own}._ponder_checkpoint c CROSS JOIN LATERAL (SELECT CASE WHEN left(c.latest_checkpoint, 42) <= ${at}
+    THEN c.latest_checkpoint ELSE rpad(left(${at}, 10) || lpad(c.chain_id::text, 16, '0') || repeat('0', 16), 75, '9') END::varchar(75) AS head) n`;
 
-// Of several changes within a second, the first has the row from before.
+// Of several changes within a block, the first has the row from before.
 const keepingText = (schema: string, table: TrackedTable) => {
   const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
   const versions = `${past}.${quoted(versionsOf(table))}`;
   const key = table.keys.join(", ");
   return `
-    CREATE TABLE IF NOT EXISTS ${versions} AS SELECT ${table.all.join(", ")}, true AS existed, 0 AS until FROM ${own}.${quoted(table.name)} WITH NO DATA;
+    CREATE TABLE IF NOT EXISTS ${versions} AS SELECT ${table.all.join(", ")}, true AS existed, repeat('0', 42) COLLATE "C" AS until FROM ${own}.${quoted(table.name)} WITH NO DATA;
     CREATE UNIQUE INDEX IF NOT EXISTS ${quoted(`${table.name}_key`)} ON ${versions} (${key}, until);
     CREATE INDEX IF NOT EXISTS ${quoted(`${table.name}_until`)} ON ${versions} (until);
     CREATE OR REPLACE FUNCTION ${past}.${quoted(`keep_${table.name}`)}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN
-      INSERT INTO ${versions} SELECT DISTINCT ON (${key}, left(g.checkpoint, 10)) ${table.all.map((column) => `g.${column}`).join(", ")},
-        g.operation > 0, left(g.checkpoint, 10)::integer FROM gone g
+      INSERT INTO ${versions} SELECT DISTINCT ON (${key}, left(g.checkpoint, 42)) ${table.all.map((column) => `g.${column}`).join(", ")},
+        g.operation > 0, left(g.checkpoint, 42) FROM gone g
         WHERE g.checkpoint <= (SELECT max(finalized_checkpoint) FROM ${own}._ponder_checkpoint)
-        ORDER BY ${key}, left(g.checkpoint, 10), g.operation_id ON CONFLICT DO NOTHING;
+        ORDER BY ${key}, left(g.checkpoint, 42), g.operation_id ON CONFLICT DO NOTHING;
       RETURN NULL; END $body$;
     CREATE OR REPLACE TRIGGER _past AFTER DELETE ON ${own}.${quoted(`_reorg__${table.name}`)}
       REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ${past}.${quoted(`keep_${table.name}`)}();`;
@@ -93,7 +91,7 @@ export async function installPast(
   );
   const [{ tables: oid, reached } = {}] = rows as { tables?: string; reached?: number | null }[];
   const { past: kept } = await statusOf(run, schema);
-  const versioned = tables.filter(({ name }) => timeOfEvents[name] === undefined);
+  const versioned = tables.filter(({ name }) => !tablesOfEvents.has(name));
   const hasVersions = kept?.tables === oid && (await hasTable(run, `${past}.domain_versions`));
   const keptFrom = since !== undefined && hasVersions ? kept?.from : undefined;
   // What changed before went unrecorded.
@@ -127,6 +125,13 @@ export async function installPast(
 export const pastFromSql = `coalesce((SELECT (snapshot ->> 'from')::integer FROM _indexing_status WHERE id = 'past'),
   (SELECT left(max(finalized_checkpoint), 10)::integer FROM _ponder_checkpoint))`;
 
+/** A position: after all blocks up to a second (Unix time), or of one chain up to a block. */
+export function positionOf(second: number, block?: { chainId: number; number: number }): string {
+  const digits = (value: number, length: number) => String(value).padStart(length, "0");
+  const rest = block === undefined ? "9".repeat(32) : digits(block.chainId, 16) + digits(block.number, 16);
+  return digits(second, 10) + rest;
+}
+
 /** The schemas in which an index is found as it was, and SQL of whether the past from a second (Unix time) on can be read in them. */
 export function pastOf(schema: string) {
   const past = pastSchemaOf(schema);
@@ -156,8 +161,10 @@ export function pruneVersions({ run, schema, since, log }: Keeping): () => void 
     // Whoever reads meanwhile is told first.
     await saveStatus(run, schema, "past", { ...kept, from });
     for (const table of await trackedTables(run, schema))
-      if (timeOfEvents[table.name] === undefined)
-        await run(`DELETE FROM ${past}.${quoted(versionsOf(table))} WHERE until <= $1`, [from]);
+      if (!isOfEvents(table))
+        await run(`DELETE FROM ${past}.${quoted(versionsOf(table))} WHERE until < $1`, [
+          String(from + 1).padStart(10, "0"),
+        ]);
   };
   return repeat(prune, {
     everyMs: 60_000,

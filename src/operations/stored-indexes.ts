@@ -72,6 +72,9 @@ export type Healing = {
   endedAt?: number;
 };
 
+/** The schema of the views over an index as it was. */
+export const pastSchemaOf = (schema: string) => `${schema}_past`;
+
 /** How far back an index keeps its past, in Unix seconds; `tables` tells it from another one that was in its schema before. */
 export type KeptSince = { from: number; tables: string };
 
@@ -118,7 +121,7 @@ export const heartbeatTimeout = 25_000;
 export async function listPonderIndexes(run: Statement, now: number) {
   const { rows } = await run(
     `SELECT n.nspname::text AS schema, (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
-        WHERE c.relnamespace = n.oid AND c.relkind = 'r')::text AS bytes
+        WHERE c.relnamespace IN (n.oid, to_regnamespace(quote_ident(n.nspname || '_past'))) AND c.relkind = 'r')::text AS bytes
       FROM pg_class m JOIN pg_namespace n ON n.oid = m.relnamespace WHERE m.relname = $1 AND m.relkind = 'r'
         AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(m.oid, 'SELECT')
         AND (SELECT count(*) FROM pg_attribute a WHERE a.attname = ANY($2::text[])
@@ -323,6 +326,7 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
     const uses = usesOf(index);
     if (uses.length > 0) throw new OperationError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
     await run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
+    await run(`DROP SCHEMA IF EXISTS ${quoted(pastSchemaOf(schema))} CASCADE`);
   });
 }
 

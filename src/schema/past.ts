@@ -1,13 +1,8 @@
 /**
- * Tables of events, whose rows never change once their block is indexed, with the column of the block's time (Unix seconds): by it the rows
- * of a former block are told from later ones. Rows of all other tables have versions.
+ * Tables of events, whose rows never change once their block is indexed. Their `timestamp` (Unix seconds) and `block_number` tell the rows of
+ * a former block from later ones. Rows of all other tables have versions.
  */
-export const timeOfEvents: Readonly<Record<string, string>> = {
-  domain_event: "timestamp",
-  registration_event: "timestamp",
-  resolver_event: "timestamp",
-  v2_events: "timestamp",
-  reverse_name_events: "timestamp",
-  registrar_actions: "timestamp",
-  name_sales: "timestamp",
-};
+export const tablesOfEvents: ReadonlySet<string> = new Set([
+  ...["domain_event", "registration_event", "resolver_event", "v2_events", "reverse_name_events"],
+  ...["registrar_actions", "name_sales"],
+]);

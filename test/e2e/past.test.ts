@@ -1,35 +1,131 @@
 import { afterAll, describe, expect, inject, test } from "vitest";
+import { deploymentOf, register } from "../../devnet/life.ts";
+import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
+import { readAddresses } from "../../devnet/recording.ts";
+import { hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// Reads of former blocks, over the recorded chain: they equal those of an index that stopped there.
+// Reads of former blocks equal those of an index that stopped there.
 
-const worlds: World[] = [];
+const ends: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
-  for (const world of worlds) await world.close();
+  for (const end of ends.reverse()) await end();
 });
 
-async function open(environment: Record<string, string>, head?: number) {
-  const world = await startWorld({ environment, ...(head === undefined ? {} : { head }) });
-  worlds.push(world);
+async function open(options: Parameters<typeof startWorld>[0]) {
+  const world = await startWorld(options);
+  ends.push(world.close);
   world.start();
   return world;
 }
 
-describe.skipIf(!inject("postgresUrl"))("a former block", () => {
-  test("of the backfill and of live blocks reads like an index that stopped there", async () => {
-    const world = await open({ HISTORY_BLOCKS: "all" }, 1_500);
+type Errors = { errors: { message: string }[] };
+
+/** The first error of a query. */
+async function errorOf({ url }: World, query: string): Promise<string> {
+  const body = JSON.stringify({ query });
+  const response = await fetch(`${url}/subgraph`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
+  return ((await response.json()) as Errors).errors[0]?.message ?? "";
+}
+
+describe.skipIf(!inject("postgresUrl"))("on a server", () => {
+  test("blocks of the backfill and live ones read like an index that stopped there", async () => {
+    const world = await open({ environment: { HISTORY_BLOCKS: "all" }, head: 1_500 });
     await world.waitForIndex();
-    for (let head = 1_500; head < 1_666; head += 2) {
+    for (let head = 1_520; head < 1_666; head += 20) {
       world.node.chain.setHead(head);
-      if (head % 40 === 0) await world.waitForIndex({ block: head });
+      await world.waitForIndex({ block: head });
     }
     world.node.chain.setHead(1_666);
     await world.waitForIndex();
-    // One in the backfill, one among the live blocks.
+    const stopped = [];
     for (const block of [900, 1_580]) {
-      const stopped = await open({ END_BLOCK: String(block) });
-      await stopped.waitForIndex({ block });
-      expect(await world.entities(block)).toEqual(await stopped.entities());
+      const other = await open({ environment: { END_BLOCK: String(block) } });
+      await other.waitForIndex({ block });
+      expect(await world.entities(block)).toEqual(await other.entities());
+      stopped.push(other);
     }
+
+    // Without the setting, what is final cannot be read.
+    const [other] = stopped as [World];
+    expect(await errorOf(other, "{ domains(block: { number: 10 }) { id } }")).toMatch(
+      /only has data starting at block number \d+ and data for block number 10 is therefore not available/,
+    );
+    expect(await errorOf(other, "{ domains(block: { number: 901 }) { id } }")).toMatch(
+      /has only indexed up to block number 900 and data for block number 901 is therefore not yet available/,
+    );
+  });
+});
+
+describe.runIf(hasAnvil())("after a reorganization", () => {
+  test("blocks of both sides read as they were, and none of the branch that is gone", async () => {
+    const root = Number(chainIds.root);
+    const chain = await startEmittingChain(root, Object.values(readAddresses(recordingFolder("root"))));
+    ends.push(chain.close);
+    const sale = { owner: `0x${"11".repeat(20)}`, expires: 2_000_000_000n } as const;
+    const mine = (label: string) => chain.mine([register(deploymentOf("root"), { ...sale, label }).logs]);
+    for (let block = 0; block < 20; block++) await mine(`first${block}`);
+    const world = await open({ rpcUrl: chain.url });
+    await world.waitForIndex({ block: await chain.head() });
+
+    const seen = new Map<number, Awaited<ReturnType<World["entities"]>>>();
+    for (let block = 0; block < 5; block++) {
+      await mine(`branch${block}`);
+      const head = await chain.head();
+      await world.waitForIndex({ block: head });
+      seen.set(head, await world.entities());
+    }
+    const left = await chain.client.getBlock();
+    await chain.goBack(2);
+    const common = await chain.head();
+    for (let block = 0; block < 4; block++) await mine(`kept${block}`);
+    const head = await chain.head();
+    await world.waitForIndex({ block: head });
+
+    for (const [block, entities] of seen)
+      if (block <= common) expect(await world.entities(block)).toEqual(entities);
+    const labels = (argument: string) =>
+      `registrations(${argument}, orderBy: labelName, where: { labelName_starts_with: "kept" }) { labelName }`;
+    const block = await chain.client.getBlock({ blockNumber: BigInt(common + 2) });
+    const found = await world.query(`{
+      before: ${labels(`block: { number: ${common} }`)}
+      at: ${labels(`block: { hash: "${block.hash}" }`)}
+      now: ${labels("first: 10")}
+      _meta(block: { number: ${common + 2} }) { block { number timestamp } }
+    }`);
+    const named = (...numbers: number[]) => numbers.map((number) => ({ labelName: `kept${number}` }));
+    expect(found).toEqual({
+      ...{ before: [], at: named(0, 1), now: named(0, 1, 2, 3) },
+      _meta: { block: { number: common + 2, timestamp: Number(block.timestamp) } },
+    });
+    expect(await errorOf(world, `{ domains(block: { hash: "${left.hash}" }) { id } }`)).toContain(
+      "no block with that hash found",
+    );
+
+    const get = async (path: string) => {
+      const response = await fetch(`${world.url}${path}`);
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    const name = "/v1/names/kept1.eth";
+    expect((await get(`${name}?at=${root}:${common + 1}`)).status).toBe(404);
+    const { status, body } = await get(`${name}?at=${root}:${common + 2}`);
+    const { as_of, as_of_token } = body["meta"] as { as_of: Record<string, object>; as_of_token: string };
+    expect([status, as_of[root]]).toMatchObject([
+      200,
+      { block_number: common + 2, timestamp: String(block.timestamp) },
+    ]);
+    const byToken = await get(`${name}?at=${as_of_token}`);
+    expect(byToken.body["data"]).toEqual(body["data"]);
+    const listed = async (at: string) => {
+      const { data } = (await get(`/v1/names/eth/subnames?sort=name&page_size=200&${at}`)).body;
+      return (data as { name: string }[]).filter((row) => row.name.startsWith("kept")).map((row) => row.name);
+    };
+    expect(await listed(`at=${block.timestamp}`)).toEqual(["kept0.eth", "kept1.eth"]);
+    expect(await listed("")).toEqual([0, 1, 2, 3].map((number) => `kept${number}.eth`));
+    expect((await get(`${name}?at=${root}:${head + 5}`)).status).toBe(409);
   });
 });

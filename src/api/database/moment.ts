@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { quoted } from "../../ponder/sql-client.ts";
 
 /**
- * A moment in the past of an index: a time in Unix seconds, and the schemas in which its tables are found (src/operations/past.ts).
- * `isKept`: SQL of whether the index has that moment.
+ * A moment in the past of an index: a position, and the schemas in which its tables are found (src/operations/past.ts). `isKept`: SQL of
+ * whether the index has that moment.
  */
-export type Moment = { schemas: readonly string[]; second: number; isKept: string };
+export type Moment = { schemas: readonly string[]; position: string; isKept: string };
 
 const moments = new AsyncLocalStorage<Moment | undefined>();
 
@@ -21,9 +21,9 @@ export class MomentGoneError extends Error {
 }
 
 /** The statement that goes to a moment until the end of the transaction; `checkMoment` reads its result. */
-export const momentQuery = ({ schemas, second, isKept }: Moment) => ({
+export const momentQuery = ({ schemas, position, isKept }: Moment) => ({
   text: `SELECT set_config('search_path', $1, true), set_config('nsindex.at', $2, true), (${isKept})::text`,
-  values: [[...schemas.map(quoted), "pg_temp"].join(", "), String(second)],
+  values: [[...schemas.map(quoted), "pg_temp"].join(", "), position],
 });
 
 /** Throws MomentGoneError unless the transaction is at the moment. */

@@ -1,4 +1,6 @@
 import { LRUCache } from "lru-cache";
+import { currentClient } from "../../http/turn.ts";
+import { createLane } from "../database/client.ts";
 
 /** A block as a node of its chain has it; `timestamp` is in Unix seconds. */
 export type ChainBlock = { number: number; hash: string; timestamp: number };
@@ -11,12 +13,19 @@ export type ReadBlock = (chainId: number, by: By) => Promise<ChainBlock | undefi
 /** Blocks of the chains, by number, hash or time. */
 export type ChainBlocks = ReturnType<typeof createChainBlocks>;
 
-/** Creates a reader of blocks, which keeps them for 15 s: a reorganization may replace them. */
+// Indexing asks the same nodes, so that clients must not keep them busy.
+const places = { concurrency: 8, spare: 2, queue: 200, queuePerClient: 40 };
+
+/** Creates a reader of blocks, which keeps them for 15 s: a reorganization may replace them. Throws BusyError if too many are asked for. */
 export function createChainBlocks(readBlock: ReadBlock) {
+  const lane = createLane(places);
   const known = new LRUCache<string, ChainBlock, { chainId: number; by: By }>({
     max: 2_000,
     ttl: 15_000,
-    fetchMethod: (_key, _stale, { context: { chainId, by } }) => readBlock(chainId, by),
+    fetchMethod: async (_key, _stale, { signal, context: { chainId, by } }) => {
+      const leave = await lane.turn(currentClient(), signal);
+      return readBlock(chainId, by).finally(leave);
+    },
   });
   const find = (chainId: number, by: By) =>
     known.fetch(`${chainId} ${JSON.stringify(by)}`, { context: { chainId, by } });
@@ -26,7 +35,7 @@ export function createChainBlocks(readBlock: ReadBlock) {
       const block = await find(chainId, by);
       if (block === undefined || "number" in by) return block;
       const canonical = await find(chainId, { number: block.number });
-      return canonical?.hash === block.hash ? block : undefined;
+      return canonical?.hash === by.hash ? canonical : undefined;
     },
     /** The last block up to a time (Unix seconds), of those before `head`; undefined if there is none. Rejects likewise. */
     async lastUpTo(chainId: number, time: number, head: { number: number; timestamp: number }) {

@@ -23,8 +23,8 @@ type ErrorHandler = { setRetryableError(error: Error): void };
 /** A row changed since the last flush, null if deleted; its key; whether the database has a row with that key. */
 type Change = { row: Row | null; key: Row; isStored: boolean };
 
-/** Time of the event's block in a backfill, in Unix seconds. ponder: live changes are recorded by its triggers. */
-type Clock = { second: number | undefined };
+/** The event's block in a backfill, as the beginning of its checkpoint. ponder: live changes are recorded by its triggers. */
+type Clock = { block: string | undefined };
 
 /** A table's rows in memory. */
 type KnownRows = {
@@ -39,10 +39,10 @@ type KnownRows = {
   /** All keys that the database may have; undefined if unknown. */
   keys: KeyFilter | undefined;
   isRead: boolean;
-  /** The row of a key before its first change in a second, null for none. Since the last flush, if such rows are kept. */
-  former: { row: Row | null; key: Row; until: number }[];
-  /** The keys that changed in the latest second. */
-  latest: { second: number; keys: globalThis.Set<string> };
+  /** The row of a key before its first change in a block, null for none. Since the last flush, if such rows are kept. */
+  former: { row: Row | null; key: Row; until: string }[];
+  /** The keys that changed in the latest block. */
+  latest: { block: string; keys: globalThis.Set<string> };
   /** Look-ups in the database of keys that it does not have. */
   absent: number;
   written: { rows: number; characters: number };
@@ -80,7 +80,7 @@ export function createIndexingCache({
     throw new NonRetryableUserError('The ordering "experimental_isolated" is not supported.');
   const tables = Object.values(schemaBuild.schema).filter((one): one is PgTable => isTable(one));
   const isEmpty = crashRecoveryCheckpoint === undefined;
-  const clock: Clock = { second: undefined };
+  const clock: Clock = { block: undefined };
   const store: Store = {
     tables: new Map(tables.map((table) => [table, unknownRows(shapeOf(table), clock, isEmpty)])),
     maxBytes: common.options.indexingCacheMaxBytes,
@@ -102,7 +102,7 @@ export function createIndexingCache({
 
     set event(event: EventAhead) {
       store.sample = store.predictions.isSample(event) ? event : undefined;
-      store.clock.second = Number(event.checkpoint?.slice(0, 10) ?? 0);
+      store.clock.block = event.checkpoint?.slice(0, 42);
     },
 
     async flush(): Promise<void> {
@@ -123,7 +123,7 @@ export function createIndexingCache({
     clear(): void {
       // A reorganization may restore rows, so keys are no longer learned.
       if (isFlushed) isBackfill = false;
-      store.clock.second = undefined;
+      store.clock.block = undefined;
       forget(store);
     },
   });
@@ -307,7 +307,7 @@ function forget(store: Store): void {
     open(known);
     known.changes = new Map();
     known.former = [];
-    known.latest = { second: 0, keys: new Set() };
+    known.latest = { block: "", keys: new Set() };
     known.rows = new Map();
     known.older = new Map();
   }
@@ -383,16 +383,16 @@ export function changeRow(
   if (!change.isStored && known.keys !== undefined) known.keys.add(text);
 }
 
-// Keeps the row for reads of the past, which see a whole second (src/operations/past.ts).
+// Keeps the row for reads of the past (src/operations/past.ts).
 function keepFormer(known: KnownRows, text: string, former: { row: Row | null; key: Row }): void {
-  const { second } = known.clock;
+  const { block } = known.clock;
   const past = shared().past;
-  if (second === undefined || past === undefined || second <= past.from || !past.tables.has(known.shape.name))
-    return;
-  if (known.latest.second !== second) known.latest = { second, keys: new globalThis.Set() };
+  if (block === undefined || past === undefined || !past.tables.has(known.shape.name)) return;
+  if (Number(block.slice(0, 10)) <= past.from) return;
+  if (known.latest.block !== block) known.latest = { block, keys: new globalThis.Set() };
   if (known.latest.keys.has(text)) return;
   known.latest.keys.add(text);
-  known.former.push({ ...former, until: second });
+  known.former.push({ ...former, until: block });
 }
 
 async function writeAll(connection: Connection, changed: KnownRows[]): Promise<void> {
@@ -420,7 +420,7 @@ function unknownRows(shape: TableShape, clock: Clock, isEmpty: boolean): KnownRo
     keys: undefined,
     isRead: false,
     former: [],
-    latest: { second: 0, keys: new Set() },
+    latest: { block: "", keys: new Set() },
     absent: 0,
     written: { rows: 0, characters: 0 },
   };

@@ -1,4 +1,5 @@
 import type { Head } from "../../../ponder/checkpoints.ts";
+import { BusyError } from "../../database/client.ts";
 import type { Moment } from "../../database/moment.ts";
 import type { ChainBlock } from "../../status/chain-blocks.ts";
 import type { BlockHashes } from "../../status/status.ts";
@@ -96,12 +97,12 @@ async function selectedJson(
   return `{${parts.join(",")}}`;
 }
 
-/** Where former blocks are read: `isKept`: SQL of whether a block of that number and time (Unix seconds) is in the tables. */
+/** Where former blocks are read. */
 export type PastSource = {
-  schemas: readonly string[];
   /** SQL of the first second (Unix time) that can be read. */
   fromSql: string;
-  isKept: (block: { number: number; timestamp: number }) => string;
+  /** The moment after a block. */
+  momentOf: (block: { number: number; timestamp: number }) => Moment;
   /** A block of the chain; undefined if it has none. Rejects if no node responds. */
   find: (by: { number: number } | { hash: string }) => Promise<ChainBlock | undefined>;
   /** The first block from a time (Unix seconds) on. Rejects likewise. */
@@ -132,15 +133,15 @@ export async function pinnedPosition(
     block = isHead ? head : await past.find(key === "number" ? constraint : { hash: constraint.hash });
     if (block?.timestamp !== undefined && block.timestamp < from && head?.timestamp !== undefined)
       earliest = await past.firstFrom(from, { ...head, timestamp: head.timestamp });
-  } catch {
+  } catch (error) {
+    if (error instanceof BusyError) throw error;
     return undecodable(key, "no node of the chain responds, which has the time of the block");
   }
   if (block?.timestamp === undefined) return key === "hash" ? noSuchHash() : noSuchNumber(constraint.number);
   const { number, timestamp } = block;
   if (head === undefined || number > head.number) return notYet(key, number, { head, deployment });
   if (timestamp < from) return pruned(key, number, { earliest, deployment });
-  const moment = { schemas: past.schemas, second: timestamp, isKept: past.isKept({ number, timestamp }) };
-  return { head: { number, timestamp }, moment };
+  return { head: { number, timestamp }, moment: past.momentOf({ number, timestamp }) };
 }
 
 /** The error of a request if `head` does not meet the constraint, where only the latest block can be read. */
