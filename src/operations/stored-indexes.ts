@@ -25,7 +25,7 @@ export type Description = {
 const metaTable = "_ponder_meta";
 // The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
 // that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts), `labels` how
-// far a newer version of the label set has healed it.
+// far a newer version of the label set has healed it, `coverage` how many labels are known.
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */
@@ -72,6 +72,18 @@ export type Healing = {
   endedAt?: number;
 };
 
+/** Percentage of the table that is healed now, rounded to one place, and the seconds left for it; undefined if not known. `now` in Unix milliseconds. */
+export function progressOf({ part, cursor, startedAt }: Healing, now: number) {
+  // Ids are hashes, so they are spread evenly.
+  const isById = part === "registration" || part === "domain";
+  const share = isById ? Number.parseInt(cursor.slice(2, 8) || "0", 16) / 2 ** 24 : 1;
+  const left = (((now - startedAt) / 1_000) * (1 - share)) / share;
+  return {
+    percent: Math.round(share * 1_000) / 10,
+    secondsLeft: share > 0 && part === "domain" ? left : undefined,
+  };
+}
+
 /** The statuses of an index, by subject. */
 type Statuses = {
   indexing?: { omnichainSnapshot?: { omnichainStatus?: unknown } };
@@ -81,6 +93,7 @@ type Statuses = {
   purged?: { chainId: number; from: number };
   feed?: object;
   labels?: Healing;
+  coverage?: object;
 };
 
 /** The statuses of the index in a schema, or behind a views schema. */
