@@ -5291,6 +5291,16 @@ export interface operations {
                             /** @description The cache keys of their messages */
                             keys: string[];
                         }[];
+                        /** @description With `after`: names that have their labels now */
+                        healed?: {
+                            names: {
+                                /** @description 32 bytes of hex, lower case */
+                                namehash: string;
+                                name?: string;
+                            }[];
+                            /** @description Their cache keys */
+                            keys: string[];
+                        }[];
                     };
                 };
             };
@@ -5385,7 +5395,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `heartbeat` and `must-refetch` */
+            /** @description Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `healed`, `heartbeat` and `must-refetch` */
             200: {
                 headers: {
                     [name: string]: unknown;

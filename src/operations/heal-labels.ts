@@ -35,6 +35,8 @@ export type HealOptions = {
   /** Chain of the root registry, and its last block in the index if it ends. */
   root: { chainId: number; endBlock: number | undefined };
   isSubgraphCompatible: boolean;
+  /** Called in the transaction of a batch with the nodes of its names. */
+  onHealed?: (run: Statement, nodes: readonly string[]) => Promise<void>;
   batch?: number;
 };
 
@@ -117,9 +119,6 @@ const readBy = {
 type Outcome = { cursor: string | undefined; asked: number; healed: number };
 type Heal = (run: Statement, after: string, of: HealOptions, how: { isDry: boolean }) => Promise<Outcome>;
 
-/** SQL condition that a domain, or a name above, may lack a label: that of its partial index (src/schema/subgraph.ts). */
-export const unknownDomains = "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)";
-
 // Columns that healing reads, by property, and those that it sets; which rows lack a label, as their partial index has it; the chain of a row.
 const tables = {
   domain: {
@@ -130,7 +129,7 @@ const tables = {
       unrevealedName: "unrevealed_name",
     },
     set: ["name", "label_name", "unrevealed_name"],
-    unknown: unknownDomains,
+    unknown: "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)",
     chain: () => "t.chain_id",
   },
   registration: {
@@ -144,7 +143,7 @@ const tables = {
 // ponder: `_reorg__<table>` has a row as it was before each change that is not final.
 const healRowsOf =
   (part: "domain" | "registration"): Heal =>
-  async (run, after, { schema, healRows, batch = batchRows, root }, { isDry }) => {
+  async (run, after, { schema, healRows, batch = batchRows, root, onHealed }, { isDry }) => {
     const own = quoted(schema);
     const { columns, set, unknown, chain } = tables[part];
     const selected = Object.entries(columns).map(([property, column]) => `${column} AS "${property}"`);
@@ -179,6 +178,11 @@ const healRowsOf =
         WHERE c.chain_id = coalesce(${chain(own)}, ${root.chainId}) AND substr(c.latest_checkpoint, 11, 16)::bigint = c.chain_id)`;
       const stamp = `, change_block = greatest(t.change_block, least(${head}, ${root.endBlock ?? null}::bigint))`;
       await withoutTriggers(run, `${own}.${part}`, () => update(part, ["id", "text"], stamp, changed));
+      if (part === "domain")
+        await onHealed?.(
+          run,
+          changed.map(({ id }) => String(id)),
+        );
     }
     return outcome;
   };
@@ -199,22 +203,26 @@ const healPrimaryNames: Heal = async (run, after, options, { isDry }) => {
   if (isDry || accounts.length === 0) return { cursor, asked: 0, healed: 0 };
   const ofRoot = (id: string) => (isSubgraphCompatible ? "true" : `starts_with(${id}, '${root.chainId}-')`);
   const position = (row: string) => `(${row}.block_number, ${row}.log_index)`;
-  await withoutTriggers(run, `${own}.resolver_event`, () =>
+  const changed = await withoutTriggers(run, `${own}.resolver_event`, () =>
     run(
       `UPDATE ${own}.resolver_event e SET primary_name_of = v.account
         FROM json_to_recordset($1::json) AS v(id text, account text) JOIN ${own}.resolver r ON r.domain_id = v.id AND ${ofRoot("r.id")}
         WHERE e.resolver_id = r.id AND e.type = 'NameChanged' AND e.primary_name_of IS NULL AND r.id = (
           SELECT n.resolver_id FROM ${own}.domain_event n WHERE n.domain_id = v.id AND n.type = 'NewResolver' AND ${ofRoot("n.id")}
-            AND ${position("n")} < ${position("e")} ORDER BY n.block_number DESC, n.log_index DESC LIMIT 1)`,
+            AND ${position("n")} < ${position("e")} ORDER BY n.block_number DESC, n.log_index DESC LIMIT 1)
+        RETURNING v.id`,
       [JSON.stringify(accounts)],
     ),
   );
+  const nodes = new Set(changed.rows.map(({ id: node }) => String(node)));
+  if (nodes.size > 0) await options.onHealed?.(run, [...nodes]);
   return { cursor, asked: 0, healed: 0 };
 };
 
 // ponder: a trigger records each change, to take it back with the next block. What is healed stays.
-async function withoutTriggers(run: Statement, table: string, work: () => Promise<unknown>): Promise<void> {
+async function withoutTriggers<T>(run: Statement, table: string, work: () => Promise<T>): Promise<T> {
   await run(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
-  await work();
+  const result = await work();
   await run(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
+  return result;
 }
