@@ -30,12 +30,17 @@ try {
     }
   console.log(`${equal} of ${2 * Number(options.seeds)} healed indexes have the rows of a new one`);
 
-  const database = await createEmptyDatabase(postgres.url);
-  const { seconds, healed, bytes } = await healMany(database.url, Number(options.names));
-  await database.drop();
-  console.log(
-    `${healed} names in ${seconds.toFixed(1)} s: ${Math.round(healed / seconds)} a second; heap grew by ${(bytes / 2 ** 20).toFixed(0)} MiB`,
-  );
+  for (const isTold of [true, false]) {
+    const database = await createEmptyDatabase(postgres.url);
+    const { seconds, healed, bytes, longest } = await healMany(database.url, Number(options.names), {
+      isTold,
+    });
+    await database.drop();
+    console.log(
+      `${healed} names in ${seconds.toFixed(1)} s ${isTold ? "with" : "without"} messages: ${Math.round(healed / seconds)} a second, ` +
+        `a batch takes up to ${longest.toFixed(0)} ms; heap grew by ${(bytes / 2 ** 20).toFixed(0)} MiB`,
+    );
+  }
 } finally {
   await postgres.stop();
 }

@@ -3,8 +3,8 @@ import { describe } from "./heal.ts";
 
 const begun = { from: 0, to: 1, cursor: "", asked: 0, healed: 0, startedAt: 0 };
 const coverage = [
-  { parent: "eth", names: 3_000, unknown: 3 },
-  { parent: "alice\u0007.eth", names: 2, unknown: 1 },
+  { of: "below eth", names: 3_000, unknown: 3 },
+  { of: "below alice\u0007.eth", names: 2, unknown: 1 },
 ];
 
 test("an index that was never healed shows what it knows, without control characters", () => {

@@ -65,12 +65,15 @@ export function examineIndex(config: Config): Promise<Finding[]> {
 
 /** The version of the label set with which the index began; undefined for a new index. */
 export async function firstLabelSetVersion(config: Config): Promise<number | undefined> {
-  if (config.databaseUrl === undefined) return undefined;
-  return withDatabase(config, async (run) => {
-    const { description, labels } = await statusOf(run, config.databaseSchema);
+  const database = await openDatabase(config);
+  if (database === undefined) return undefined;
+  try {
+    const { description, labels } = await statusOf(database.run, config.databaseSchema);
     const described = description?.settings["LABEL_SET_VERSION"];
     return labels?.from ?? (described === undefined ? undefined : Number(described));
-  });
+  } finally {
+    await database.close();
+  }
 }
 
 /** Why the index of an earlier version of the label set cannot be healed to the configured one. */
@@ -78,7 +81,6 @@ async function faultOfHealing(config: Config, before: number): Promise<string | 
   const { labelSetVersion } = config.labelSet;
   if (labelSetVersion < before)
     return `LABEL_SET_VERSION may only rise: the index has version ${before}, not ${labelSetVersion}`;
-  if (config.databaseUrl === undefined) return "Labels are healed in Postgres only: set DATABASE_URL";
   if (config.ponderStores === "stock") return "Labels are not healed with PONDER_STORES=stock";
   if (config.blockRange.startBlock !== undefined)
     return "Labels of an index with START_BLOCK are not healed: it may lack the names above";

@@ -914,6 +914,10 @@ export interface operations {
                                 };
                             };
                         };
+                        /** @description Only while a chain pauses, which the cursors do not wait for: seconds since the last indexed block of each followed chain, by chain id */
+                        distances?: {
+                            [key: string]: number;
+                        };
                         /** @description Only while the indexing process does not report, and the snapshot is the last it left, or while the chain contradicts the index */
                         stale?: {
                             /** @description Unix seconds */
@@ -5513,6 +5517,16 @@ export interface operations {
                             /** @description The cache keys of their messages */
                             keys: string[];
                         }[];
+                        /** @description With `after`: names that have their labels now */
+                        healed?: {
+                            names: {
+                                /** @description 32 bytes of hex, lower case */
+                                namehash: string;
+                                name?: string;
+                            }[];
+                            /** @description Their cache keys */
+                            keys: string[];
+                        }[];
                     };
                 };
             };
@@ -5625,7 +5639,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `heartbeat` and `must-refetch` */
+            /** @description Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `healed`, `heartbeat` and `must-refetch` */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { expect, onTestFinished, test } from "vitest";
-import { createReceiver } from "./webhook-receiver.ts";
+import { createReceiver, fold } from "./webhook-receiver.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 
@@ -42,6 +42,16 @@ test("keeps the events that stand, and takes each delivery once", async () => {
   expect(await send("msg_2", [event("c"), reverted("c", "b"), event("d")])).toEqual([204, ["a", "d"]]);
   expect(await send("msg_2", [event("c"), reverted("c", "b"), event("d")])).toEqual([204, ["a", "d"]]);
   expect(await send("msg_3", [{ id: "x", event: "must-refetch", data: {} }])).toEqual([204, []]);
+});
+
+test("gives entries the names that have become known", async () => {
+  const events = new Map([["a", { type: "renewal", namehash: "0x1", name: "[2].eth" }]]);
+  const names = [
+    { namehash: "0x1", name: "alice.eth" },
+    { namehash: "0x3", name: "bob.eth" },
+  ];
+  fold(events, { id: "h", event: "healed", data: { names } });
+  expect([...events.values()]).toEqual([{ type: "renewal", namehash: "0x1", name: "alice.eth" }]);
 });
 
 test("refuses what others sign", async () => {

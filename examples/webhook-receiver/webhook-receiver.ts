@@ -4,19 +4,24 @@ import { fileURLToPath } from "node:url";
 import { Webhook } from "standardwebhooks";
 
 type Message =
-  | { id: string; event: "event"; data: { id: string; type: string; name?: string } }
+  | { id: string; event: "event"; data: { id: string; type: string; namehash?: string; name?: string } }
   | { id: string; event: "reverted"; data: { chain_id: number; last_valid_block: number; ids: string[] } }
+  | { id: string; event: "healed"; data: { names: { namehash: string; name?: string }[] } }
   // A deadline of a name: changes none of the events.
   | { id: string; event: "reminder"; data: { reminder: string; due_at: string; late: boolean; name: string } }
   | { id: string; event: "must-refetch" | "test"; data: object };
 
-type Events = Map<string, { type: string; name?: string }>;
+type Events = Map<string, { type: string; namehash?: string; name?: string }>;
 
 /** Applies a message to the events that stand, by the ids of their entries. */
 export function fold(events: Events, message: Message): void {
   if (message.event === "event") events.set(message.data.id, message.data);
   // A reorganization took these back.
   if (message.event === "reverted") for (const id of message.data.ids) events.delete(id);
+  // Labels of these names have become known.
+  if (message.event === "healed")
+    for (const { namehash, name } of message.data.names)
+      for (const entry of events.values()) if (name && entry.namehash === namehash) entry.name = name;
   // The index is another one. A real receiver reads anew what it needs, from /v1/events.
   if (message.event === "must-refetch") events.clear();
 }

@@ -14,12 +14,14 @@ import { createUnverifiedWatch } from "../operations/cache.ts";
 import { installChecksums, keepChecksums } from "../operations/checksums.ts";
 import { createChainWatches } from "../operations/finalized-blocks.ts";
 import { beginHealing, keepHealing } from "../operations/heal-labels.ts";
+import { type Coverage, keepCoverage } from "../operations/label-coverage.ts";
 import { installPast, pastFromSql, pastOf, positionOf, pruneVersions } from "../operations/past.ts";
 import { keepProvenFrom, readProvenFrom } from "../operations/proven-blocks.ts";
 import { repeat } from "../operations/repeat.ts";
 import {
   describeIndex,
   type Healing,
+  progressOf,
   statusOf,
   takeOverWhenReady,
   watchShownSchema,
@@ -44,7 +46,7 @@ import { reachedFunction } from "./database/v2-walk.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
 import { openFeed } from "./feed/follow.ts";
-import { createFeed, keepFeed } from "./feed/log.ts";
+import { createFeed, keepFeed, readReindexed, writeHealed } from "./feed/log.ts";
 import { hookReader, reminderReader } from "./hook-feed.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
@@ -133,6 +135,8 @@ const status = openStatus({
 });
 
 let isHealing = false;
+// Names that handlers healed, by node, until the feed has them.
+const healedNames = new Map<string, string | null | undefined>();
 if (ponder.isIndexer) {
   const isComplete = () =>
     status.current()?.snapshot.omnichainSnapshot.omnichainStatus === "omnichain-completed";
@@ -153,6 +157,11 @@ const indexBuild = ponder.isIndexer
     })
   : undefined;
 if (indexBuild !== undefined) ponder.onStop(indexBuild.stop);
+
+const coverage = ponder.isIndexer
+  ? keepCoverage({ run: ponder.writeSlowly, schema, isReady: () => indexBuild?.isComplete() === true, log })
+  : undefined;
+if (coverage !== undefined) ponder.onStop(coverage);
 
 if (ponder.isIndexer && !ponder.isEmbedded) {
   const isReady = async () => {
@@ -187,14 +196,29 @@ ponder.onStop(() => {
 
 let healing: Healing | undefined;
 const readHealing = async () => {
+  const signal = AbortSignal.timeout(5_000);
+  const [exists] = await database.row("SELECT to_regclass('_indexing_status')::text", [], signal);
   const sql = "SELECT (SELECT snapshot FROM _indexing_status WHERE id = 'labels')::text";
-  const [text] = await database.row(sql, [], AbortSignal.timeout(5_000));
+  const [text] = exists ? await database.row(sql, [], signal) : [];
   healing = text ? JSON.parse(text) : undefined;
+  // A reader's index may be healed from its next start on.
+  return ponder.isIndexer && (healing === undefined || healing.part === "done") ? "done" : undefined;
 };
-// An outage leaves the last known state; before an index describes itself it has none.
-const tryToReadHealing = () => readHealing().catch(() => undefined);
-await tryToReadHealing();
-ponder.onStop(repeat(tryToReadHealing, { everyMs: 1_000, log, failure: "", fields: {} }));
+if ((await readHealing().catch(() => undefined)) !== "done") {
+  const failure = "Could not read how far labels are healed";
+  const fields = { section: seeOperations("While something is away") };
+  ponder.onStop(repeat(readHealing, { everyMs: 1_000, log, failure, fields }));
+}
+
+const readCoverage = sharedReading(
+  "How many labels are known",
+  async (signal) => {
+    const sql = "SELECT (SELECT snapshot FROM _indexing_status WHERE id = 'coverage')::text";
+    const [text] = await database.row(sql, [], signal);
+    return text ? (JSON.parse(text) as { at: number; counts: Coverage[] }) : undefined;
+  },
+  { everyMs: 15_000, log },
+);
 
 const readProven = sharedReading(
   "From which blocks on logs are proven",
@@ -223,7 +247,14 @@ if (!ponder.isIndexer) {
 
 if (ponder.isIndexer) {
   const namespaces = indexedNamespaces(configured.datasources, configured.plugins);
-  const stop = keepFeed({ run, schema, namespaces, log, onWritten: () => served.feed.readSoon() });
+  const stop = keepFeed({
+    run,
+    schema,
+    namespaces,
+    healed: healedNames,
+    log,
+    onWritten: () => served.feed.readSoon(),
+  });
   shared().blockIndexed = stop.soon;
   ponder.onStop(stop);
   webhooks = startWebhooks({
@@ -253,19 +284,31 @@ async function historyBegin(): Promise<number | undefined> {
 /** Starts healing, if rows lack labels that the configured version of the label set has. */
 async function startHealing(): Promise<boolean> {
   const { healRows } = shared();
-  const { labels: healing } = await statusOf(run, schema);
+  const { labels: healing, feed } = await statusOf(run, schema);
   if (healing === undefined || healing.part === "done" || healRows === undefined) {
     shared().healRows = undefined;
     return false;
   }
+  // Nobody has read names of a first backfill.
+  const hasFeed = feed !== undefined;
+  for (const node of await readReindexed(run, schema)) healedNames.set(node, undefined);
+  shared().healRows = async (table, rows) => {
+    const healed = await healRows(table, rows);
+    for (const [at, row] of healed.entries())
+      if (table === "domain" && row !== rows[at] && (hasFeed || !isBackfilling()))
+        healedNames.set(String(row["id"]), row["name"] as string | null);
+    return healed;
+  };
   const { isSubgraphCompatible, rootChainId: chainId, blockRange } = configured;
   const stop = keepHealing({
     ...{ run, schema, healRows, isSubgraphCompatible, log },
     inTransaction: ponder.inOwnTransaction,
+    onHealed: (own, nodes) => writeHealed(own, schema, nodes),
     root: { chainId, endBlock: blockRange.endBlock },
     isReady: () => !isBackfilling() && indexBuild?.isComplete() === true,
     onDone: () => {
       isHealing = false;
+      coverage?.soon();
       shared().healRows = undefined;
     },
   });
@@ -333,7 +376,8 @@ function openApi(config: Config) {
     database,
     indexes: () => indexBuild?.progress(),
     provenFrom: async () => (await readProven()).value,
-    healing: () => healing,
+    healing: () => healing && { ...healing, ...progressOf(healing, Date.now()) },
+    coverage: async () => (await readCoverage()).value,
     clock: Date.now,
   };
 

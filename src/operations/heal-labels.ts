@@ -1,9 +1,9 @@
 import { addrReverseNode } from "../ens/ids.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { HealRows } from "../ponder/shared.ts";
-import { quoted, type Statement } from "../ponder/sql-client.ts";
+import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
-import { type Healing, isBusy, saveStatus, statusOf } from "./stored-indexes.ts";
+import { type Healing, isBusy, pastSchemaOf, saveStatus, statusOf } from "./stored-indexes.ts";
 
 // Heals the rows of an index whose labels a newer version of the label set knows (src/indexing/healing.ts), while indexing goes on. Handlers
 // already read and write healed rows, so only rows that none of them reads are left. They are healed in the order of their ids. Once an id is
@@ -35,6 +35,8 @@ export type HealOptions = {
   /** Chain of the root registry, and its last block in the index if it ends. */
   root: { chainId: number; endBlock: number | undefined };
   isSubgraphCompatible: boolean;
+  /** Called in the transaction of a batch with the nodes of its names. */
+  onHealed?: (run: Statement, nodes: readonly string[]) => Promise<void>;
   batch?: number;
 };
 
@@ -90,6 +92,8 @@ export async function healBatch(options: HealOptions): Promise<Healing> {
       own(`LOCK TABLE ${quoted(schema)}.${table} IN ${mode} MODE`);
     for (const table of readBy[part]) await lock(table, "ACCESS SHARE");
     await lock(part, "SHARE ROW EXCLUSIVE");
+    // A note that becomes final meanwhile would be kept without its label.
+    if (part !== "resolver_event") await lock(`_reorg__${part}`, "SHARE ROW EXCLUSIVE");
     const { cursor, asked, healed } = await heal(own, state.cursor, options, { isDry: false });
     const next: Healing = {
       ...state,
@@ -117,9 +121,6 @@ const readBy = {
 type Outcome = { cursor: string | undefined; asked: number; healed: number };
 type Heal = (run: Statement, after: string, of: HealOptions, how: { isDry: boolean }) => Promise<Outcome>;
 
-/** SQL condition that a domain, or a name above, may lack a label: that of its partial index (src/schema/subgraph.ts). */
-export const unknownDomains = "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)";
-
 // Columns that healing reads, by property, and those that it sets; which rows lack a label, as their partial index has it; the chain of a row.
 const tables = {
   domain: {
@@ -130,7 +131,7 @@ const tables = {
       unrevealedName: "unrevealed_name",
     },
     set: ["name", "label_name", "unrevealed_name"],
-    unknown: unknownDomains,
+    unknown: "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)",
     chain: () => "t.chain_id",
   },
   registration: {
@@ -141,25 +142,30 @@ const tables = {
   },
 } as const;
 
-// ponder: `_reorg__<table>` has a row as it was before each change that is not final.
+// ponder: `_reorg__<table>` has a row as it was before each change that is not final; src/operations/past.ts keeps others.
 const healRowsOf =
   (part: "domain" | "registration"): Heal =>
-  async (run, after, { schema, healRows, batch = batchRows, root }, { isDry }) => {
+  async (run, after, { schema, healRows, batch = batchRows, root, onHealed }, { isDry }) => {
     const own = quoted(schema);
     const { columns, set, unknown, chain } = tables[part];
     const selected = Object.entries(columns).map(([property, column]) => `${column} AS "${property}"`);
     const select = (table: string, key: string, where: string) =>
-      `SELECT ${key} AS key, id, ${selected.join(", ")} FROM ${own}.${table} WHERE ${unknown} AND id > $1 ${where}`;
+      `SELECT ${key} AS key, id, ${selected.join(", ")} FROM ${table} WHERE ${unknown} AND id > $1 ${where}`;
     const read = async (text: string, values: unknown[]) => (await run(text, values)).rows;
-    const rows = await read(`${select(part, "id", "ORDER BY id")} LIMIT ${batch}`, [after]);
+    const rows = await read(`${select(`${own}.${part}`, "id", "ORDER BY id")} LIMIT ${batch}`, [after]);
     const last = rows.length < batch ? undefined : String(rows.at(-1)?.["id"]);
-    const former = await read(
-      select(`_reorg__${part}`, "operation_id", "AND ($2::text IS NULL OR id <= $2)"),
-      [after, last ?? null],
-    );
     const changesOf = async (before: Record<string, unknown>[]) =>
       (await healRows(part, before)).filter((row, index) => row !== before[index]);
-    const [changed, changedFormer] = [await changesOf(rows), await changesOf(former)];
+    const changed = await changesOf(rows);
+    const former = [];
+    for (const table of [`${own}._reorg__${part}`, `${quoted(pastSchemaOf(schema))}.${part}_versions`]) {
+      if (!(await hasTable(run, table))) continue;
+      const found = await read(select(table, "ctid::text", "AND ($2::text IS NULL OR id <= $2)"), [
+        after,
+        last ?? null,
+      ]);
+      former.push({ table, rows: await changesOf(found) });
+    }
     const outcome = { cursor: last, asked: rows.length, healed: changed.length };
     if (isDry) return outcome;
     const update = (table: string, [key, type]: string[], more: string, values: readonly object[]) => {
@@ -167,18 +173,24 @@ const healRowsOf =
       const assigned = given.map(([property, column]) => `${column} = v."${property}"`);
       const types = given.map(([property]) => `"${property}" text`);
       return run(
-        `UPDATE ${own}.${table} t SET ${assigned.join(", ")}${more}
-          FROM json_to_recordset($1::json) AS v(key ${type}, ${types.join(", ")}) WHERE t.${key} = v.key`,
+        `UPDATE ${table} t SET ${assigned.join(", ")}${more}
+          FROM json_to_recordset($1::json) AS v(key text, ${types.join(", ")}) WHERE t.${key} = v.key::${type}`,
         [JSON.stringify(values)],
       );
     };
-    if (changedFormer.length > 0)
-      await update(`_reorg__${part}`, ["operation_id", "bigint"], "", changedFormer);
+    for (const { table, rows } of former) if (rows.length > 0) await update(table, ["ctid", "tid"], "", rows);
     if (changed.length > 0) {
       const head = `(SELECT substr(c.latest_checkpoint, 27, 16)::bigint FROM ${own}._ponder_checkpoint c
         WHERE c.chain_id = coalesce(${chain(own)}, ${root.chainId}) AND substr(c.latest_checkpoint, 11, 16)::bigint = c.chain_id)`;
       const stamp = `, change_block = greatest(t.change_block, least(${head}, ${root.endBlock ?? null}::bigint))`;
-      await withoutTriggers(run, `${own}.${part}`, () => update(part, ["id", "text"], stamp, changed));
+      await withoutTriggers(run, `${own}.${part}`, () =>
+        update(`${own}.${part}`, ["id", "text"], stamp, changed),
+      );
+      if (part === "domain")
+        await onHealed?.(
+          run,
+          changed.map(({ id }) => String(id)),
+        );
     }
     return outcome;
   };
@@ -199,22 +211,26 @@ const healPrimaryNames: Heal = async (run, after, options, { isDry }) => {
   if (isDry || accounts.length === 0) return { cursor, asked: 0, healed: 0 };
   const ofRoot = (id: string) => (isSubgraphCompatible ? "true" : `starts_with(${id}, '${root.chainId}-')`);
   const position = (row: string) => `(${row}.block_number, ${row}.log_index)`;
-  await withoutTriggers(run, `${own}.resolver_event`, () =>
+  const changed = await withoutTriggers(run, `${own}.resolver_event`, () =>
     run(
       `UPDATE ${own}.resolver_event e SET primary_name_of = v.account
         FROM json_to_recordset($1::json) AS v(id text, account text) JOIN ${own}.resolver r ON r.domain_id = v.id AND ${ofRoot("r.id")}
         WHERE e.resolver_id = r.id AND e.type = 'NameChanged' AND e.primary_name_of IS NULL AND r.id = (
           SELECT n.resolver_id FROM ${own}.domain_event n WHERE n.domain_id = v.id AND n.type = 'NewResolver' AND ${ofRoot("n.id")}
-            AND ${position("n")} < ${position("e")} ORDER BY n.block_number DESC, n.log_index DESC LIMIT 1)`,
+            AND ${position("n")} < ${position("e")} ORDER BY n.block_number DESC, n.log_index DESC LIMIT 1)
+        RETURNING v.id`,
       [JSON.stringify(accounts)],
     ),
   );
+  const nodes = new Set(changed.rows.map(({ id: node }) => String(node)));
+  if (nodes.size > 0) await options.onHealed?.(run, [...nodes]);
   return { cursor, asked: 0, healed: 0 };
 };
 
 // ponder: a trigger records each change, to take it back with the next block. What is healed stays.
-async function withoutTriggers(run: Statement, table: string, work: () => Promise<unknown>): Promise<void> {
+async function withoutTriggers<T>(run: Statement, table: string, work: () => Promise<T>): Promise<T> {
   await run(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
-  await work();
+  const result = await work();
   await run(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
+  return result;
 }

@@ -25,7 +25,8 @@ export type Description = {
 const metaTable = "_ponder_meta";
 // The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
 // that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts), `labels` how
-// far a newer version of the label set has healed it, `past` how far back it keeps its past (src/operations/past.ts).
+// far a newer version of the label set has healed it, `coverage` how many labels are known, `past` how far back the index keeps its past
+// (src/operations/past.ts).
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */
@@ -78,6 +79,18 @@ export const pastSchemaOf = (schema: string) => `${schema}_past`;
 /** How far back an index keeps its past, in Unix seconds; `tables` tells it from another one that was in its schema before. */
 export type KeptSince = { from: number; tables: string };
 
+/** Percentage of the table that is healed now, rounded to one place, and the seconds left for it; undefined if not known. `now` in Unix milliseconds. */
+export function progressOf({ part, cursor, startedAt }: Healing, now: number) {
+  // Ids are hashes, so they are spread evenly.
+  const isById = part === "registration" || part === "domain";
+  const share = isById ? Number.parseInt(cursor.slice(2, 8) || "0", 16) / 2 ** 24 : 1;
+  const left = (((now - startedAt) / 1_000) * (1 - share)) / share;
+  return {
+    percent: Math.round(share * 1_000) / 10,
+    secondsLeft: share > 0 && part === "domain" ? left : undefined,
+  };
+}
+
 /** The statuses of an index, by subject. */
 type Statuses = {
   indexing?: { omnichainSnapshot?: { omnichainStatus?: unknown } };
@@ -88,6 +101,7 @@ type Statuses = {
   feed?: object;
   labels?: Healing;
   past?: Partial<KeptSince>;
+  coverage?: object;
 };
 
 /** The statuses of the index in a schema, or behind a views schema. */

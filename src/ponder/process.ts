@@ -33,7 +33,13 @@ type Globals = {
   PONDER_DATABASE: {
     driver:
       | { dialect: "postgres"; admin: Pool & { query: Statement } }
-      | { dialect: "pglite"; instance: { query: Statement } };
+      | {
+          dialect: "pglite";
+          instance: {
+            query: Statement;
+            transaction<T>(work: (own: { query: Statement }) => Promise<T>): Promise<T>;
+          };
+        };
   };
 };
 const ofCommon = ["logger.info", "logger.warn", "logger.error", "metrics.registry"];
@@ -61,9 +67,10 @@ export function ponderProcess(scope: unknown) {
   const { metrics, options } = PONDER_COMMON;
   const { chains } = PONDER_INDEXING_BUILD;
   const { driver } = PONDER_DATABASE;
-  // On a connection of its own, which only Postgres has.
+  // On a connection of its own; PGlite has one, which others wait for.
   const inOwnTransaction = async <T>(work: (run: Statement) => Promise<T>): Promise<T> => {
-    if (driver.dialect !== "postgres") throw new Error("PGlite has one connection.");
+    if (driver.dialect === "pglite")
+      return driver.instance.transaction((own) => work((text, values) => own.query(text, values)));
     const client = (await driver.admin.connect()) as unknown as Client;
     const run: Statement = (text, values) => client.query(text, values);
     let isLost = true;

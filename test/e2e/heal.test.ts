@@ -1,6 +1,9 @@
 import { join } from "node:path";
+import { type Hex, labelhash } from "viem";
 import { afterAll, describe, expect, inject, test } from "vitest";
 import type { ChainName } from "../../devnet/recorded-chains.ts";
+import { isUsableLabel } from "../../src/ens/labels.ts";
+import { messagesOf } from "../support/feed.ts";
 import { ingestBytes } from "../support/labels/commands.ts";
 import { query } from "../support/postgres.ts";
 import { datasourcesFile, recordedLabels } from "../support/recordings.ts";
@@ -49,6 +52,14 @@ async function tablesOf({ databaseUrl }: World): Promise<Record<string, string[]
   return rows;
 }
 
+const namesOf = (tables: Record<string, string[]>) =>
+  new Map(
+    tables["domain"]?.map((row) => {
+      const { id, name } = JSON.parse(row) as { id: string; name: string | null };
+      return [id, name] as const;
+    }),
+  );
+
 const configOf = async ({ url }: World) =>
   (await (await fetch(`${url}/api/config`)).json()) as {
     labelHealing?: { from: number; to: number; state: string; healed: number };
@@ -61,6 +72,70 @@ const healed = (world: World) =>
       ? { done: labelHealing }
       : { state: JSON.stringify(labelHealing) };
   });
+
+test("the embedded database is healed too, with messages of the feed; a dry run says what can be healed", async () => {
+  const all = [...new Set(["eth", ...recordedLabels(["root"])])].filter((label) => !label.includes("\n"));
+  const known = all.filter((label, index) => label === "eth" || index % 3 === 0);
+  const others = all.filter((label) => !known.includes(label));
+  const open = async () => {
+    const world = await startWorld({ database: "embedded", labels: known, head: 820 });
+    worlds.push(world);
+    await addVersion(world, others);
+    return world;
+  };
+  const world = await open();
+  world.start();
+  await world.waitForIndex();
+  const before = await world.entities();
+  const last = await newestId(world);
+  await world.stop();
+  const dry = async (version: Record<string, string>) => {
+    const { output } = await world.run("heal", ["--dry-run"], version);
+    const counts = [...output.matchAll(/: ([\d,]+) of [1-9][\d,]* unknown labels/g)];
+    return counts.map(([, found]) => Number(found?.replaceAll(",", "")));
+  };
+  const hashes = new Set(others.filter(isUsableLabel).map((label) => labelhash(label)));
+  const findable = (before["Domain"] ?? []).filter(
+    ({ labelName, labelhash: hash }) => labelName === null && hashes.has(hash as Hex),
+  );
+  const sum = (counts: number[]) => counts.reduce((total, one) => total + one, 0);
+  expect(sum(await dry(newer))).toBeGreaterThanOrEqual(findable.length);
+  expect([findable.length > 10, sum(await dry({}))]).toEqual([true, 0]);
+
+  world.start(healing);
+  await world.waitForIndex();
+  expect(await healed(world)).toMatchObject({ from: 0, to: 1 });
+  const fresh = await open();
+  fresh.start(newer);
+  await fresh.waitForIndex();
+  const expected = await fresh.entities();
+  expect(await world.entities()).toEqual(expected);
+  const namesOf = (entities: typeof before) =>
+    new Map(entities["Domain"]?.map(({ id, name }) => [id, name as string | null]));
+  await expectTold(world, last, [namesOf(before), namesOf(expected)]);
+});
+
+async function newestId({ url }: World): Promise<string> {
+  for await (const { id } of messagesOf(await fetch(`${url}/v1/events/stream`))) return id;
+  throw new Error("The stream has no heartbeat.");
+}
+
+/** Expects messages behind an id, of healed names or events, of all nodes whose names differ. */
+async function expectTold(
+  { url }: World,
+  last: string,
+  [before, after]: readonly Map<string, string | null>[],
+): Promise<void> {
+  const told = new Map<string, string | undefined>();
+  for await (const { event, data } of messagesOf(await fetch(`${url}/v1/events/stream?after=${last}`))) {
+    if (event === "heartbeat") break;
+    const { namehash, name } = data as { namehash?: string; name?: string };
+    for (const one of data.names ?? [{ namehash: namehash ?? "", name }]) told.set(one.namehash, one.name);
+  }
+  const changed = [...(after ?? [])].filter(([id, name]) => before?.has(id) && before.get(id) !== name);
+  expect(changed.length).toBeGreaterThan(10);
+  for (const [id, name] of changed) expect([id, told.get(id)]).toEqual([id, name ?? undefined]);
+}
 
 describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
   test.each(modes)(
@@ -85,6 +160,7 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
       world.start();
       await world.waitForIndex();
       const before = await tablesOf(world);
+      const last = await newestId(world);
       await world.stop();
       await addVersion(world, others);
 
@@ -109,6 +185,8 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
         code: 0,
         output: expect.stringMatching(/^Healed from version 0 to 1: /),
       });
+
+      await expectTold(world, last, [namesOf(before), namesOf(await tablesOf(world))]);
 
       const fresh = await open(866);
       await addVersion(fresh, others);

@@ -7,7 +7,10 @@ export type FeedMessage = {
   id: string;
   /** The cache keys, which are within `data`. */
   keys?: string[] | undefined;
-  data: { id: string; ids?: string[] } & Record<string, unknown>;
+  data: { id: string; ids?: string[]; names?: { namehash: string; name?: string }[] } & Record<
+    string,
+    unknown
+  >;
 };
 
 /** Messages of a stream of name events, as they come; ends with the stream. */
@@ -38,6 +41,10 @@ export function fold(held: Map<string, unknown>, { event, data }: FeedMessage): 
     held.set(data.id, entry);
   }
   for (const id of data.ids ?? []) held.delete(id);
+  if (event !== "healed") return;
+  const names = new Map(data.names?.map(({ namehash, name }) => [namehash, name]));
+  for (const entry of held.values() as Iterable<{ namehash?: string; name?: string | undefined }>)
+    entry.name = names.get(entry.namehash ?? "") ?? entry.name;
 }
 
 /**

@@ -3,12 +3,13 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import { type Hex, namehash } from "viem";
 import { createRandom } from "../../devnet/random.ts";
+import { createFeed, writeHealed } from "../../src/api/feed/log.ts";
 import { subnode, zeroAddress } from "../../src/ens/ids.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { createHealer } from "../../src/indexing/healing.ts";
 import { type Database, multichainNaming, subgraphNaming } from "../../src/indexing/scope.ts";
 import { installChecksums, updateChecksums } from "../../src/operations/checksums.ts";
-import { healBatch } from "../../src/operations/heal-labels.ts";
+import { type HealOptions, healBatch } from "../../src/operations/heal-labels.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
 import { moduleOfPonder } from "../../src/ponder/expected.ts";
 import {
@@ -17,7 +18,7 @@ import {
   createIndexingStore,
 } from "../../src/ponder/rows/row-store.ts";
 import { type HealRows, shared } from "../../src/ponder/shared.ts";
-import { inTransaction } from "../../src/ponder/sql-client.ts";
+import { inTransaction, type Statement } from "../../src/ponder/sql-client.ts";
 import { checkpointOf } from "./checkpoints.ts";
 import { indexStatements, tables as schemaTables, tableStatements } from "./create-tables.ts";
 import { historyLabels, randomHistory, type Step, someOf } from "./name-histories.ts";
@@ -117,9 +118,9 @@ export async function healAtRandom(
 
 /**
  * Heals an index of this many names below eth, half of which the newer labels know. Returns the seconds that it took, the number of healed
- * names, and by how many bytes the heap has grown at most.
+ * names, by how many bytes the heap has grown at most, and the longest batch in milliseconds. `isTold`: the feed has messages of them.
  */
-export async function healMany(url: string, names: number) {
+export async function healMany(url: string, names: number, { isTold }: { isTold: boolean }) {
   const index = await openIndex(url, true);
   const label = (number: number) => `label${number}`;
   const known = new Map(
@@ -127,30 +128,37 @@ export async function healMany(url: string, names: number) {
   );
   try {
     const eth = namehash("eth");
-    const rows = Array.from({ length: names }, (_, number) => {
-      const hash = labelhash(label(number));
-      return { id: subnode(eth, hash), labelhash: hash, name: `[${hash.slice(2)}].eth` };
-    });
-    await index.run(
-      `INSERT INTO domain (id, labelhash, name, parent_id, subdomain_count, is_migrated, chain_id, created_at, owner_id, change_block)
+    await createFeed(index.run, "public");
+    for (let from = 0; from < names; from += 10_000) {
+      const rows = Array.from({ length: Math.min(10_000, names - from) }, (_, number) => {
+        const hash = labelhash(label(from + number));
+        return { id: subnode(eth, hash), labelhash: hash, name: `[${hash.slice(2)}].eth` };
+      });
+      await index.run(
+        `INSERT INTO domain (id, labelhash, name, parent_id, subdomain_count, is_migrated, chain_id, created_at, owner_id, change_block)
         SELECT id, labelhash, name, '${eth}', 0, true, 1, 1, '${zeroAddress}', 1 FROM json_to_recordset($1::json) AS v(id text, labelhash text, name text)`,
-      [JSON.stringify(rows)],
-    );
+        [JSON.stringify(rows)],
+      );
+    }
     await index.run("TRUNCATE _reorg__domain");
     await index.run("ANALYZE");
     await index.beginHealing(createHealer({ naming: subgraphNaming, heal: (hash) => known.get(hash) }));
     const before = process.memoryUsage().heapUsed;
     const begun = performance.now();
-    let most = before;
+    let [most, longest] = [before, 0];
+    const onHealed = (run: Statement, nodes: readonly string[]) =>
+      isTold ? writeHealed(run, "public", nodes) : Promise.resolve();
     while (!(await index.isHealed())) {
-      await index.heal({ batch: 2_000 });
+      const from = performance.now();
+      await index.heal({ batch: 2_000, onHealed });
+      longest = Math.max(longest, performance.now() - from);
       most = Math.max(most, process.memoryUsage().heapUsed);
     }
     const seconds = (performance.now() - begun) / 1_000;
     const { rows: counts } = await index.run(
       "SELECT count(*)::int AS healed FROM domain WHERE label_name IS NOT NULL",
     );
-    return { seconds, healed: Number(counts[0]?.healed), bytes: most - before };
+    return { seconds, healed: Number(counts[0]?.healed), bytes: most - before, longest };
   } finally {
     shared().healRows = undefined;
     await index.close();
@@ -188,9 +196,10 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
     return [indexingCache, indexingStore] as const;
   }
 
-  const heal = ({ isKilled = false, batch = 3 } = {}) =>
+  type Given = { isKilled?: boolean; batch?: number; onHealed?: HealOptions["onHealed"] };
+  const heal = ({ isKilled = false, batch = 3, onHealed = async () => {} }: Given = {}) =>
     healBatch({
-      ...{ run, schema: "public", isSubgraphCompatible, batch },
+      ...{ run, schema: "public", isSubgraphCompatible, batch, onHealed },
       root: { chainId: 1, endBlock: undefined },
       healRows: shared().healRows ?? healerOf([]),
       inTransaction: async (work) => {

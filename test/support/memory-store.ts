@@ -10,6 +10,8 @@ import {
 } from "../../src/ponder/rows/row-store.ts";
 import type { Row } from "../../src/ponder/rows/table-shape.ts";
 
+const freezing = new WeakSet<object>();
+
 /** The store of handlers without a database: nothing is flushed. Its rows are frozen, since handlers must not change those they get. */
 export function createMemoryStore() {
   const indexingCache = createIndexingCache({
@@ -28,6 +30,9 @@ export function createMemoryStore() {
   const { store } = indexingCache;
   const knownOf = (table: Table) => rowsOf(store, table as PgTable);
   for (const { shape } of store.tables.values()) {
+    // Stores share the shapes of tables.
+    if (freezing.has(shape)) continue;
+    freezing.add(shape);
     const { stored, changed } = shape;
     shape.stored = (row) => frozen(stored(row));
     shape.changed = (before, set) => frozen(changed(before, set));

@@ -25,7 +25,10 @@ export type ConfigContext = {
 };
 
 /** Healing as responses have it. */
-type HealingState = Pick<Healing, "from" | "to" | "part" | "asked" | "healed">;
+type HealingState = Pick<Healing, "from" | "to" | "part" | "asked" | "healed"> & {
+  percent?: number;
+  secondsLeft?: number | undefined;
+};
 
 /** Returns, by chain id, the block from which on all logs are proven; undefined where the index needs no proofs. */
 export type ProvenFrom = () => Promise<Readonly<Record<string, number>> | undefined>;

@@ -32,7 +32,7 @@ export const eventStream = endpoint({
   answers: {
     200: {
       description:
-        "Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `heartbeat` and `must-refetch`",
+        "Messages `event` (an entry of `/v1/events` with `data` and `raw`), `reverted`, `healed`, `heartbeat` and `must-refetch`",
       schema: z.string(),
       type: "text/event-stream",
     },

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
-import { idOf, readFeed, revertedSchema } from "../feed/read.ts";
+import { healedSchema, idOf, readFeed, revertedSchema } from "../feed/read.ts";
 import { type FeedContext, feedParameters, finalityOf, openPlace } from "../feed/request.ts";
 import { addKeys, keyOfAll, keysOfAddress, keysOfName, subnamesKey } from "../names/cache-keys.ts";
 import {
@@ -314,6 +314,10 @@ const feedAnswer = {
       .array(revertedSchema)
       .optional()
       .meta({ description: "With `after`: what reorganizations took back before these entries" }),
+    healed: z
+      .array(healedSchema)
+      .optional()
+      .meta({ description: "With `after`: names that have their labels now" }),
   }),
 };
 
@@ -342,7 +346,8 @@ async function eventsAfter(id: string, call: StatementCall & { query: Asked }, c
   const page = { cursor: id, next_cursor: next, page_size: query.page_size, total_count: null, has_more };
   const data = shown.flatMap((message) => (message.event === "event" ? [message.data] : []));
   const reverted = shown.flatMap((message) => (message.event === "reverted" ? [message.data] : []));
-  return { status: 200 as const, body: { data, reverted, page, meta: asOf(current, lookup.hashOf) } };
+  const healed = shown.flatMap((message) => (message.event === "healed" ? [message.data] : []));
+  return { status: 200 as const, body: { data, reverted, healed, page, meta: asOf(current, lookup.hashOf) } };
 }
 
 /** GET /v1/events. */

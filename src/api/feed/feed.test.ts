@@ -4,10 +4,11 @@ import { checkpointOf } from "../../../test/support/checkpoints.ts";
 import { type FeedMessage, fold, messagesOf } from "../../../test/support/feed.ts";
 import type { Entry } from "../../../test/support/lookups/lookups.ts";
 import { alice, bob, createStoredNames } from "../../../test/support/lookups/stored-names.ts";
+import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
 import { createStatusTable } from "../../operations/stored-indexes.ts";
 import { openFeed } from "./follow.ts";
-import { createFeed, createFeedWriter } from "./log.ts";
+import { createFeed, createFeedWriter, writeHealed } from "./log.ts";
 import { idOf, positionOf, readNewest } from "./read.ts";
 
 // The feed over an index whose rows and checkpoints the tests write as Ponder does.
@@ -251,6 +252,131 @@ test("a new index keeps ids of events that it has, and sends must-refetch for ot
   expect(blocksOf(await read(`?after=${messages[3]?.id}`))).toEqual(["must-refetch"]);
 });
 
+/** Gives plain.eth its label back, as healing does; `unheal` takes it away first. */
+async function heal(transaction: typeof run = run) {
+  await transaction("UPDATE domain SET name = 'plain.eth' WHERE id = $1", [plain]);
+  await writeHealed(transaction, "public", [plain]);
+}
+
+const plain = namehash("plain.eth");
+const unheal = () =>
+  run("UPDATE domain SET name = $2 WHERE id = $1", [plain, `[${labelhash("plain").slice(2)}].eth`]);
+
+test("a healed name is a message, which no reorganization takes back; with it a reader has what the tables have", async () => {
+  await unheal();
+  await store([9, 10, 11, 12]);
+  await store([13], { name: "grace.eth", owner: bob });
+  await reach(13);
+  await write();
+  const before = await read("?from=start");
+  await heal();
+  await write();
+  await revert(11);
+  await store([12], { branch: "b" });
+  await reach(12);
+  await write();
+  await reach(13);
+  await write();
+  const after = await read(`?after=${before.at(-1)?.id}`);
+  expect(blocksOf(after)).toEqual(["healed", "reverted", 12, "heartbeat"]);
+  const [healed] = after;
+  expect(healed?.data).toEqual({ names: [{ namehash: plain, name: "plain.eth" }] });
+  expect(healed?.keys).toEqual(
+    expect.arrayContaining(["all", `name:${plain}`, `subnames:${namehash("eth")}`, `address:${alice}`]),
+  );
+  expect(blocksOf(await read(`?after=${healed?.id}`))).toEqual(["reverted", 12, "heartbeat"]);
+  const held = new Map<string, unknown>();
+  for (const message of [...before, ...after]) fold(held, message);
+  expect([...held.values()]).toEqual(await all("/v1/events?order=asc&include=data,raw"));
+  // It is final at once, but not before the events that precede it.
+  expect(blocksOf(await read("?from=start&finality=finalized"))).toEqual([9, "heartbeat"]);
+  await reach(20, { final: 14 });
+  await write();
+  expect(blocksOf(await read("?from=start&finality=finalized"))).toEqual([
+    9,
+    10,
+    11,
+    "healed",
+    12,
+    "heartbeat",
+  ]);
+});
+
+test("filters by name, parent, address, chain and type narrow healed names; pages have them too", async () => {
+  await unheal();
+  await store([9]);
+  await reach(10);
+  await write();
+  const { id } = (await read("")).at(-1) ?? {};
+  await heal();
+  const asked = [
+    "",
+    "name=plain.eth",
+    "parent=eth",
+    `address=${alice}`,
+    "chain_id=1",
+    "namespace=ens",
+    "type=healed",
+    "type=record,healed",
+  ];
+  for (const filter of asked)
+    expect([filter, ...blocksOf(await read(`?after=${id}&${filter}`))]).toEqual([
+      filter,
+      "healed",
+      "heartbeat",
+    ]);
+  const others = [
+    "name=grace.eth",
+    "parent=plain.eth",
+    "address=0x00000000000000000000000000000000000000dd",
+    "chain_id=8453",
+  ];
+  const kinds = ["type=record", "exclude_type=healed", "kind=Transfer", "record_key=text:url"];
+  for (const filter of [...others, ...kinds])
+    expect([filter, ...blocksOf(await read(`?after=${id}&${filter}`))]).toEqual([filter, "heartbeat"]);
+  const page = await (await fetch(`/v1/events?after=${id}`)).json();
+  expect(page).toMatchObject({ data: [], reverted: [], healed: [{ names: [{ name: "plain.eth" }] }] });
+  expect(await (await fetch("/v1/events?type=healed")).json()).toMatchObject({ data: [] });
+});
+
+test("names healed at once are few messages, each of few names", async () => {
+  await reach(10);
+  await write();
+  const { id } = (await read("")).at(-1) ?? {};
+  const nodes = Array.from({ length: 60 }, (_, at) => namehash(`many${at}.eth`));
+  const row = {
+    parent_id: namehash("eth"),
+    subdomain_count: 0,
+    is_migrated: true,
+    chain_id: 1,
+    namespace: "ens",
+  };
+  const more = { created_at: 1, owner_id: alice, change_block: 1 };
+  await insert("domain", ...nodes.map((id, at) => ({ ...row, ...more, id, name: `many${at}.eth` })));
+  onTestFinished(async () => void (await run("DELETE FROM domain WHERE starts_with(name, 'many')")));
+  await writeHealed(run, "public", nodes);
+  const messages = (await read(`?after=${id}`)).slice(0, -1);
+  expect(messages.map(({ data }) => data.names?.length)).toEqual([25, 25, 10]);
+  expect(messages.flatMap(({ data }) => data.names?.map(({ namehash }) => namehash)).sort()).toEqual(
+    nodes.sort(),
+  );
+});
+
+test("a name that a handler healed is a message once its row is stored", async () => {
+  const healed = new Map<string, string | null>([[plain, "plain.eth"]]);
+  write = createFeedWriter({ run, schema: "public", namespaces, healed });
+  await unheal();
+  await reach(10);
+  await write();
+  const { id } = (await read("")).at(-1) ?? {};
+  await run("UPDATE domain SET name = 'plain.eth' WHERE id = $1", [plain]);
+  await reach(11);
+  await write();
+  await reach(12);
+  await write();
+  expect(blocksOf(await read(`?after=${id}`))).toEqual(["healed", "heartbeat"]);
+});
+
 test("pages have what the stream has, reversals before the entries that follow them", async () => {
   await store([9, 10, 11, 12]);
   await reach(12);
@@ -351,7 +477,14 @@ test("open streams are counted, also after another index is served", async () =>
   await write();
   const { state, position: after } = (await readNewest(source, AbortSignal.timeout(5_000)))!;
   const history = () => ({ parts: [], kinds: [], conditions: [] });
-  const filter = { kinds: new Set<never>(), node: undefined, accepts: () => true, history };
+  const filter = {
+    kinds: new Set<never>(),
+    node: undefined,
+    accepts: () => true,
+    healed: () => true,
+    address: undefined,
+    history,
+  };
   const signal = AbortSignal.timeout(5_000);
   const stream = feed.stream({ state, after, filter, finality: "latest", client: "a", signal });
   expect(await counted()).toBe(0);

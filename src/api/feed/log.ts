@@ -4,6 +4,7 @@ import { repeat } from "../../operations/repeat.ts";
 import { saveStatus } from "../../operations/stored-indexes.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
 import { keysSql } from "../names/cache-keys.ts";
+import { isNode } from "../names/contract.ts";
 import { chainOfEntry, historyOrder, partsOfEvents } from "../names/history.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 
@@ -33,6 +34,12 @@ export const createFeed = (run: Statement, schema: string) =>
       "timestamp" int NOT NULL, log_index int NOT NULL, type text NOT NULL, event_id text NOT NULL, transaction_hash text NOT NULL, node text, keys text[] NOT NULL,
       UNIQUE ("timestamp", seq), UNIQUE (chain_id, block, seq))`,
   );
+
+/** The type of a row of the log that says that names have their labels now; its `keys` name them. No event has it. */
+export const healedType = "healed";
+
+// Names of a row, so that its message is as short as others, and a million names are 40,000 rows.
+const mostHealed = 25;
 
 /** SQL condition that no row takes back the row of the log under an alias. */
 export const stands = (row: string) =>
@@ -104,18 +111,49 @@ export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, pr
     + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns}, keys FROM changes`;
 }
 
+// A healed name is of no chain, block or time: no reorganization takes it back, and the tables of events have nothing to compare it with.
+const healedSql = (nodes: readonly string[]) => `INSERT INTO ${feedTable} (seq, ${columns}, keys)
+  SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0) + row_number() OVER (ORDER BY part), 0, 0, 0, 0, '${healedType}', min(k.node), '', NULL, array_agg(DISTINCT k.key)
+  FROM (SELECT h.node, h.part, unnest(${keysSql("h")}) AS key FROM (
+    SELECT d.id AS node, (row_number() OVER (ORDER BY d.id) - 1) / ${mostHealed} AS part, d.chain_id, '${healedType}' AS type, d.id AS event_id, NULL::text AS holder
+    FROM domain d WHERE d.id = ANY('{${nodes.filter(isNode).join()}}')) h) k GROUP BY part`;
+
+/** Writes to the log that names have their labels now; readers see it with the transaction of the statement, if there is one. */
+export const writeHealed = async (run: Statement, schema: string, nodes: readonly string[]) =>
+  void (await run(inSchema(schema, healedSql(nodes))));
+
+/** Nodes of the events that a restart indexes again, perhaps with other labels: what the log has of them is not final. */
+export async function readReindexed(run: Statement, schema: string): Promise<string[]> {
+  const own = quoted(schema);
+  const { rows } = await run(`SELECT DISTINCT node FROM ${own}.${feedTable} WHERE node IS NOT NULL
+    AND timestamp >= (SELECT (snapshot ->> 'final')::int FROM ${own}._indexing_status WHERE id = 'feed')`);
+  return rows.map(({ node }) => String(node));
+}
+
 // ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too. JIT would compile the
 // statement for seconds that runs for milliseconds.
 const inSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
   PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
   PERFORM set_config('jit', 'off', true);
+  LOCK TABLE ${feedTable} IN SHARE ROW EXCLUSIVE MODE;
   ${sql};
 END $feed$`;
 
-type Keeping = { run: Statement; schema: string; namespaces: readonly IndexedNamespace[] };
+type Keeping = {
+  run: Statement;
+  schema: string;
+  namespaces: readonly IndexedNamespace[];
+  /** Names by node that handlers healed, undefined for any; those that are stored are taken out when they are written. */
+  healed?: Map<string, string | null | undefined>;
+};
 
 /** Creates what brings the log up to the tables once, after the backfill; it begins the log of a new index. Resolves with whether it may have written. Throws what the database does. */
-export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Promise<boolean> {
+export function createFeedWriter({
+  run,
+  schema,
+  namespaces,
+  healed = new Map(),
+}: Keeping): () => Promise<boolean> {
   const own = quoted(schema);
   let written: string | undefined;
   const save = (state: FeedState) => saveStatus(run, schema, "feed", state);
@@ -125,6 +163,18 @@ export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Pr
     const state = { index: randomBytes(6).toString("hex"), tables, since: final, final };
     await save(state);
     return state;
+  }
+
+  async function writeStored(): Promise<void> {
+    const names = [...healed].map(([id, name]) => ({ id, name, any: name === undefined }));
+    const { rows } = await run(
+      `SELECT d.id FROM ${own}.domain d JOIN json_to_recordset($1::json) AS v(id text, name text, "any" boolean)
+        ON d.id = v.id AND (v."any" OR d.name IS NOT DISTINCT FROM v.name)`,
+      [JSON.stringify(names)],
+    );
+    const nodes = rows.map(({ id }) => String(id));
+    if (nodes.length > 0) await writeHealed(run, schema, nodes);
+    for (const node of nodes) healed.delete(node);
   }
 
   return async () => {
@@ -139,6 +189,7 @@ export function createFeedWriter({ run, schema, namespaces }: Keeping): () => Pr
     const final = Math.max(state.final, moment.final);
     // What comes before was compared when it was final.
     await run(inSchema(schema, reconcileSql(namespaces, { from: state.final, processed })));
+    if (healed.size > 0) await writeStored();
     if (final !== state.final) await save({ ...state, final });
     written = version;
     return true;

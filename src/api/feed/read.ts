@@ -6,13 +6,16 @@ import {
   entriesOfIdsSql,
   entryId,
   entryOf,
+  type HealedName,
   hasNoNode,
+  healedNamesSql,
   historySql,
   type StoredEntry,
 } from "../names/history.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { binder } from "../names/lists.ts";
-import { type FeedState, feedTable, stands } from "./log.ts";
+import { hashSchema } from "../rest/values.ts";
+import { type FeedState, feedTable, healedType, stands } from "./log.ts";
 
 /** `finalized`: events that no reorganization can take back. */
 export type Finality = "latest" | "finalized";
@@ -25,7 +28,7 @@ export type LogRow = {
   block: number;
   time: number;
   log: number;
-  type: EventKind;
+  type: EventKind | typeof healedType;
   event: string;
   transaction: string;
   node: string | null;
@@ -34,8 +37,16 @@ export type LogRow = {
   isTaken: boolean;
 };
 
-/** A row of the log with the entry of its event; without one for rows that take back, or are taken back. `message`: once a reader got it. */
-export type LogItem = { row: LogRow; entry?: StoredEntry | undefined; message?: Message };
+/**
+ * A row of the log with the entry of its event; without one for rows that take back, or are taken back. `names`: of a row of healed names.
+ * `message`: once a reader got it.
+ */
+export type LogItem = {
+  row: LogRow;
+  entry?: StoredEntry | undefined;
+  names?: HealedName[];
+  message?: Message;
+};
 
 /** A place between two messages. `seq`: the last row of the log before it; null before the log, in the tables of events. */
 export type Position = {
@@ -54,10 +65,17 @@ export const revertedSchema = z.strictObject({
   keys: z.array(z.string()).meta({ description: "The cache keys of their messages" }),
 });
 
+/** What a message of healed names says. */
+export const healedSchema = z.strictObject({
+  names: z.array(z.strictObject({ namehash: hashSchema, name: z.string().optional() })),
+  keys: z.array(z.string()).meta({ description: "Their cache keys" }),
+});
+
 /** A message of the feed; `id` goes on behind it. */
 export type Message =
   | { event: "event"; id: string; data: ReturnType<typeof entryOf> & { keys?: string[] } }
-  | { event: "reverted"; id: string; data: z.output<typeof revertedSchema> };
+  | { event: "reverted"; id: string; data: z.output<typeof revertedSchema> }
+  | { event: "healed"; id: string; data: z.output<typeof healedSchema> };
 
 /** What the feed reads from. `times`: of the last indexed block of each namespace, in Unix seconds. */
 export type FeedSource = {
@@ -227,20 +245,20 @@ export async function readItems(source: FeedSource, after: number, limit: number
     [String(after)],
     signal,
   );
+  const standing = rows.filter((row) => row.reverts === null && !row.isTaken && row.type !== healedType);
   const entries = await readEntries(
     source,
-    rows.filter((row) => row.reverts === null && !row.isTaken).map(({ event }) => event),
+    standing.map(({ event }) => event),
     signal,
   );
-  const items = rows.map(
-    (row): LogItem => ({
-      row,
-      entry: row.reverts === null && !row.isTaken ? entries.get(keyOf(row)) : undefined,
-    }),
-  );
-  const missing = items.findIndex(
-    ({ row, entry }) => row.reverts === null && !row.isTaken && entry === undefined,
-  );
+  const healed = await readHealed(source, rows, signal);
+  const events = new Set(standing);
+  const items = rows.map((row): LogItem => {
+    if (row.type === healedType)
+      return { row, names: nodesOf(row).flatMap((node) => healed.get(node) ?? []) };
+    return { row, entry: events.has(row) ? entries.get(keyOf(row)) : undefined };
+  });
+  const missing = items.findIndex(({ row, entry }) => events.has(row) && entry === undefined);
   return { state, items: missing === -1 ? items : items.slice(0, missing) };
 }
 
@@ -258,6 +276,17 @@ async function readEntries(
   return new Map(
     found.map((entry) => [keyOf({ event: entry.id, transaction: entry.transaction ?? "" }), entry]),
   );
+}
+
+const nodesOf = ({ keys }: LogRow) =>
+  keys.flatMap((key) => (key.startsWith("name:") ? key.slice("name:".length) : []));
+
+async function readHealed({ database, namespaces }: FeedSource, rows: LogRow[], signal: AbortSignal) {
+  const nodes = rows.flatMap((row) => (row.type === healedType ? nodesOf(row) : []));
+  if (nodes.length === 0) return new Map<string, HealedName>();
+  const sql = planOnce(healedNamesSql(namespaces));
+  const found = await readJson<HealedName[]>(database, sql, [`{${nodes.join()}}`], signal);
+  return new Map(found.map((name) => [name.node, name]));
 }
 
 /** The messages of rows of the log for a reader, and its position after them. `finalized` stops at the first row that is not final. */
@@ -286,13 +315,22 @@ export function messagesOf(
     if (finality === "finalized" && isOpen) break;
     last = row;
     if (row.reverts === null || taken?.chain_id !== row.chain) taken = undefined;
-    if (row.reverts !== null && finality === "latest" && mayHaveBeenSent(row, filter)) {
+    const { type } = row;
+    if (type === healedType) {
+      if (item.names === undefined || !mayBeAsked(item.names, row, filter)) continue;
+      const names = item.names.map(({ node, name }) => ({ namehash: node, name: name ?? undefined }));
+      const id = idOf(positionAt(state.index, row));
+      item.message ??= { event: "healed", id, data: { names, keys: row.keys } };
+      messages.push(item.message);
+      continue;
+    }
+    if (row.reverts !== null && finality === "latest" && mayHaveBeenSent({ ...row, type }, filter)) {
       const lastValid = Math.min(row.block - 1, taken?.last_valid_block ?? row.block);
       if (taken) messages.pop();
       taken = {
         chain_id: row.chain,
         last_valid_block: lastValid,
-        ids: [...(taken?.ids ?? []), entryId({ type: row.type, id: row.event })],
+        ids: [...(taken?.ids ?? []), entryId({ type, id: row.event })],
         keys: [...new Set([...(taken?.keys ?? []), ...row.keys])],
       };
       messages.push({ event: "reverted", id: idOf(positionAt(state.index, row)), data: taken });
@@ -324,8 +362,12 @@ const isAsked = (entry: StoredEntry, { kinds, node, accepts }: EntryFilter) =>
   (node === undefined || entry.node === node) &&
   accepts(entry);
 
+// Whoever holds an address's events has messages with its key.
+const mayBeAsked = (names: readonly HealedName[], { keys }: LogRow, { healed, address }: EntryFilter) =>
+  (address === undefined || keys.includes(`address:${address}`)) && names.some(healed);
+
 // Of rows that take back, the log itself knows no more.
-const mayHaveBeenSent = (row: LogRow, { kinds, node }: EntryFilter) =>
+const mayHaveBeenSent = (row: Pick<LogRow, "node"> & { type: EventKind }, { kinds, node }: EntryFilter) =>
   kinds.has(row.type) && (node === undefined || row.node === null || row.node === node);
 
 /** A page of the feed. `isAtEnd`: there is no more at the moment. */

@@ -98,6 +98,7 @@ export function keysSql(event: string): string {
     `SELECT y.address FROM ${resolvers} r CROSS JOIN LATERAL (${named("e.primary_name_of, e.addr_id, e.addr", ofResolver)}) y`,
     named("e.holder", `v2_domains v JOIN v2_events e ON ${ofEntry("v")} WHERE v.id = n.node`, "e.timestamp"),
   ];
+  // CASE: with AND Postgres asks for names below first.
   return `(WITH n AS MATERIALIZED (
     SELECT ${event}.node AS node, (SELECT d.parent_id FROM domain d WHERE d.id = ${event}.node) AS parent, NULL AS subregistry
     UNION ALL (SELECT v.id, v.parent_id, v.subregistry FROM v2_events e JOIN v2_domains v ON ${ofEntry("v")}
@@ -105,11 +106,11 @@ export function keysSql(event: string): string {
   SELECT array_agg(DISTINCT k.key) FILTER (WHERE k.key IS NOT NULL) FROM (
     SELECT '${keyOfAll}' AS key UNION ALL SELECT 'name:' || n.node FROM n UNION ALL SELECT 'subnames:' || n.parent FROM n
     UNION ALL SELECT 'address:' || ${event}.holder
-    UNION ALL SELECT '${keyOfAddresses}' WHERE ${event}.type IN ${literal(movesNames)} AND (EXISTS (SELECT FROM n WHERE (SELECT d.id FROM domain d WHERE d.parent_id = n.node LIMIT 1) IS NOT NULL)
+    UNION ALL SELECT '${keyOfAddresses}' WHERE CASE WHEN ${event}.type IN ${literal(movesNames)} THEN (EXISTS (SELECT FROM n WHERE (SELECT d.id FROM domain d WHERE d.parent_id = n.node LIMIT 1) IS NOT NULL)
       OR EXISTS (SELECT FROM (SELECT n.subregistry AS address FROM n UNION ALL ${subregistries}) o
         WHERE (SELECT s.registry FROM v2_entries s WHERE (s.chain_id, s.registry) = (${event}.chain_id, o.address)
             ORDER BY s.chain_id, s.registry, s.storage_id LIMIT 1) IS NOT NULL
-          OR EXISTS (SELECT FROM v2_contracts s WHERE s.chain_id = ${event}.chain_id AND s.address = o.address AND s.node IS NOT NULL)))
+          OR EXISTS (SELECT FROM v2_contracts s WHERE s.chain_id = ${event}.chain_id AND s.address = o.address AND s.node IS NOT NULL))) END
     UNION ALL SELECT 'address:' || a.address FROM n CROSS JOIN LATERAL (
       ${addresses.join("\n      UNION ALL ")}) a WHERE length(a.address) = 42) k)`;
 }

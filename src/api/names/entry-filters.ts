@@ -8,6 +8,7 @@ import {
   entryType,
   eventKinds,
   eventsOf,
+  type HealedName,
   type HistoryQuery,
   historyTypes,
   isEmittedBy,
@@ -37,8 +38,8 @@ import {
   wordsParameter,
 } from "./lists.ts";
 
-// No stored event has the last two types.
-const askedTypes = [...historyTypes, "token", "contract"] as const;
+// No stored event has the last three types. `healed` is of messages of the feed.
+const askedTypes = [...historyTypes, "token", "contract", "healed"] as const;
 
 /** Parameters of all histories: kinds of entries. */
 export const entryWords = {
@@ -119,6 +120,9 @@ export type EntryFilter = {
   node: Hex | undefined;
   /** Whether an entry of one of the kinds is asked for. */
   accepts: (entry: StoredEntry) => boolean;
+  /** Whether names that have their labels now are asked for, and this is one of them; `address` narrows them too. */
+  healed: (name: HealedName) => boolean;
+  address: Hex | undefined;
   /** The same in SQL, with bound values. */
   history: (statement: Binder) => HistoryQuery;
 };
@@ -153,12 +157,25 @@ export function entryFilterOf(query: EntryQuery, context: LookupContext): EntryF
       (contract === undefined || isEmittedBy(entry, contract, namespaces)) &&
       (resolver === undefined ||
         (isOfResolver(entry) && entry.chain === resolver.chainId && entry.resolver === resolver.address)),
+    healed: (name) =>
+      areHealedAsked(query) &&
+      isOrAny(query.namespace, name.namespace) &&
+      isOrAny(query.chain_id, name.chain) &&
+      isOrAny(nodes.node, name.node) &&
+      isOrAny(nodes.parent, name.parent),
+    address: query.address,
     history: (statement) => {
       const found = partsOf({ ...query, ...nodes }, { statement, kinds, namespaces });
       return { ...found, kinds, conditions: [...found.conditions, ...conditionsOf(query, statement)] };
     },
   };
 }
+
+// No contract emits them.
+const areHealedAsked = ({ type, exclude_type = [], ...query }: EntryQuery) =>
+  (type?.includes("healed") ?? true) &&
+  !exclude_type.includes("healed") &&
+  [query.kind, query.record_key, query.resolver, query.contract_address].every((one) => one === undefined);
 
 type Nodes = Partial<Omit<ReturnType<typeof nodesOf>, "parent">> & {
   parent: Hex | undefined;

@@ -940,6 +940,15 @@ LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_ev
 ORDER BY ${order.join(", ")}`;
 }
 
+/** A name that has its labels now. */
+export type HealedName = Pick<StoredEntry, "name" | "parent" | "chain" | "namespace"> & { node: Hex };
+
+/** SQL of names by their nodes, which are bound as an array. */
+export const healedNamesSql = (namespaces: readonly IndexedNamespace[]) =>
+  `SELECT coalesce(json_agg(json_build_object('node', h.node, 'name', h.name, 'parent', h.parent, 'chain', h.chain,
+    'namespace', ${namespaceOfEntry(namespaces, "h")})), '[]')::text AS found
+  FROM (SELECT d.id AS node, d.name, d.parent_id AS parent, d.chain_id::int AS chain, NULL::text AS type FROM domain d WHERE d.id = ANY($1::text[])) h`;
+
 /** SQL of all entries of one kind of event in order of time, one per row in the column `found`. */
 export function entriesOfKindSql(kind: EventKind, namespaces: readonly IndexedNamespace[]): string[] {
   return partsOfKinds([kind], namespaces).map((part) => entriesSql(part, historyOrder("h"), namespaces));

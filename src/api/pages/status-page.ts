@@ -175,6 +175,8 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     process: { isIndexer: boolean; isEmbedded: boolean };
     /** Built indexes for queries; undefined before their turn comes, and in readers. */
     indexes: () => { built: number; total: number } | undefined;
+    /** How many labels are known, and when that was counted (Unix milliseconds). */
+    coverage?: () => Promise<{ at: number; counts: readonly Coverage[] } | undefined>;
     hashOf: HashOf;
     clock: () => number;
     log: Log;
@@ -185,6 +187,8 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     /** Calls `stop` when the process ends. */
     onStop: (stop: () => void) => void;
   };
+
+type Coverage = { of: string; names: number; unknown: number };
 
 const sampleMs = 5_000;
 const mostSamples = 25;
@@ -210,12 +214,13 @@ function createStatus(sources: StatusSources) {
 
   return async () => {
     const current = status.current();
-    const [counts, labels, sized, names, provenFrom] = await Promise.all([
+    const [counts, labels, sized, names, provenFrom, coverage] = await Promise.all([
       readCounts(registry),
       sources.labelSource(),
       size(),
       current !== undefined && isBackfilled(current.snapshot) ? newest() : undefined,
       sources.provenFrom?.(),
+      sources.coverage?.(),
     ]);
     const indexes = sources.indexes();
     return {
@@ -225,6 +230,7 @@ function createStatus(sources: StatusSources) {
       counts,
       labels,
       provenFrom,
+      coverage,
       rate: rateOf(samples),
       size: sized.value,
       names: names?.value,
@@ -292,7 +298,8 @@ function describe(sources: StatusSources, found: Found) {
     labels: {
       ...config.labelSet,
       ...found.labels,
-      ...{ hitPercent, healing: healing && healingOf(healing) },
+      ...{ hitPercent, healing: healing && { ...healing, ...healingOf(healing) } },
+      coverage: found.coverage && coverageFacts(found.coverage, clock()),
       ...(process.isIndexer ? used : {}),
     },
     database: {
@@ -316,6 +323,11 @@ function describe(sources: StatusSources, found: Found) {
     },
   };
 }
+
+const coverageFacts = ({ at, counts }: { at: number; counts: readonly Coverage[] }, now: number) => ({
+  age: Math.max(0, (now - at) / 1_000),
+  counts: counts.map((one) => ({ ...one, percent: (100 * (one.names - one.unknown)) / one.names })),
+});
 
 function webhookFacts(hook: Webhook, snapshot: Snapshot | undefined) {
   const { name, isHeld, fault, paused, lagSeconds, delivered, failed } = hook;
@@ -395,7 +407,7 @@ ${section("Newest names", newestNames(found))}
 ${section("Feed of events", feed(found.feed))}
 ${section("Anomalies", anomalies(found.anomalies))}
 ${section("RPC requests", requests(found.rpc))}
-${section("Labels", facts(valuesOf(found.labels, labels)))}
+${section("Labels", labelFacts(found.labels))}
 ${section("Database", facts(valuesOf(found.database, database)))}
 ${section("Configuration", facts(valuesOf(found.configuration, configuration)))}`;
 }
@@ -409,9 +421,13 @@ const chain =
   "Age of block=behind:span, Hash of block=head.hash:hash";
 const labels =
   "Label set=labelSetId, Version of the set=labelSetVersion, Version with which the index began=healing.from, Rows without a label looked at=healing.asked:number, " +
-  "Rows that have one now=healing.healed:number, Healing=healing.state, Version of the program=version, Layout of the label database=schemaVersion, " +
+  "Rows that have one now=healing.healed:number, Healing=healing.state, Healed of the table in percent=healing.percent:decimal, Expected end of the table in=healing.secondsLeft:span, Age of the counts below=coverage.age:span, Version of the program=version, Layout of the label database=schemaVersion, " +
   "Highest version of the source=highestLabelSetVersion, Labels of the source=recordsCount:number, Healed in percent=hitPercent:decimal, " +
   "Healed=healed:number, Unknown=unknown:number, Answered from memory=cached:number, Outages=outages:number, Waiting=waiting:number";
+const coverage =
+  "Names=of, Number=names:number, Unknown labels=unknown:number, Known in percent=percent:decimal";
+const labelFacts = (found: StatusFacts["labels"]) => html`${facts(valuesOf(found, labels))}
+${found.coverage && listOf("Known labels", found.coverage.counts, coverage)}`;
 const database =
   "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes";
 const configuration =

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Hook } from "../../config/webhooks-file.ts";
 import type { HookState, Positions, StoredState } from "./positions.ts";
 
-/** A message of the feed: an event, or the events that a reorganization took back; or a reminder. */
-export type FeedMessage = { id: string; event: "event" | "reverted" | "reminder"; data: object };
+/** A message of the feed: an event, the events that a reorganization took back, or names that have their labels now; or a reminder. */
+export type FeedMessage = { id: string; event: "event" | "reverted" | "healed" | "reminder"; data: object };
 
 /**
  * Reads the feed behind an id, or from `from` on without one. The next read goes on behind `position`, also if nothing matched; at the end

@@ -1,0 +1,46 @@
+import { addrReverseNode } from "../ens/ids.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
+import { quoted, type Statement } from "../ponder/sql-client.ts";
+import { repeat } from "./repeat.ts";
+import { saveStatus } from "./stored-indexes.ts";
+
+/** How many names of a kind, or below a parent, an index has, and how many of their labels are unknown. */
+export type Coverage = { of: string; names: number; unknown: number };
+
+/** SQL condition that the label of a domain is unknown, or unusable. */
+export const isUnknown = "(d.labelhash IS NOT NULL AND (d.label_name IS NULL OR d.label_name LIKE '[%'))";
+
+/** SQL of the kind of a domain, in a schema. */
+export const kindOf = (own: string) => `CASE WHEN d.parent_id = '${addrReverseNode}' THEN 'reverse names'
+  WHEN EXISTS (SELECT FROM ${own}.registration r WHERE r.domain_id = d.id) THEN 'registered names' ELSE 'other names' END`;
+
+/** The coverage of all kinds, and below the ten parents with most unknown labels. Reads all names. */
+export async function coverageOf(run: Statement, schema: string): Promise<Coverage[]> {
+  const own = quoted(schema);
+  const { rows } =
+    await run(`WITH counts AS MATERIALIZED (SELECT k.parent_id, k.kind, count(*)::int AS names, (count(*) FILTER (WHERE k.is_unknown))::int AS unknown
+    FROM (SELECT d.parent_id, ${kindOf(own)} AS kind, ${isUnknown} AS is_unknown FROM ${own}.domain d WHERE d.parent_id IS NOT NULL) k
+    GROUP BY GROUPING SETS ((k.kind), (k.parent_id)))
+  (SELECT c.kind AS of, c.names, c.unknown FROM counts c WHERE c.kind IS NOT NULL ORDER BY 1) UNION ALL
+  (SELECT 'below ' || coalesce(nullif(p.name, ''), 'the root'), c.names, c.unknown FROM counts c LEFT JOIN ${own}.domain p ON p.id = c.parent_id
+    WHERE c.kind IS NULL ORDER BY c.unknown DESC, c.names DESC, 1 LIMIT 10)`);
+  return rows as Coverage[];
+}
+
+type Options = { run: Statement; schema: string; isReady: () => boolean; log: Log };
+
+/** Stores the coverage of an index each hour, as the status `coverage`. Returns how to stop it; its `soon` counts at once. */
+export function keepCoverage({ run, schema, isReady, log }: Options) {
+  let ms = 5_000;
+  const count = async () => {
+    if (!isReady()) return;
+    await saveStatus(run, schema, "coverage", { at: Date.now(), counts: await coverageOf(run, schema) });
+    ms = 3_600_000;
+  };
+  return repeat(count, {
+    everyMs: () => ms,
+    log,
+    failure: "Could not count unknown labels",
+    fields: { section: seeOperations("Heal labels") },
+  });
+}
