@@ -24,7 +24,7 @@ src/indexing <- abis src/{ens,deployments,log,schema,labels,ponder} | ponder:reg
 src/handlers <- abis src/{ens,deployments,indexing} | ponder:registry
 src/plugins <- abis src/{ens,deployments,indexing,handlers}
 src/api/database <- ponder.schema.ts src/{log,http,ens,schema,config,ponder} | ponder
-src/api/status <- src/{log,config,ponder,operations} src/api/database | ponder
+src/api/status <- src/{log,http,config,ponder,operations} src/api/database | ponder
 src/api/rest <- src/{log,http,ens,ponder} src/api/{database,status} | hono
 src/api/resolution <- abis src/{ens,deployments,rpc} src/api/{database,rest}
 src/api/names <- abis src/{http,ens,deployments,config} src/api/{database,status,rest,resolution}

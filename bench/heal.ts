@@ -1,34 +1,52 @@
-// Heals indexes of random histories while blocks come, are taken back, and processes are killed, and compares each with a new index; then heals
-// many names at once.
+// Heals indexes of random histories while blocks come, are taken back, and processes are killed, and compares each with a new index; reads
+// others at each of their blocks, and compares with indexes that stopped there; then heals many names at once.
 //
 //   node cli/with-node.mjs bench/heal.ts [--seeds 50] [--names 100000]
 //
 // Needs a Postgres server's programs (it starts one for the run).
 
 import { isDeepStrictEqual, parseArgs } from "node:util";
-import { healAtRandom, healMany } from "../test/support/healed-index.ts";
+import { healAtRandom, healMany, readPastAtRandom } from "../test/support/healed-index.ts";
 import { createEmptyDatabase } from "../test/support/postgres.ts";
 import { startBenchPostgres } from "./world.ts";
 
 const { values: options } = parseArgs({
   options: { seeds: { type: "string", default: "50" }, names: { type: "string", default: "100000" } },
 });
+type Played = { seed: number; isSubgraphCompatible: boolean };
+
 const postgres = await startBenchPostgres("1GB");
 try {
-  let equal = 0;
-  for (let seed = 1; seed <= Number(options.seeds); seed++)
-    for (const isSubgraphCompatible of [true, false]) {
-      const databases = [
-        await createEmptyDatabase(postgres.url),
-        await createEmptyDatabase(postgres.url),
-      ] as const;
-      const [one, other] = databases;
-      const { healed, fresh } = await healAtRandom([one.url, other.url], { seed, isSubgraphCompatible });
-      for (const database of databases) await database.drop();
-      if (isDeepStrictEqual(healed, fresh)) equal += 1;
-      else console.log(`seed ${seed}, ${isSubgraphCompatible ? "subgraph" : "multichain"} mode: rows differ`);
-    }
-  console.log(`${equal} of ${2 * Number(options.seeds)} healed indexes have the rows of a new one`);
+  /** Plays each seed in both modes, and says how many of them come out right. */
+  const play = async (
+    what: string,
+    isRight: (urls: readonly [string, string], of: Played) => Promise<boolean>,
+  ) => {
+    let right = 0;
+    for (let seed = 1; seed <= Number(options.seeds); seed++)
+      for (const isSubgraphCompatible of [true, false]) {
+        const [one, other] = [
+          await createEmptyDatabase(postgres.url),
+          await createEmptyDatabase(postgres.url),
+        ];
+        if (await isRight([one.url, other.url], { seed, isSubgraphCompatible })) right += 1;
+        else
+          console.log(`seed ${seed}, ${isSubgraphCompatible ? "subgraph" : "multichain"} mode: rows differ`);
+        for (const database of [one, other]) await database.drop();
+      }
+    console.log(`${right} of ${2 * Number(options.seeds)} ${what}`);
+  };
+  await play("healed indexes have the rows of a new one", async (urls, of) => {
+    const { healed, fresh } = await healAtRandom(urls, of);
+    return isDeepStrictEqual(healed, fresh);
+  });
+  let blocks = 0;
+  await play("indexes have at each block the rows of one that stopped there", async (urls, of) => {
+    const { found, expected, ...read } = await readPastAtRandom(urls, of);
+    blocks += read.blocks.to - read.blocks.from + 1;
+    return found.every((rows, block) => isDeepStrictEqual(rows, expected[block]));
+  });
+  console.log(`${blocks} former blocks were read`);
 
   for (const isTold of [true, false]) {
     const database = await createEmptyDatabase(postgres.url);

@@ -1,6 +1,7 @@
+import { BaseError } from "viem";
 import { pastOf, positionOf } from "../operations/past.ts";
 import type { BlockRef } from "../ponder/checkpoints.ts";
-import { isTokenOf, readTime, tokenTime } from "./names/contract.ts";
+import { isTokenOf, readTime, readToken, tokenTime } from "./names/contract.ts";
 import type { ReadPast } from "./rest/endpoint.ts";
 import type { ChainBlocks } from "./status/chain-blocks.ts";
 import { type ChainSnapshot, indexedBlockOf, type Snapshot } from "./status/status.ts";
@@ -18,17 +19,25 @@ type Sources = {
   clock: () => number;
 };
 
+type Chains = Snapshot["omnichainSnapshot"]["chains"];
+
+// The block that `at` names. A token of one chain names its block, one of several chains none.
+async function blockOf(at: string, chains: Chains, blocks: ChainBlocks) {
+  const [named, ...others] = Object.entries((readTime(at) === undefined && readToken(at)) || {});
+  const token = others.length === 0 ? named : undefined;
+  const asked = token === undefined ? at : `${token[0]}:${token[1].block_number}`;
+  const [, id = "", block = ""] = /^(\d{1,15}):(\d{1,15})$/.exec(asked) ?? [];
+  const head = indexedBlockOf(chains[id]);
+  if (head === undefined || Number(block) > head.number) return undefined;
+  const found =
+    Number(block) === head.number ? head : await blocks.find(Number(id), { number: Number(block) });
+  // A reorganization has put another block in the token's place.
+  if (token !== undefined && token[1].timestamp !== String(found?.timestamp)) return undefined;
+  return found && { id, number: found.number, timestamp: found.timestamp };
+}
+
 /** Creates what reads an index as it was: `at` is a time in a form of `/v1`, a position token, or `<chain id>:<block>`. */
 export function createReadPast({ blocks, schema, readFrom, clock }: Sources): ReadPast {
-  const blockOf = async (at: string, chains: Snapshot["omnichainSnapshot"]["chains"]) => {
-    const [, id = "", block = ""] = /^(\d{1,15}):(\d{1,15})$/.exec(at) ?? [];
-    const head = indexedBlockOf(chains[id]);
-    if (head === undefined || Number(block) > head.number) return undefined;
-    const found =
-      Number(block) === head.number ? head : await blocks.find(Number(id), { number: Number(block) });
-    return found && { id, number: found.number, timestamp: found.timestamp };
-  };
-
   // A chain as it was at a time, on which it had started.
   const chainAt = async (id: string, chain: ChainSnapshot, time: number): Promise<ChainSnapshot> => {
     const head = indexedBlockOf(chain);
@@ -39,14 +48,14 @@ export function createReadPast({ blocks, schema, readFrom, clock }: Sources): Re
     return endingAt(chain, block);
   };
 
-  return async (at, current, signal) => {
+  const find: ReadPast = async (at, current, signal) => {
     const { snapshot } = current;
     const { chains, omnichainIndexingCursor: newest } = snapshot.omnichainSnapshot;
-    const block = await blockOf(at, chains);
+    const block = await blockOf(at, chains, blocks);
+    const isToken = block === undefined && readTime(at) === undefined && readToken(at) !== undefined;
     const time = block?.timestamp ?? readTime(at) ?? tokenTime(at);
     if (time === undefined || time > Math.max(newest, clock() / 1_000))
       return { refusal: "The index has not reached it, or the chain has no such block." };
-    const isToken = tokenTime(at) !== undefined && readTime(at) === undefined;
     const isNewest = block === undefined || block.number === indexedBlockOf(chains[block.id])?.number;
     if (time >= newest && isNewest && !(isToken && !isTokenOf(at, current)))
       return { current, at: String(time) };
@@ -76,5 +85,14 @@ export function createReadPast({ blocks, schema, readFrom, clock }: Sources): Re
       at: String(second),
       moment: { schemas, position: positionOf(second, ofBlock), isKept: isKept(second) },
     };
+  };
+  return async (at, current, signal) => {
+    try {
+      return await find(at, current, signal);
+    } catch (error) {
+      // viem: the error of a request to a node.
+      if (!(error instanceof BaseError)) throw error;
+      return { refusal: "No node of the chain responds, which has the times of its blocks." };
+    }
   };
 }

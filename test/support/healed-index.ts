@@ -10,6 +10,7 @@ import { createHealer } from "../../src/indexing/healing.ts";
 import { type Database, multichainNaming, subgraphNaming } from "../../src/indexing/scope.ts";
 import { installChecksums, updateChecksums } from "../../src/operations/checksums.ts";
 import { type HealOptions, healBatch } from "../../src/operations/heal-labels.ts";
+import { installPast } from "../../src/operations/past.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
 import { moduleOfPonder } from "../../src/ponder/expected.ts";
 import {
@@ -47,7 +48,8 @@ const healing = (labels: readonly string[]) => (hash: Hex) => {
   const label = hashes.get(hash);
   return label !== undefined && labels.includes(label) ? label : undefined;
 };
-const block = (number: number) => checkpointOf({ number, timestamp: 1_700_000_000 + number });
+const timeOf = (number: number) => 1_700_000_000 + number;
+const block = (number: number) => checkpointOf({ number, timestamp: timeOf(number) });
 
 /**
  * Two indexes of a random history: one that is healed while blocks come, are taken back, and its process is killed, and a new one with the
@@ -112,6 +114,62 @@ export async function healAtRandom(
   } finally {
     shared().healRows = undefined;
     await disturbed.close();
+    await fresh.close();
+  }
+}
+
+/**
+ * An index of a random history whose first blocks are backfilled and whose others come, are taken back, and become final while its process is
+ * killed. Returns its rows as they were at each block that it keeps, and those of an index at that block, by block and table.
+ */
+export async function readPastAtRandom(
+  databases: readonly [string, string],
+  { seed, isSubgraphCompatible }: { seed: number; isSubgraphCompatible: boolean },
+) {
+  const random = createRandom(seed);
+  const steps = randomHistory(random, 80);
+  const labels = someOf(random, historyLabels);
+  const [index, fresh] = [
+    await openIndex(databases[0], isSubgraphCompatible),
+    await openIndex(databases[1], isSubgraphCompatible),
+  ];
+  try {
+    const expected: Record<string, unknown[]>[] = [];
+    fresh.restart(labels);
+    for (const [number, step] of steps.entries()) {
+      await fresh.index(number + 1, [step]);
+      expected[number + 1] = await fresh.rows();
+    }
+    const from = random.below(20);
+    await index.keepPast(from);
+    let head = random.below(60);
+    let final = head;
+    index.restart(labels);
+    await index.backfill(steps.slice(0, head));
+    while (head < steps.length) {
+      const next = random.below(8);
+      if (next < 5) {
+        head += 1;
+        await index.index(head, steps.slice(head - 1, head));
+      } else if (next === 5 && head > final) {
+        head = final + random.below(head - final);
+        await index.revert(head);
+      } else if (next === 6 && random.below(3) === 0) {
+        await index.crash();
+        head = final;
+        index.restart(labels);
+      } else {
+        final += random.below(head - final + 1);
+        await index.finalize(final);
+      }
+    }
+    const found: typeof expected = [];
+    for (let number = Math.max(1, from); number <= head; number++)
+      found[number] = await index.rowsAt(block(number).slice(0, 42));
+    return { found, expected, blocks: { from: Math.max(1, from), to: head } };
+  } finally {
+    shared().past = undefined;
+    await index.close();
     await fresh.close();
   }
 }
@@ -252,7 +310,14 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
         cache.qb = connection;
         const { next } = createScopes();
         for (const step of steps) {
-          const at = { blockNumber: number, eventId: block(number), naming, heal: healing(labels) };
+          const timestamp = BigInt(timeOf(number));
+          const at = {
+            blockNumber: number,
+            timestamp,
+            eventId: block(number),
+            naming,
+            heal: healing(labels),
+          };
           await step(next({ ...at, db: store.db as unknown as Database }));
         }
         await meanwhile?.();
@@ -261,6 +326,39 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
           await ponder.commitBlock(connection, { table, checkpoint: block(number), preBuild: {} });
         await client.query("UPDATE _ponder_checkpoint SET latest_checkpoint = $1", [block(number)]);
         await client.query("COMMIT");
+      } finally {
+        client.release();
+      }
+    },
+    /** Indexes blocks from the first on in one transaction, without a note of what changes. */
+    async backfill(blocks: readonly Step[]): Promise<void> {
+      await ponder.dropTriggers(connectionTo(pool), { tables });
+      for (const [at, step] of blocks.entries()) {
+        cache.event = { eventCallback: { name: "any" }, checkpoint: block(at + 1) };
+        await this.index(at + 1, [step]);
+      }
+      cache.clear();
+      await this.finalize(blocks.length);
+      await ponder.createTriggers(connectionTo(pool), { tables });
+    },
+    /** Keeps former rows, from a block on. */
+    async keepPast(from: number): Promise<void> {
+      const since = Number(block(from).slice(0, 10));
+      shared().past = await installPast(run, "public", { since, functions: () => "PERFORM 1" });
+    },
+    /** All rows as they were at a position, likewise. */
+    async rowsAt(position: string): Promise<Record<string, unknown[]>> {
+      const client = await pool.connect();
+      try {
+        await client.query("SELECT set_config('nsindex.at', $1, false)", [position]);
+        const found: Record<string, unknown[]> = {};
+        for (const name of tables.map(nameOf)) {
+          const { rows } = await client.query(
+            `SELECT to_jsonb(t) - 'change_block' AS row FROM public_past.${name} t ORDER BY 1`,
+          );
+          found[name] = rows.map(({ row }) => row);
+        }
+        return found;
       } finally {
         client.release();
       }

@@ -216,8 +216,8 @@ export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): Meta {
   return { ...meta, as_of_token: Buffer.from(JSON.stringify(meta.as_of)).toString("hex") };
 }
 
-/** The blocks of a value of `as_of_token`; undefined for anything else. */
-function readToken(text: string): z.output<typeof blocks> | undefined {
+/** The blocks of a value of `as_of_token`, by chain id; undefined for anything else. */
+export function readToken(text: string): z.output<typeof blocks> | undefined {
   if (!/^([0-9a-f]{2})+$/.test(text)) return undefined;
   try {
     return blocks.safeParse(JSON.parse(Buffer.from(text, "hex").toString())).data;
@@ -234,10 +234,14 @@ export function tokenTime(text: string): number | undefined {
 
 /** Whether a value of `as_of_token` names the blocks of a status. A hash may become known later, so it does not count. */
 export function isTokenOf(text: string, { snapshot }: Pick<CurrentStatus, "snapshot">): boolean {
-  const named = Object.entries(readToken(text) ?? {}).map(([id, block]) => [id, block.block_number]);
+  const named = Object.entries(readToken(text) ?? {}).map(([id, block]) => [
+    id,
+    block.block_number,
+    block.timestamp,
+  ]);
   const indexed = Object.entries(snapshot.omnichainSnapshot.chains).flatMap(([id, chain]) => {
     const block = indexedBlockOf(chain);
-    return block === undefined ? [] : [[id, block.number]];
+    return block === undefined ? [] : [[id, block.number, String(block.timestamp)]];
   });
   return named.length > 0 && JSON.stringify(named) === JSON.stringify(indexed);
 }
