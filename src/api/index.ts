@@ -26,7 +26,7 @@ import {
   takeOverWhenReady,
   watchShownSchema,
 } from "../operations/stored-indexes.ts";
-import { headNumberSql, readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
+import { type BlockRef, headNumberSql, readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
   countsOf,
@@ -60,7 +60,14 @@ import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { createChainBlocks } from "./status/chain-blocks.ts";
 import { shared as sharedReading } from "./status/shared-reading.ts";
-import { createBlockHashes, endOfChain, isBackfilled, openStatus, statusChains } from "./status/status.ts";
+import {
+  createBlockHashes,
+  endOfChain,
+  indexedBlockOf,
+  isBackfilled,
+  openStatus,
+  statusChains,
+} from "./status/status.ts";
 import { createLabelsVersion, readVersions } from "./status/versions.ts";
 import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 import { startWebhooks } from "./webhooks/deliver.ts";
@@ -226,13 +233,27 @@ const readProven = sharedReading(
   { everyMs: 60_000, log },
 );
 
+const readPastFrom = async (signal: AbortSignal) => {
+  const [from] = await database.row(`SELECT ${pastFromSql}::text`, [], signal);
+  return from ? Number(from) : undefined;
+};
 const readPast = createReadPast({
   ...{ blocks, schema: servedSchema, clock: Date.now },
-  readFrom: async (signal) => {
-    const [from] = await database.row(`SELECT ${pastFromSql}::text`, [], signal);
-    return from ? Number(from) : undefined;
-  },
+  readFrom: readPastFrom,
 });
+const firstFrom = async (chainId: number, time: number, head: BlockRef) =>
+  ((await blocks.lastUpTo(chainId, time - 1, head))?.number ?? -1) + 1;
+const readEarliest = sharedReading(
+  "The first block that can be read",
+  async (signal) => {
+    const from = await readPastFrom(signal);
+    const { rootChainId: chainId } = configured;
+    const head = indexedBlockOf(status.current()?.snapshot.omnichainSnapshot.chains[chainId]);
+    if (from === undefined || head === undefined || from > head.timestamp) return undefined;
+    return blocks.find(chainId, { number: await firstFrom(chainId, from, head) });
+  },
+  { everyMs: 15_000, log },
+);
 
 // A reader serves the index that its schema shows, and describes it by that index's settings.
 const stops: (() => void)[] = [];
@@ -407,6 +428,7 @@ function openApi(config: Config) {
       process: ponder,
       hashOf,
       log,
+      earliest: async () => (await readEarliest()).value,
       streams: feed.streams,
       hooks: () => webhooks?.status(),
       onStop: (stop) => void stops.push(stop),
@@ -472,7 +494,7 @@ function openSubgraph(config: Config): Hono {
           isKept: `${isKept(timestamp)} AND ${headNumberSql(chainId)} >= ${number}`,
         }),
         find: (by) => blocks.find(chainId, by),
-        firstFrom: async (time, head) => ((await blocks.lastUpTo(chainId, time - 1, head))?.number ?? -1) + 1,
+        firstFrom: (time, head) => firstFrom(chainId, time, head),
       };
     },
   });

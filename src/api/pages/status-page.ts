@@ -176,6 +176,8 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     /** Built indexes for queries; undefined before their turn comes, and in readers. */
     indexes: () => { built: number; total: number } | undefined;
     /** How many labels are known, and when that was counted (Unix milliseconds). */
+    /** The first block of the root chain, and its time (Unix seconds), that can be read. */
+    earliest?: () => Promise<{ number: number; timestamp: number } | undefined>;
     coverage?: () => Promise<{ at: number; counts: readonly Coverage[] } | undefined>;
     hashOf: HashOf;
     clock: () => number;
@@ -214,13 +216,14 @@ function createStatus(sources: StatusSources) {
 
   return async () => {
     const current = status.current();
-    const [counts, labels, sized, names, provenFrom, coverage] = await Promise.all([
+    const [counts, labels, sized, names, provenFrom, coverage, earliest] = await Promise.all([
       readCounts(registry),
       sources.labelSource(),
       size(),
       current !== undefined && isBackfilled(current.snapshot) ? newest() : undefined,
       sources.provenFrom?.(),
       sources.coverage?.(),
+      sources.earliest?.(),
     ]);
     const indexes = sources.indexes();
     return {
@@ -231,6 +234,7 @@ function createStatus(sources: StatusSources) {
       labels,
       provenFrom,
       coverage,
+      earliest,
       rate: rateOf(samples),
       size: sized.value,
       names: names?.value,
@@ -306,6 +310,10 @@ function describe(sources: StatusSources, found: Found) {
       kind: process.isEmbedded ? "embedded" : "Postgres",
       schema: config.databaseSchema,
       ...size,
+      earliest: found.earliest && {
+        number: found.earliest.number,
+        seconds: Math.max(0, clock() / 1_000 - found.earliest.timestamp),
+      },
     },
     configuration: {
       namespace: config.namespace,
@@ -429,7 +437,8 @@ const coverage =
 const labelFacts = (found: StatusFacts["labels"]) => html`${facts(valuesOf(found, labels))}
 ${found.coverage && listOf("Known labels", found.coverage.counts, coverage)}`;
 const database =
-  "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes";
+  "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes, " +
+  "Can be read as it was since block=earliest.number:number, Age of that block=earliest.seconds:span";
 const configuration =
   "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Logs proven by receipts=provenByReceipts, Believed without proof=believedWithoutProof, " +
   "Version of the program=version, Ponder=ponder, Node=node";
