@@ -19,34 +19,30 @@ const isOfEvents = ({ name }: TrackedTable) => tablesOfEvents.has(name);
 const at = "current_setting('nsindex.at')";
 const timeAt = `left(${at}, 10)::integer`;
 // Compares with the notes of reorganizations: 75 digits.
-const afterAt = (note: string) => `${note}.checkpoint > rpad(${at}, 75, '9')`;
+const isAfterAt = (checkpoint: string) => `${checkpoint} > rpad(${at}, 75, '9')`;
 
+// The tables of rows come first, without conditions, so that Postgres reads each in the order of its index and merges them. The condition
+// looks each key up: as a join, it would read all of the table.
 function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): string {
   const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
-  const columnsOf = (alias: string) => table.all.map((column) => `${alias}.${column}`).join(", ");
-  const rows = `SELECT ${columnsOf("t")} FROM ${own}.${quoted(table.name)} t WHERE`;
+  const live = `${own}.${quoted(table.name)}`;
+  const columns = table.all.join(", ");
   if (isOfEvents(table))
-    return `${rows} (t.timestamp, t.block_number) <= (${timeAt}, substr(${at}, 27, 16)::bigint)`;
-  const sameKey = (one: string, other: string) =>
-    table.keys.map((key) => `${one}.${key} = ${other}.${key}`).join(" AND ");
+    return `SELECT ${columns} FROM ${live} WHERE (timestamp, block_number) <= (${timeAt}, substr(${at}, 27, 16)::bigint)`;
   const notes = `${own}.${quoted(`_reorg__${table.name}`)}`;
   const versions = `${past}.${quoted(versionsOf(table))}`;
-  // OFFSET looks each key up by index: as a join, the planner would read all of the table.
-  const isUnchanged = (row: string) =>
-    `NOT EXISTS (SELECT FROM ${notes} n WHERE ${sameKey("n", row)} AND ${afterAt("n")} OFFSET 0)`;
-  const isUnkept = (row: string) =>
-    keepsVersions
-      ? ` AND NOT EXISTS (SELECT FROM ${versions} v WHERE ${sameKey("v", row)} AND v.until > ${at} OFFSET 0)`
-      : "";
-  const parts = [
-    `${rows} ${isUnchanged("t")}${isUnkept("t")}`,
-    `SELECT ${columnsOf("c")} FROM ${notes} c WHERE ${afterAt("c")} AND c.operation > 0 AND NOT EXISTS (SELECT FROM ${notes} n
-      WHERE ${sameKey("n", "c")} AND ${afterAt("n")} AND n.operation_id < c.operation_id OFFSET 0)${isUnkept("c")}`,
+  const none = (other: string, more: string) =>
+    `NOT EXISTS (SELECT FROM ${other} o WHERE ${table.keys.map((key) => `o.${key} = r.${key}`).join(" AND ")} AND ${more} OFFSET 0)`;
+  const isUnkept = keepsVersions ? none(versions, `o.until > ${at}`) : "true";
+  const arms = [
+    `SELECT ${columns}, 0 AS arm, true AS existed, 0::bigint AS change, NULL::text COLLATE "C" AS until FROM ${live}`,
+    `SELECT ${columns}, 1, operation > 0, operation_id::bigint, checkpoint::text COLLATE "C" FROM ${notes}`,
+    ...(keepsVersions ? [`SELECT ${columns}, 2, existed, 0::bigint, until FROM ${versions}`] : []),
   ];
-  if (keepsVersions)
-    parts.push(`SELECT ${columnsOf("c")} FROM ${versions} c WHERE c.until > ${at} AND c.existed AND NOT EXISTS (SELECT FROM ${versions} v
-      WHERE ${sameKey("v", "c")} AND v.until > ${at} AND v.until < c.until OFFSET 0)`);
-  return parts.join(" UNION ALL ");
+  return `SELECT ${columns} FROM (${arms.join(" UNION ALL ")}) r WHERE r.existed AND CASE r.arm
+    WHEN 0 THEN ${isUnkept} AND ${none(notes, isAfterAt("o.checkpoint"))}
+    WHEN 1 THEN ${isAfterAt("r.until")} AND ${isUnkept} AND ${none(notes, `${isAfterAt("o.checkpoint")} AND o.operation_id < r.change`)}
+    ELSE ${keepsVersions ? `r.until > ${at} AND ${none(versions, `o.until > ${at} AND o.until < r.until`)}` : "false"} END`;
 }
 
 // The heads as they were: of a chain that went on, the time alone.
@@ -61,9 +57,8 @@ const keepingText = (schema: string, table: TrackedTable) => {
   const versions = `${past}.${quoted(versionsOf(table))}`;
   const key = table.keys.join(", ");
   return `
-    CREATE TABLE IF NOT EXISTS ${versions} AS SELECT ${table.all.join(", ")}, true AS existed, repeat('0', 42) COLLATE "C" AS until FROM ${own}.${quoted(table.name)} WITH NO DATA;
+    CREATE TABLE IF NOT EXISTS ${versions} AS SELECT ${table.all.join(", ")}, true AS existed, repeat('0', 42)::text COLLATE "C" AS until FROM ${own}.${quoted(table.name)} WITH NO DATA;
     CREATE UNIQUE INDEX IF NOT EXISTS ${quoted(`${table.name}_key`)} ON ${versions} (${key}, until);
-    CREATE INDEX IF NOT EXISTS ${quoted(`${table.name}_until`)} ON ${versions} (until);
     CREATE OR REPLACE FUNCTION ${past}.${quoted(`keep_${table.name}`)}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN
       INSERT INTO ${versions} SELECT DISTINCT ON (${key}, left(g.checkpoint, 42)) ${table.all.map((column) => `g.${column}`).join(", ")},
         g.operation > 0, left(g.checkpoint, 42) FROM gone g
