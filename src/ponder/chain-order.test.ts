@@ -164,15 +164,16 @@ describe("whatever chains pause, reorganize and come back", () => {
             if (final && block.number % 6 === 0) chain.push("finalize", final.number, final.time);
           }
         }
-        const last = { number: blocks.length, time: 10_000, branch: "" };
+        // No other branch has a block of this number.
+        const last = { number: 1_000, time: 10_000, branch: "" };
         blocks.push(last);
         chain.push("block", last.number, last.time);
         await until(() => index.yielded.includes(`${which + 1}: block ${last.number}`));
       };
       await Promise.all([...chains.keys()].map(grow));
       // What a chain that came back took back is executed with the next block of any chain.
-      canonical[2]!.push({ number: canonical[2]!.length, time: 20_000, branch: "" });
-      chains[2]!.push("block", canonical[2]!.length - 1, 20_000);
+      canonical[2]!.push({ number: 1_001, time: 20_000, branch: "" });
+      chains[2]!.push("block", 1_001, 20_000);
       for (const { end } of chains) end();
       await index.done;
       const expected = canonical.flatMap((blocks, which) =>

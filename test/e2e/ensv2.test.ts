@@ -15,6 +15,7 @@ import {
 import { readRecording } from "../../devnet/recording.ts";
 import { createDatabase } from "../../src/api/database/client.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
+import { positionOf } from "../../src/operations/past.ts";
 import type { SqlClient } from "../../src/ponder/sql-client.ts";
 import { v2Entry, v2Role } from "../../src/schema/ensv2.ts";
 import {
@@ -43,7 +44,7 @@ beforeAll(async () => {
   node.chain.setHead(firstLive);
   indexer = await createIndexer({
     labels: ["eth"],
-    environment: { ...v2Environment, [`RPC_URL_${v2ChainId}`]: node.url },
+    environment: { ...v2Environment, [`RPC_URL_${v2ChainId}`]: node.url, HISTORY_BLOCKS: "all" },
     datasources: v2DatasourcesFile(),
     // The first half of the backfill comes from an archive, contracts of factories included, the rest from the node.
     archived: { [v2ChainId]: 400 },
@@ -138,8 +139,8 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     v2DatasourcesFile(),
   );
 
-  async function rowsOf(table: Table): Promise<Record<string, unknown>[]> {
-    const { rows } = await pool.query(`SELECT * FROM ${getTableName(table)}`);
+  async function rowsOf(table: Table, from: typeof pool): Promise<Record<string, unknown>[]> {
+    const { rows } = await from.query(`SELECT * FROM ${getTableName(table)}`);
     const columns = Object.entries(getTableColumns(table));
     const inCode = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     return rows.map((row) =>
@@ -153,19 +154,19 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
   }
 
   /** All differences; of a branch that is known to differ, those of the first kind that there is. */
-  async function differences(block: number, isOther = false): Promise<string[]> {
+  async function differences(block: number, { isOther = false, from = pool } = {}): Promise<string[]> {
     const snapshot = truth.find((one) => one.block === block);
     if (snapshot === undefined) throw new Error(`Nobody asked the contracts at block ${block}.`);
-    const stored = { database: createDatabase(pool as unknown as SqlClient) };
+    const stored = { database: createDatabase(from as unknown as SqlClient) };
     const tables = new Map<unknown, Record<string, unknown>[]>();
-    for (const table of [v2Entry, v2Role]) tables.set(table, await rowsOf(table));
+    for (const table of [v2Entry, v2Role]) tables.set(table, await rowsOf(table, from));
     const store = { rows: (table: Table) => tables.get(table) ?? [] };
     indexer.expectRunning();
     const ofEntries = entryDifferences({ store }, snapshot);
     if (isOther && ofEntries.length > 0) return ofEntries;
     return [
       ...ofEntries,
-      ...(await rootDifferences(snapshot)),
+      ...(await rootDifferences(snapshot, from)),
       ...(await nameDifferences({ config }, stored, snapshot)),
       ...(await authorityDifferences({ config }, stored, snapshot)),
       ...(await answerDifferences({ config }, stored, snapshot)).differences,
@@ -173,9 +174,9 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
   }
 
   // The newest change of an account's roles on a whole registry gave it those that the registry says.
-  async function rootDifferences({ registries }: Snapshot): Promise<string[]> {
+  async function rootDifferences({ registries }: Snapshot, from: typeof pool): Promise<string[]> {
     const { rows } =
-      await pool.query(`SELECT DISTINCT ON (registry, holder) registry, holder, roles FROM v2_events
+      await from.query(`SELECT DISTINCT ON (registry, holder) registry, holder, roles FROM v2_events
       WHERE type = 'RootPermissionChanged' ORDER BY registry, holder, timestamp DESC, log_index DESC`);
     const told = rows.filter(({ registry, roles }) => registries[registry as Hex] && BigInt(roles) !== 0n);
     const meant = Object.entries(registries).flatMap(([registry, { hostile, rootRoles }]) =>
@@ -214,7 +215,7 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     await waitForHead();
     const fork = await branchOff(depth);
     await waitForHead();
-    expect(await differences(block, true)).not.toEqual([]);
+    expect(await differences(block, { isOther: true })).not.toEqual([]);
     follow(fork, block);
     await waitForHead();
     expect(await differences(block)).toEqual([]);
@@ -230,6 +231,24 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
     follow(fork, block);
     await waitForHead();
     expect(await differences(block)).toEqual([]);
+  });
+
+  test("every block at which calls said what the contracts hold reads like that later", async () => {
+    const past = createPool(indexer.databaseUrl, 1);
+    try {
+      // All of them take a minute.
+      for (const { block } of truth.filter((_, index) => index % 4 === 0)) {
+        const timestamp = node.chain.block(block)?.timestamp ?? 0;
+        const position = positionOf(timestamp, { chainId: v2ChainId, number: block });
+        await past.query(
+          "SELECT set_config('search_path', 'public_past, public', false), set_config('nsindex.at', $1, false)",
+          [position],
+        );
+        expect([block, await differences(block, { from: past })]).toEqual([block, []]);
+      }
+    } finally {
+      await past.end();
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { Kind, parse, parseValue, print } from "graphql";
 import { afterAll, describe, expect, inject, test } from "vitest";
 import { deploymentOf, register } from "../../devnet/life.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
@@ -5,6 +6,7 @@ import { readAddresses } from "../../devnet/recording.ts";
 import { hasAnvil, startEmittingChain } from "../support/anvil.ts";
 import { readPastAtRandom } from "../support/healed-index.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
+import { clientQueries } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // Reads of former blocks equal those of an index that stopped there.
@@ -21,17 +23,37 @@ async function open(options: Parameters<typeof startWorld>[0]) {
   return world;
 }
 
-type Errors = { errors: { message: string }[] };
-
-/** The first error of a query. */
-async function errorOf({ url }: World, query: string): Promise<string> {
-  const body = JSON.stringify({ query });
-  const response = await fetch(`${url}/subgraph`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body,
+/** A query with each root field at a block, without `_meta`, which has no hash then. */
+function pinnedTo(block: number | undefined, query: string): string {
+  const document = parse(query);
+  const at = block === undefined ? [] : [parseValue(`{ number: ${block} }`)];
+  return print({
+    ...document,
+    definitions: document.definitions.map((one) => {
+      if (one.kind !== Kind.OPERATION_DEFINITION) return one;
+      const selections = one.selectionSet.selections.flatMap((field) => {
+        if (field.kind !== Kind.FIELD || field.name.value === "_meta") return [];
+        if (field.arguments?.some(({ name }) => name.value === "block")) return [];
+        const added = at.map((value) => ({
+          ...({ kind: Kind.ARGUMENT, name: { kind: Kind.NAME, value: "block" }, value } as const),
+        }));
+        return { ...field, arguments: [...(field.arguments ?? []), ...added] };
+      });
+      return { ...one, selectionSet: { ...one.selectionSet, selections } };
+    }),
   });
-  return ((await response.json()) as Errors).errors[0]?.message ?? "";
+}
+
+async function ask({ url }: World, query: string, variables: object): Promise<unknown> {
+  const body = JSON.stringify({ query, variables });
+  const headers = { "content-type": "application/json" };
+  return (await fetch(`${url}/subgraph`, { method: "POST", headers, body })).json();
+}
+
+/** The message of the first error of a query. */
+async function errorOf(world: World, query: string): Promise<string> {
+  const { errors } = (await ask(world, query, {})) as { errors: { message: string }[] };
+  return errors[0]?.message ?? "";
 }
 
 const server = inject("postgresUrl") ?? "";
@@ -68,6 +90,12 @@ describe.skipIf(server === "")("on a server", () => {
       const other = await open({ environment: { END_BLOCK: String(block) } });
       await other.waitForIndex({ block });
       expect(await world.entities(block)).toEqual(await other.entities());
+      for (const { name, query, variables } of clientQueries())
+        expect([block, name, await ask(world, pinnedTo(block, query), variables)]).toEqual([
+          block,
+          name,
+          await ask(other, pinnedTo(undefined, query), variables),
+        ]);
       stopped.push(other);
     }
 
