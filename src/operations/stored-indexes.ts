@@ -339,8 +339,7 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
     if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
     const uses = usesOf(index);
     if (uses.length > 0) throw new OperationError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
-    await run(`DROP SCHEMA ${quoted(schema)} CASCADE`);
-    await run(`DROP SCHEMA IF EXISTS ${quoted(pastSchemaOf(schema))} CASCADE`);
+    await run(`DROP SCHEMA IF EXISTS ${quoted(schema)}, ${quoted(pastSchemaOf(schema))} CASCADE`);
   });
 }
 
