@@ -5,12 +5,8 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { clientOf } from "../../src/api/client-address.ts";
-import {
-  createDatabase,
-  type DatabaseLimits,
-  planOnce,
-  RowTooLongError,
-} from "../../src/api/database/client.ts";
+import { createDatabase, type DatabaseLimits, RowTooLongError } from "../../src/api/database/client.ts";
+import { mostPrepared, planOnce, prepareOften } from "../../src/api/database/prepared.ts";
 import { errorResponse } from "../../src/api/rest/errors.ts";
 import { createBlockHashes } from "../../src/api/status/status.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
@@ -201,6 +197,33 @@ test("a statement that is planned once is prepared on its connection, others are
   expect(await prepared()).toBe("0");
   for (const value of ["b", "c"]) await database.row(planOnce("SELECT $1::text"), [value], signal);
   expect(await prepared()).toBe("1");
+});
+
+test("what clients send often is prepared, with one plan only where values do not matter", async () => {
+  const { database } = await listen({});
+  const { signal } = new AbortController();
+  const prepared = "SELECT json_object_agg(statement, generic_plans)::text FROM pg_prepared_statements";
+  const [keyed, filtered] = ["SELECT id FROM domain WHERE id = $1", "SELECT id FROM domain WHERE id > $1"];
+  for (let time = 0; time < 4; time++)
+    for (const [sql, isPlannedOnce] of [
+      [keyed, true],
+      [filtered, false],
+    ] as const)
+      await database.row(prepareOften(sql, { isPlannedOnce }), ["0x"], signal);
+  const [found] = await database.row(prepared, [], signal);
+  expect(JSON.parse(found ?? "")).toMatchObject({ [keyed]: 2, [filtered]: 0 });
+});
+
+test("a connection that has prepared too much makes place for another", async () => {
+  const { database } = await listen({});
+  const { signal } = new AbortController();
+  const backend = async () => database.row("SELECT pg_backend_pid()::text", [], signal);
+  const first = await backend();
+  const padding = "x".repeat(15_000);
+  for (let form = 0; form < mostPrepared / padding.length + 1; form++)
+    for (let time = 0; time < 3; time++)
+      await database.row(prepareOften(`SELECT '${form}${padding}'`, { isPlannedOnce: true }), [], signal);
+  expect(await backend()).not.toEqual(first);
 });
 
 test("statements are bounded by settings of their connection, from before they are parsed", async () => {

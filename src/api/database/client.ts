@@ -12,6 +12,7 @@ import {
   type SqlClient,
 } from "../../ponder/sql-client.ts";
 import { checkMoment, currentMoment, momentQuery } from "./moment.ts";
+import { mostPrepared, type Planning, preparedAs } from "./prepared.ts";
 
 type Take = (text: string) => void;
 
@@ -30,22 +31,6 @@ export type RowsReader = {
 type Row = Awaited<ReturnType<RowReader["row"]>>;
 // Resolves with the first row; `take` receives all rows.
 type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<Row>;
-
-// Names of prepared statements, by text. Each connection keeps their plans, some hundred kilobytes each.
-const plannedOnce = new LRUCache<string, string>({ max: 400 });
-let planned = 0;
-
-/**
- * Marks a statement that each server connection plans once: planning a long one takes longer than running it. For texts of few forms with
- * one good plan for all values, such as look-ups by key. Returns the text.
- */
-export function planOnce(sql: string): string {
-  if (!plannedOnce.has(sql)) plannedOnce.set(sql, `once_${planned++}`);
-  return sql;
-}
-
-/** Whether server connections plan this statement once, for any values. */
-export const isPlannedOnce = (sql: string) => plannedOnce.has(sql);
 
 /** Limits of statements. */
 export type DatabaseLimits = Omit<QueueLimits, "spare"> & Pick<SubgraphLimits, "responseBytes">;
@@ -90,24 +75,22 @@ const sessionSettings = (timeoutMs: number) =>
   `SET random_page_cost = 1.1; SET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB'; SET hash_mem_multiplier = 1;
    SET lock_timeout = ${Math.ceil(timeoutMs * 0.9)}; SET statement_timeout = ${timeoutMs}`;
 
-// By default Postgres plans a statement anew for its values if that promises a cheaper plan, whatever planning itself costs.
-const planning = { once: "force_generic_plan", always: "auto" } as const;
+type Session = { planning: Planning | undefined; names: Set<string>; characters: number };
 
 function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
 ): Run {
-  // The plan cache mode of each connection that has the session settings.
-  const modes = new WeakMap<PoolClient, string>();
+  // Connections that have the session settings: their plan cache mode, and the statements of clients that they have prepared.
+  const sessions = new WeakMap<PoolClient, Session>();
   const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
 
-  async function prepare(client: PoolClient, mode: string) {
-    if (!modes.has(client)) {
-      await client.query({ text: sessionSettings(timeoutMs) });
-      modes.set(client, planning.always);
-    }
-    if (modes.get(client) !== mode) await client.query({ text: `SET plan_cache_mode = ${mode}` });
-    modes.set(client, mode);
+  async function sessionOf(client: PoolClient, planning: Planning): Promise<Session> {
+    const session = sessions.get(client) ?? { planning: undefined, names: new Set(), characters: 0 };
+    if (!sessions.has(client)) await client.query({ text: sessionSettings(timeoutMs) });
+    sessions.set(client, session);
+    if (session.planning !== planning) await client.query({ text: `SET plan_cache_mode = ${planning}` });
+    return Object.assign(session, { planning });
   }
 
   const once: Run = async (text, values, signal, take) => {
@@ -120,8 +103,12 @@ function createPooled(
     let [isBroken, isInTransaction] = [true, false];
     try {
       const moment = currentMoment();
-      const name = moment === undefined ? plannedOnce.get(text) : undefined;
-      await prepare(client, name === undefined ? planning.always : planning.once);
+      const prepared = moment === undefined ? preparedAs(text) : undefined;
+      const session = await sessionOf(client, prepared?.planning ?? "force_custom_plan");
+      if (prepared?.isOfClient && !session.names.has(prepared.name)) {
+        session.names.add(prepared.name);
+        session.characters += text.length;
+      }
       isBroken = false;
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
@@ -131,7 +118,13 @@ function createPooled(
         checkMoment(await client.query({ ...momentQuery(moment), rowMode: "array" }));
       }
       const types = { getTypeParser: () => readUpTo(responseBytes, cancel, take) };
-      const { rows } = await client.query({ name, text, values: [...values], rowMode: "array", types });
+      const { rows } = await client.query({
+        name: prepared?.name,
+        text,
+        values: [...values],
+        rowMode: "array",
+        types,
+      });
       return (rows[0] ?? []).map(toText);
     } finally {
       signal.removeEventListener("abort", cancel);
@@ -145,7 +138,7 @@ function createPooled(
           () => false,
           () => true,
         );
-      client.release(isBroken);
+      client.release(isBroken || (sessions.get(client)?.characters ?? 0) > mostPrepared);
     }
   };
   return async (...statement) => {

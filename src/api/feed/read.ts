@@ -1,5 +1,6 @@
 import { z } from "zod/v4";
-import { type Database, planOnce } from "../database/client.ts";
+import type { Database } from "../database/client.ts";
+import { planOnce } from "../database/prepared.ts";
 import type { EntryFilter } from "../names/entry-filters.ts";
 import {
   type EventKind,

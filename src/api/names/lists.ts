@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
-import { type Database, planOnce, type RowsReader } from "../database/client.ts";
+import type { Database, RowsReader } from "../database/client.ts";
 import {
   type Extra,
   hasName,
@@ -17,6 +17,7 @@ import {
   secondGeneration,
   tablesOfNames,
 } from "../database/names.ts";
+import { planOnce } from "../database/prepared.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import { type CursorQuery, cursorPageSchema, type SortType } from "../rest/values.ts";
 import type { CurrentStatus } from "../status/status.ts";

@@ -2,7 +2,6 @@ import type { Hex } from "viem";
 import { rootNode } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { createPacer, yieldToEventLoop } from "../../http/turn.ts";
-import { planOnce } from "../database/client.ts";
 import {
   allNames,
   columns,
@@ -19,6 +18,7 @@ import {
   type StoredName,
   secondGeneration,
 } from "../database/names.ts";
+import { planOnce } from "../database/prepared.ts";
 import { pathOfName } from "../resolution/v2-names.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
 import { addKeys, keysOfName, nameKey, reverseNode } from "./cache-keys.ts";

@@ -1,8 +1,9 @@
 import type { Hex } from "viem";
 import { reminderSpan } from "../../config/webhooks-file.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
-import { type Database, planOnce } from "../database/client.ts";
+import type { Database } from "../database/client.ts";
 import type { Listed } from "../database/names.ts";
+import { planOnce } from "../database/prepared.ts";
 import { deadlineBranches } from "./deadlines.ts";
 import { binder, inNamespace, listSql, type NamesSource } from "./lists.ts";
 import { listRow } from "./rows.ts";

@@ -2,7 +2,8 @@ import type { Hex } from "viem";
 import { keccak256 } from "../../ens/keccak.ts";
 import { addressValue, nameValue } from "../../ens/record-values.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
-import { type Database, planOnce } from "../database/client.ts";
+import type { Database } from "../database/client.ts";
+import { planOnce } from "../database/prepared.ts";
 import type { Registry } from "./known-contracts.ts";
 import { type Records, recordsBy, type Selection } from "./selection.ts";
 

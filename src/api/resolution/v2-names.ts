@@ -11,8 +11,9 @@ import {
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { labelhashIn } from "../../ens/names.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
-import { type Database, planOnce } from "../database/client.ts";
+import type { Database } from "../database/client.ts";
 import { walkedNames } from "../database/names.ts";
+import { planOnce } from "../database/prepared.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
 
 /** The ENSv2 contracts: those of the walk, and others that read or write names. */

@@ -4,7 +4,8 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels, labelhashIn } from "../../ens/names.ts";
 import { isEncodedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
-import { type Database, planOnce } from "../database/client.ts";
+import type { Database } from "../database/client.ts";
+import { planOnce } from "../database/prepared.ts";
 import { arrayOf, type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
 import { kindOf, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
 

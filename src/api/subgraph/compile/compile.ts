@@ -371,6 +371,8 @@ function derivedSql(
   const type = entityType(target);
   const id = columnOf(scope, "id");
   const within = { depth: scope.depth - 1, rows: scope.rows };
+  // Few names have most subnames, which the planner is told to expect (src/api/database/indexes.ts); of other rows some have many, too.
+  if (many && by !== "parent_id") context.statement.planEach();
   if (many) return listSql(context, type, nodes, { ...within, link: (alias) => `${alias}.${by} = ${id}` });
   const inner = createScope(context.statement, type, within);
   const found = oneSql(context, inner, nodes, `${inner.alias}.${by} = ${id}`);

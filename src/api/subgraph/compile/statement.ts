@@ -35,7 +35,7 @@ export function createStatement() {
   const placeholders = new Map<string, number>();
   const tables = new Set<string | (() => string)>();
   const shared = new Map<string, SharedRows>();
-  let aliases = 0;
+  let [aliases, isPlannedOnce] = [0, true];
   // Placeholder of a value, cast to an SQL type.
   function bind(value: string, type: SqlType = "text"): string {
     const bound = type === "numeric" ? "text" : type;
@@ -50,6 +50,10 @@ export function createStatement() {
     bindList,
     size: () => values.length,
     alias: () => `t${aliases++}`,
+    /** Notes that the best plan depends on the values: some of them have many rows, others few. */
+    planEach: () => {
+      isPlannedOnce = false;
+    },
     /** Adds a common table expression, once. */
     with: (table: string) => void tables.add(table),
     /** Rows shared by fields with the same key. `rowsOf`: SQL of id and JSON by a list of ids. */
@@ -61,8 +65,8 @@ export function createStatement() {
       tables.add(() => `${rows.table} AS MATERIALIZED (${rowsOf(bindList(rows.ids, "text[]"))})`);
       return rows;
     },
-    /** The SQL with the parameters that it uses. */
-    finish(selected: string): { sql: string; values: string[] } {
+    /** The SQL with the parameters that it uses, and whether one plan is good for all values. */
+    finish(selected: string): { sql: string; values: string[]; isPlannedOnce: boolean } {
       const all = [...tables].map((table) => (typeof table === "string" ? table : table()));
       const sql = all.length === 0 ? selected : `WITH ${all.join(", ")} ${selected}`;
       // Postgres refuses parameters that the text does not use.
@@ -72,7 +76,8 @@ export function createStatement() {
         used.set(number, next);
         return `$${next}`;
       });
-      return { sql: text, values: [...used.keys()].map((number) => values[Number(number) - 1] ?? "") };
+      const given = [...used.keys()].map((number) => values[Number(number) - 1] ?? "");
+      return { sql: text, values: given, isPlannedOnce };
     },
   };
 }
@@ -89,6 +94,8 @@ export type Scope = {
   columns: Set<string>;
   depth: number;
   rows: number;
+  /** The column that they are sorted by first. */
+  sortedBy?: string | undefined;
   /** Whether the ENSv2 walk reads a field. */
   isWalked?: boolean;
 };
@@ -281,10 +288,12 @@ export function pageSql(
 // `isUnique`: the terms are columns of the rows themselves and never null, so that they can be compared as a row.
 type Order = { terms: string[]; direction: "" | " DESC"; joins: string[]; isUnique: boolean };
 
-/** ORDER BY of a list: ties by id in the same direction, nulls last ascending and first descending; without `orderBy`, by ascending id. */
-export function orderSql(context: CompileContext, { type, alias }: Scope, node: FieldNode): Order {
+/** ORDER BY of a list, which the scope notes: ties by id in the same direction, nulls last ascending and first descending; without `orderBy`, by ascending id. */
+export function orderSql(context: CompileContext, scope: Scope, node: FieldNode): Order {
+  const { type, alias } = scope;
   const orderBy = argument(context, node, "orderBy");
   const direction = readDirection(argument(context, node, "orderDirection"));
+  scope.sortedBy = "id";
   if (orderBy === null) return { terms: [`${alias}.id`], direction: "", joins: [], isUnique: true };
   const name = nameOf(orderBy);
   const key = name === undefined ? undefined : sortKeys(type).get(name);
@@ -303,6 +312,7 @@ export function orderSql(context: CompileContext, { type, alias }: Scope, node: 
     ...{ joins, isUnique },
   });
   const { field, child } = key;
+  scope.sortedBy = child === undefined && field.kind !== "derived" ? field.column : undefined;
   if (field.kind === "scalar")
     return field.column === "id"
       ? by([], true)

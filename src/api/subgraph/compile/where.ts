@@ -1,7 +1,6 @@
 import { QueryError } from "../schema/errors.ts";
 import {
   coerce,
-  type EntityType,
   entityType,
   type Field,
   type FilterKey,
@@ -36,12 +35,12 @@ const narrowing = new Set([
 ]);
 
 // Rows that a filter applies to. `depth`: levels that it may still have. `isNarrow`: the object's other keys likely leave few rows.
-type Filtered = { type: EntityType; alias: string; depth: number; isNarrow: boolean };
+type Filtered = Pick<Scope, "type" | "alias" | "sortedBy"> & { depth: number; isNarrow: boolean };
 
 /** The condition of a scope's rows: their type, their link to others, and the `where` object. */
 export function whereSql(
   context: CompileContext,
-  { type, alias }: Scope,
+  { type, alias, sortedBy }: Scope,
   {
     link,
     filter,
@@ -51,7 +50,7 @@ export function whereSql(
   const own = link === undefined ? [] : [link];
   // The table has several types.
   if (type.interface !== undefined) own.push(`${alias}.type = ${context.statement.bind(type.name)}`);
-  return all([...own, ...conditions(context, { type, alias, depth, isNarrow: false }, filter)]);
+  return all([...own, ...conditions(context, { type, alias, sortedBy, depth, isNarrow: false }, filter)]);
 }
 
 function conditions(context: CompileContext, filtered: Filtered, filter: Value): string[] {
@@ -68,6 +67,7 @@ function conditions(context: CompileContext, filtered: Filtered, filter: Value):
   return names.flatMap((name) => {
     const key = keys.get(name);
     const value = filter[name] ?? null;
+    if (!hasOnePlan(filtered, key)) context.statement.planEach();
     if (key === undefined) throw invalid(`\`${type.name}_filter\` has no field \`${name}\``);
     if (key.kind === "group") return group(context, inner, key, value);
     if (key.kind === "changeBlock") return changeBlock(context, inner, value);
@@ -75,6 +75,14 @@ function conditions(context: CompileContext, filtered: Filtered, filter: Value):
       ? child(context, inner, key.field, value)
       : column(context, inner, key, value);
   });
+}
+
+// Whether one plan is good for all values of a filter: few rows meet it, or the list is read from there on in its order.
+function hasOnePlan({ sortedBy }: Filtered, key: FilterKey | undefined): boolean {
+  if (key?.kind !== "column" || key.field.kind !== "scalar") return false;
+  const { column } = key.field;
+  if (key.operator === "") return ["id", "name", "labelhash"].includes(column);
+  return column === sortedBy && ["gt", "gte", "lt", "lte"].includes(key.operator);
 }
 
 // The keys of one element are ANDed, and a group with the keys beside it. graph-node does the same, or refuses the latter.

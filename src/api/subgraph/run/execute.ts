@@ -2,6 +2,7 @@ import type { SubgraphLimits } from "../../../config/limits.ts";
 import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import { BusyError, type Database } from "../../database/client.ts";
 import { atMoment, MomentGoneError } from "../../database/moment.ts";
+import { prepareOften } from "../../database/prepared.ts";
 import { isLate } from "../../rest/errors.ts";
 import { type CompiledRequest, danglingMark } from "../compile/compile.ts";
 import {
@@ -145,12 +146,12 @@ function upToBytes(columns: readonly string[], { responseBytes }: SubgraphLimits
 
 async function readRow(
   { row, limits }: ExecuteOptions,
-  { sql, values }: { sql: string; values: string[] },
+  { sql, values, isPlannedOnce }: { sql: string; values: string[]; isPlannedOnce: boolean },
   signal: AbortSignal,
 ): Promise<(string | null)[]> {
   let found: (string | null)[];
   try {
-    found = await row(sql, values, signal);
+    found = await row(prepareOften(sql, { isPlannedOnce }), values, signal);
   } catch (error) {
     if (isLate(error)) {
       throw new QueryError(
