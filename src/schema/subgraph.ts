@@ -3,9 +3,11 @@ import { hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
-// the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use;
-// those that sort end with the id, which breaks ties. Names and labels may be longer than an index entry can be (spam of 120 kB is on
-// chain), so their indexes hold the first 256 characters, by which src/api/subgraph/compile/statement.ts compares and sorts first.
+// the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use.
+// They end with the id, which breaks ties, where many rows are equal: hundreds of thousands of names expired in one second of 2020. Of other
+// columns few are, and Postgres sorts these; without the id an entry is half as long. Names and labels may be longer than an index entry can
+// be (spam of 120 kB is on chain), so their indexes hold the first 256 characters, by which src/api/subgraph/compile/statement.ts compares and
+// sorts first.
 
 type NameColumn =
   | ("id" | "name" | "labelName" | "labelhash" | "createdAt" | "expiryDate")
@@ -13,19 +15,19 @@ type NameColumn =
 
 /** The indexes of tables of names, of both generations. */
 export const nameIndexes = (table: Record<NameColumn, { name: string }>) => ({
-  byName: [prefixOf(table.name), table.id],
-  byLabelName: [prefixOf(table.labelName), table.id],
+  byName: [prefixOf(table.name)],
+  byLabelName: [prefixOf(table.labelName)],
   byLength: [lengthOf(table.name), prefixOf(table.labelName)],
   byLabelhash: [table.labelhash],
-  byCreatedAt: [table.createdAt, table.id],
+  byCreatedAt: [table.createdAt],
   byExpiryDate: [table.expiryDate, table.id],
   byOwner: [table.ownerId, table.id],
-  byOwnerAndName: [table.ownerId, prefixOf(table.name), table.id],
+  byOwnerAndName: [table.ownerId, prefixOf(table.name)],
   byResolver: [table.resolverId],
   byParent: [table.parentId, table.id],
-  byParentAndName: [table.parentId, prefixOf(table.name), table.id],
-  byParentAndLabelName: [table.parentId, prefixOf(table.labelName), table.id],
-  byParentAndCreatedAt: [table.parentId, table.createdAt, table.id],
+  byParentAndName: [table.parentId, prefixOf(table.name)],
+  byParentAndLabelName: [table.parentId, prefixOf(table.labelName)],
+  byParentAndCreatedAt: [table.parentId, table.createdAt],
   byParentAndExpiryDate: [table.parentId, table.expiryDate, table.id],
   byChangeBlock: [table.changeBlock],
 });
@@ -66,8 +68,8 @@ export const domain = indexed(
     ...nameIndexes(table),
     byRegistrant: [table.registrantId, table.id],
     byWrappedOwner: [table.wrappedOwnerId, table.id],
-    byRegistrantAndName: [table.registrantId, prefixOf(table.name), table.id],
-    byWrappedOwnerAndName: [table.wrappedOwnerId, prefixOf(table.name), table.id],
+    byRegistrantAndName: [table.registrantId, prefixOf(table.name)],
+    byWrappedOwnerAndName: [table.wrappedOwnerId, prefixOf(table.name)],
     byResolvedAddress: [table.resolvedAddressId, table.id],
     byUnknown: {
       on: [table.id],
@@ -99,9 +101,9 @@ export const registration = indexed(
   (table) => ({
     byDomain: [table.domainId],
     byRegistrant: [table.registrantId, table.id],
-    byRegistrationDate: [table.registrationDate, table.id],
+    byRegistrationDate: [table.registrationDate],
     byExpiryDate: [table.expiryDate, table.id],
-    byLabelName: [prefixOf(table.labelName), table.id],
+    byLabelName: [prefixOf(table.labelName)],
     byChangeBlock: [table.changeBlock],
     byUnknown: { on: [table.id], where: "label_name IS NULL OR label_name LIKE '[%'" },
   }),
@@ -128,7 +130,7 @@ export const wrappedDomain = indexed(
     byExpiryDate: [table.expiryDate, table.id],
     // Without names that a registrar leases (IS_DOT_ETH), which end with their lease.
     byOwnExpiryDate: { on: [table.expiryDate, table.id], where: "fuses & 131072 = 0" },
-    byName: [prefixOf(table.name), table.id],
+    byName: [prefixOf(table.name)],
     byChangeBlock: [table.changeBlock],
   }),
 );
@@ -150,7 +152,7 @@ export const resolver = indexed(
   })),
   (table) => ({
     byDomain: [table.domainId],
-    byAddress: [table.address, table.id],
+    byAddress: [table.address],
     byAddr: [table.addrId],
     byChangeBlock: [table.changeBlock],
   }),
@@ -170,11 +172,10 @@ const eventColumns = (t: PgColumnsBuilders) => ({
   transactionID: hex(t).notNull(),
 });
 
-const eventIndexes = (table: Record<"id" | "type" | "blockNumber" | "timestamp", { name: string }>) => ({
-  byType: [table.type, table.id],
-  byTypeAndBlock: [table.type, table.blockNumber, table.id],
+const eventIndexes = (table: Record<"type" | "blockNumber" | "timestamp", { name: string }>) => ({
+  byTypeAndBlock: [table.type, table.blockNumber],
   byTypeAndTime: [table.type, table.timestamp],
-  byBlock: [table.blockNumber, table.id],
+  byBlock: [table.blockNumber],
 });
 
 /** Events of a domain: interface DomainEvent. */
@@ -196,7 +197,7 @@ export const domainEvent = indexed(
     operatorId: hex(t),
   })),
   (table) => ({
-    byDomain: [table.domainId, table.id],
+    byDomain: [table.domainId],
     ...eventIndexes(table),
     byParentDomain: [table.parentDomainId],
     byOwner: [table.ownerId, table.timestamp],
@@ -218,7 +219,7 @@ export const registrationEvent = indexed(
     fromId: hex(t),
   })),
   (table) => ({
-    byRegistration: [table.registrationId, table.id],
+    byRegistration: [table.registrationId],
     ...eventIndexes(table),
     byRegistrant: [table.registrantId, table.timestamp],
     byNewOwner: [table.newOwnerId, table.timestamp],
@@ -252,7 +253,7 @@ export const resolverEvent = indexed(
     primaryNameOf: hex(t),
   })),
   (table) => ({
-    byResolver: [table.resolverId, table.id],
+    byResolver: [table.resolverId],
     ...eventIndexes(table),
     byAddr: [table.addrId],
     byName: [prefixOf(table.name)],

@@ -48,8 +48,11 @@ export function whereSql(
   }: { link?: string | undefined; filter: Value; depth?: number },
 ): string {
   const own = link === undefined ? [] : [link];
-  // The table has several types.
-  if (type.interface !== undefined) own.push(`${alias}.type = ${context.statement.bind(type.name)}`);
+  // The table has several types, frequent and rare ones.
+  if (type.interface !== undefined) {
+    context.statement.planEach();
+    own.push(`${alias}.type = ${context.statement.bind(type.name)}`);
+  }
   return all([...own, ...conditions(context, { type, alias, sortedBy, depth, isNarrow: false }, filter)]);
 }
 
