@@ -177,7 +177,7 @@ describe("every path", () => {
     const { status, headers } = await api({ subgraph }).get(path);
     expect([status, headers.get("x-nsindex-version")]).toEqual([expected, "1.5.1"]);
     expect(headers.get("access-control-expose-headers")).toBe(
-      "x-nsindex-version, link, etag, graph-indexed, graph-attestable",
+      "x-nsindex-version, link, etag, graph-indexed, graph-attestable, ratelimit, ratelimit-policy, retry-after",
     );
   });
 

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
 import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
+import type { Admission, openApiKeys } from "./api-keys.ts";
 import { clientOf } from "./client-address.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
 import { unknownPath } from "./names/contract.ts";
@@ -16,7 +17,8 @@ import { errorResponse, notFound } from "./rest/errors.ts";
 export function commonHeaders(version: string) {
   return {
     "x-nsindex-version": version,
-    "access-control-expose-headers": "x-nsindex-version, link, etag, graph-indexed, graph-attestable",
+    "access-control-expose-headers":
+      "x-nsindex-version, link, etag, graph-indexed, graph-attestable, ratelimit, ratelimit-policy, retry-after",
   };
 }
 
@@ -45,7 +47,7 @@ const askOf =
   async (path, c) => {
     const { incoming } = (c?.env ?? {}) as { incoming?: unknown };
     const headers = new Headers();
-    for (const name of ["x-forwarded-for", "forwarded"]) {
+    for (const name of ["x-forwarded-for", "forwarded", "authorization", "x-api-key"]) {
       const value = c?.req.header(name);
       if (value !== undefined) headers.set(name, value);
     }
@@ -54,12 +56,24 @@ const askOf =
     return { status: response.status, body: await response.json(), keys };
   };
 
+const secretOf = (c: Context) =>
+  /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? c.req.header("x-api-key");
+
+const codes = { 401: "unauthorized", 403: "forbidden", 429: "rate_limited" } as const;
+
+// In the form of the path's other errors.
+function refusalBody(path: string, { status, message }: NonNullable<Admission["refusal"]>): object {
+  if (path.startsWith("/v1/")) return { error: { code: codes[status], message, details: {} } };
+  return path.startsWith("/subgraph") ? { errors: [{ message }] } : { message };
+}
+
 /** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */
 export function createApi({
   context,
   subgraph,
   pages,
   trustedProxies,
+  keys,
   log,
 }: {
   context: ApiContext & GateContext;
@@ -68,6 +82,8 @@ export function createApi({
   pages?: PageSources;
   /** Number of proxies in front of the service. */
   trustedProxies?: number;
+  /** API keys; without them everybody is admitted. */
+  keys?: Pick<ReturnType<typeof openApiKeys>, "admit"> | undefined;
   log: Log;
 }): Hono {
   const version = context.versions.nsIndexer;
@@ -75,13 +91,18 @@ export function createApi({
   const app = new Hono();
 
   app.use(async (c: Context, next) => {
-    const client = clientOf(c, trustedProxies ?? 0);
+    const address = clientOf(c, trustedProxies ?? 0);
+    const admission = keys?.admit({ path: c.req.path, secret: secretOf(c), address });
+    const { client, refusal } = admission ?? { client: address };
     c.set("client", client);
     // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
     c.res = undefined;
     c.finalized = false;
-    for (const [name, value] of headers) c.header(name, value);
+    for (const [name, value] of [...headers, ...Object.entries(admission?.headers ?? {})])
+      c.header(name, value);
+    if (refusal !== undefined) return c.json(refusalBody(c.req.path, refusal), refusal.status);
     await forClient(client, next);
+    return undefined;
   });
   app.onError((error, c) => errorResponse(error, c, log));
   if (pages) addPages(app, pages, subgraph !== undefined);

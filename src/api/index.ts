@@ -39,6 +39,7 @@ import {
 import { createProgress } from "../ponder/progress.ts";
 import { shared } from "../ponder/shared.ts";
 import { sqlClientOf } from "../ponder/sql-client.ts";
+import { openApiKeys } from "./api-keys.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
@@ -90,8 +91,16 @@ const ponder = ponderProcess(globalThis);
 const log = processLog();
 mapOwnStacksOnly();
 
+const registry = metricsRegistry();
+if (registry !== undefined) shareMetricsText(registry, Date.now);
+const apiKeys = configured.apiKeys && openApiKeys({ ...configured.apiKeys, log, registry });
+if (apiKeys !== undefined) ponder.onStop(apiKeys.stop);
+
 const sqlClient = sqlClientOf(db);
-const database = createDatabase(sqlClient, configured.subgraphLimits);
+const database = createDatabase(sqlClient, {
+  ...configured.subgraphLimits,
+  onStatement: (client, ms) => apiKeys?.spend(client, ms),
+});
 
 // ponder: loads this file after it has reverted the tables to the safe checkpoint, and before it indexes and serves.
 if (ponder.isIndexer) {
@@ -127,9 +136,6 @@ const watches = ponder.isIndexer
 for (const { start } of watches) ponder.onStop(start());
 
 const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
-
-const registry = metricsRegistry();
-if (registry !== undefined) shareMetricsText(registry, Date.now);
 
 const status = openStatus({
   process: ponder,
@@ -430,11 +436,11 @@ function openApi(config: Config) {
       log,
       earliest: async () => (await readEarliest()).value,
       streams: feed.streams,
-      hooks: () => webhooks?.status(),
+      ...{ hooks: () => webhooks?.status(), keys: () => apiKeys?.uses() },
       onStop: (stop) => void stops.push(stop),
     },
     trustedProxies: config.subgraphLimits.trustedProxies,
-    log,
+    ...{ keys: apiKeys, log },
   });
   const ofHooks = { lookup, feed };
   return { app, config, feed, readFeed: hookReader(ofHooks), readReminders: reminderReader(ofHooks) };

@@ -6,6 +6,7 @@ import { type Namespace, namespaceIds } from "../deployments/deployment.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
+import { apiKeysFrom } from "./api-keys-file.ts";
 import { chainsFrom } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
 import { limits, limitsOf } from "./limits.ts";
@@ -88,6 +89,7 @@ const variables = z.object({
   DRPC_API_KEY: text,
   DATASOURCES_FILE: text,
   WEBHOOKS_FILE: text,
+  API_KEYS_FILE: text,
   CCIP_ALLOW_PRIVATE_HOSTS: flag("false"),
   LOG_LEVEL: oneOf(["silent", "fatal", "error", "warn", "info", "debug", "trace"]).default("info"),
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
@@ -108,6 +110,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   const { datasources, text, fault } = datasourcesFrom(sound, readTextFile);
   if (fault) faults.push(fault);
   const webhooks = webhooksFrom(sound.WEBHOOKS_FILE, readTextFile, faults);
+  const apiKeys = apiKeysFrom(sound.API_KEYS_FILE, readTextFile, faults);
   const plugins = pluginsFrom(sound.PLUGINS, sound.SUBGRAPH_COMPAT === true, datasources, faults);
   const chainIds = indexedChainIds(plugins, datasources);
   const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
@@ -126,6 +129,8 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     datasourcesText: text,
     /** Hooks of WEBHOOKS_FILE; the words of their filters are not checked. */
     webhooks,
+    /** Keys of API_KEYS_FILE, and its path; undefined without it. */
+    apiKeys: apiKeys && { path: String(sound.API_KEYS_FILE), keys: apiKeys },
     plugins,
     rootChainId,
     /** In the order in which the plugins name them. */

@@ -226,6 +226,17 @@ test("a connection that has prepared too much makes place for another", async ()
   expect(await backend()).not.toEqual(first);
 });
 
+test("the time of a client's statement is told, of a slow one too, and none of the service's own", async () => {
+  const told: [client: string, ms: number][] = [];
+  const onStatement = (client: string, ms: number) => void told.push([client, ms]);
+  const database = createDatabase(generated.client, { onStatement, quickMs: 50 });
+  const { signal } = new AbortController();
+  await database.row("SELECT pg_sleep(0.01)::text", [], signal);
+  await forClient("key:wallet", () => database.row("SELECT pg_sleep(0.2)::text", [], signal));
+  expect(told).toEqual([["key:wallet", expect.any(Number)]]);
+  expect(told[0]?.[1]).toBeGreaterThan(190);
+});
+
 test("statements are bounded by settings of their connection, from before they are parsed", async () => {
   const { database, as } = await listen({ timeoutMs: 700 });
   const settings = "SELECT current_setting('statement_timeout'), current_setting('work_mem')";

@@ -164,6 +164,9 @@ type Webhook = {
   paused?: { reason: string } | undefined;
 };
 
+// An API key as this process knows it, with counts since the start. Units of the current minute, and of each.
+type KeyUse = { name: string; requests: number; refused: number; minute: number; budget: number };
+
 /** Sources of the status page. `clock` returns milliseconds. */
 export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
   ConfigContext & {
@@ -186,6 +189,8 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     streams: () => number;
     /** The configured webhooks; undefined in readers. */
     hooks: () => readonly Webhook[] | undefined;
+    /** The configured API keys; undefined without any. */
+    keys?: () => readonly KeyUse[] | undefined;
     /** Calls `stop` when the process ends. */
     onStop: (stop: () => void) => void;
   };
@@ -296,6 +301,7 @@ function describe(sources: StatusSources, found: Found) {
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
     chains,
     newestNames: names,
+    keys: sources.keys?.(),
     feed: { streams: sources.streams(), hooks: sources.hooks()?.map((hook) => webhookFacts(hook, snapshot)) },
     anomalies: counts.anomalies.map((one) => ({ ...one, examples: examples.get(one.kind) ?? [] })),
     rpc: process.isIndexer ? counts.requests : undefined,
@@ -413,6 +419,7 @@ ${section("Progress", facts(valuesOf(summaryOf(found), progress)))}
 ${section("Chains", listOf("How far each chain is indexed", found.chains, chain))}
 ${section("Newest names", newestNames(found))}
 ${section("Feed of events", feed(found.feed))}
+${found.keys?.length ? section("API keys", keys(found.keys)) : ""}
 ${section("Anomalies", anomalies(found.anomalies))}
 ${section("RPC requests", requests(found.rpc))}
 ${section("Labels", labelFacts(found.labels))}
@@ -471,6 +478,12 @@ function feed({ hooks, ...streams }: StatusFacts["feed"]): Html {
   const list = hooks === undefined ? note("The indexing process sends webhooks.") : undefined;
   return html`${facts(valuesOf(streams, "Open streams of this process=streams:number"))}
 ${hooks?.length ? listOf(caption, hooks, columns) : list}`;
+}
+
+function keys(list: readonly KeyUse[]): Html {
+  const columns =
+    "Key=name, Requests=requests:number, Refused=refused:number, Units this minute=minute:number, Budget a minute=budget:number";
+  return listOf("API keys, with counts since the start of this process", list, columns);
 }
 
 // Anomalies by kind, with the last events of each.
