@@ -2,6 +2,8 @@ import { ConfigurationError, type Environment, parseEnvironment } from "../src/c
 import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, spanOf } from "../src/log/json-log.ts";
+import { grantReadonly } from "../src/operations/readonly-role.ts";
+import { sqlViewsSchema } from "../src/operations/sql-views.ts";
 import {
   dropIndex,
   type IndexState,
@@ -10,7 +12,7 @@ import {
   switchName,
 } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { loadConfig, print, program, runProgram } from "./command.ts";
+import { loadConfig, print, program, runProgram, whole } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 
 /** `npm run db`. */
@@ -45,6 +47,21 @@ db.command("prune <schema...>")
       onIndexes(schemas, async (run) => {
         for (const schema of schemas) await dropIndex(run, schema, Date.now());
         return `Dropped ${schemas.join(", ")}.`;
+      }),
+    ),
+  );
+
+db.command("grant-readonly <role>")
+  .description(
+    "Lets a role of Postgres read the SQL views of docs/sql.md, and nothing else of an index. They follow DATABASE_STABLE_SCHEMA, without it DATABASE_SCHEMA.",
+  )
+  .option("--views <schema>", "of the views, another for each index that is served", sqlViewsSchema)
+  .option("--timeout <seconds>", "after which a statement of the role is cancelled; 0 for never", whole, 60)
+  .action((role, { views: name, timeout: seconds }) =>
+    print(
+      onIndexes([], (run) => {
+        const { stableSchema, databaseSchema } = loadConfig();
+        return grantReadonly(run, { role, name, follows: stableSchema ?? databaseSchema, seconds });
       }),
     ),
   );

@@ -11,6 +11,7 @@ import {
   type Statement,
 } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
+import { sqlViewsComment, sqlViewsText } from "./sql-views.ts";
 
 /** An index's description of itself: release and settings. */
 export type Description = {
@@ -111,12 +112,15 @@ export async function statusOf(run: Statement, schema: string): Promise<Statuses
   return Object.fromEntries(rows.map(({ id, snapshot }) => [id, snapshot]));
 }
 
-// Views schemas and the schemas that they show, from the catalog alone.
-const namesSql = `SELECT DISTINCT vn.nspname::text AS name, tn.nspname::text AS schema
+// Views schemas and the schemas that they show, from the catalog alone. Schemas of SQL views have no view of the table that identifies an
+// index; `follows` is the views schema that they go with.
+const namesSql = `SELECT DISTINCT vn.nspname::text AS name, tn.nspname::text AS schema,
+    CASE WHEN v.relname <> '${metaTable}' THEN substr(obj_description(vn.oid, 'pg_namespace'), ${sqlViewsComment.length + 1}) END AS follows
   FROM pg_class v JOIN pg_namespace vn ON vn.oid = v.relnamespace JOIN pg_rewrite r ON r.ev_class = v.oid
   JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid AND d.refclassid = 'pg_class'::regclass
   JOIN pg_class t ON t.oid = d.refobjid AND t.oid <> v.oid JOIN pg_namespace tn ON tn.oid = t.relnamespace
-  WHERE v.relkind = 'v' AND v.relname = '${metaTable}'`;
+  WHERE v.relkind = 'v' AND (v.relname = '${metaTable}'
+    OR v.relname = 'blocks' AND starts_with(obj_description(vn.oid, 'pg_namespace'), '${sqlViewsComment}'))`;
 
 type App = {
   build_id: string;
@@ -290,7 +294,7 @@ export async function switchName(
       `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
     );
   const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
-  if (former === undefined && shown.size > 0)
+  if (shown.size > 0 && (former === undefined || !shown.has(metaTable)))
     throw new OperationError(`Schema ${quoted(name)} has tables of its own. Choose another views schema.`);
   const lacking = [...shown].flatMap(([relation, columns]) =>
     relation.startsWith("_") ? [] : lackingIn(next.get(relation), columns).map((one) => `${relation}.${one}`),
@@ -301,7 +305,24 @@ export async function switchName(
         `${lacking.slice(0, 5).join(", ")}${lacking.length > 5 ? " and more" : ""}. Start readers of its release first, or add --force.`,
     );
   await inTurn(run, switchText(target, next, shown));
+  await switchSqlViews(run, target);
   return former;
+}
+
+// Analysts' long statements must not hold up readers: hence in transactions of their own.
+async function switchSqlViews(run: Statement, { schema, name: follows }: Target): Promise<void> {
+  const { rows } = await run(
+    `SELECT name FROM (${namesSql}) AS names WHERE follows = $1 AND schema <> $2 ORDER BY 1`,
+    [follows, schema],
+  );
+  for (const name of rows.map((row) => String(row["name"])))
+    await inTurn(run, sqlViewsText({ schema, name, follows })).catch((error: Error) => {
+      const reason = error.cause instanceof Error ? error.cause.message : error.message;
+      throw new OperationError(
+        `Readers of ${quoted(follows)} are served from schema ${quoted(schema)} now, but the SQL views in ${quoted(name)} still show the former index: ${reason} Switch again.`,
+        { cause: error },
+      );
+    });
 }
 
 // Excludes other switches of views schemas and drops of indexes until the transaction ends.
@@ -311,8 +332,11 @@ const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex views schema'))
 export const isBusy = (error: unknown) =>
   ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
 
-// While this waits for a lock, new statements wait behind it: so it gives up soon and tries again.
-async function inTurn(run: Statement, text: string): Promise<void> {
+/**
+ * Runs statements in one transaction, one switch at a time. While it waits for a lock, new statements wait behind it: so it gives up soon
+ * and tries again for a minute. Throws an OperationError.
+ */
+export async function inTurn(run: Statement, text: string): Promise<void> {
   const switching = () => run(`SET LOCAL lock_timeout = 400;\n${takeTurn};\n${text}`);
   const patience = { retries: 200, factor: 1, minTimeout: 300, maxRetryTime: 60_000 };
   await pRetry(switching, { ...patience, shouldRetry: ({ error }) => isBusy(error) }).catch((error) => {

@@ -46,7 +46,8 @@ export function indexedBlock(
   return checkpoint.isStart || checkpoint.chainId !== chainId ? undefined : checkpoint.block;
 }
 
-const isReadySql = "(SELECT value ->> 'is_ready' = '1' FROM _ponder_meta WHERE key = 'app')";
+const isReadySqlOf = (meta: string) => `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
+const isReadySql = isReadySqlOf("_ponder_meta");
 
 const rowSql = `json_build_object('chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
   'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint)`;
@@ -61,9 +62,12 @@ export const headNumberSql = (chainId: number) => headPartSql(chainId, "substr($
 /** SQL expression for the time (Unix seconds) of the checkpoint that `indexedBlock` reads; null for a chain without a row. */
 export const headTimeSql = (chainId: number) => headPartSql(chainId, "left($, 10)");
 
+/** SQL expression for the checkpoint that `indexedBlock` reads, of a row `c` of `_ponder_checkpoint`. `meta`: SQL of the table `_ponder_meta`. */
+export const headSqlOf = (meta: string) =>
+  `CASE WHEN coalesce(${isReadySqlOf(meta)}, false) OR c.latest_checkpoint <= c.safe_checkpoint THEN c.latest_checkpoint ELSE c.safe_checkpoint END`;
+
 function headPartSql(chainId: number, part: string): string {
-  const isHead = `coalesce(${isReadySql}, false) OR c.latest_checkpoint <= c.safe_checkpoint`;
-  const head = `CASE WHEN ${isHead} THEN c.latest_checkpoint ELSE c.safe_checkpoint END`;
+  const head = headSqlOf("_ponder_meta");
   return `(SELECT ${part.replace("$", () => head)}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 }
 

@@ -1,0 +1,86 @@
+import { quoted, type Statement } from "../ponder/sql-client.ts";
+import { sqlViewsComment, sqlViewsText } from "./sql-views.ts";
+import { inTurn, listIndexes, OperationError } from "./stored-indexes.ts";
+
+type Grant = {
+  role: string;
+  /** Schema of the SQL views. */
+  name: string;
+  /** The views schema that they go with, or the schema of one index. */
+  follows: string;
+  /** Longest statement of the role; 0 for no limit. */
+  seconds: number;
+};
+
+const factsSql = `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS "isRole",
+  to_regnamespace($2) IS NOT NULL AS "isTaken", obj_description(to_regnamespace($2), 'pg_namespace') AS comment,
+  quote_ident(current_database()) AS database`;
+
+/**
+ * Creates the SQL views, and lets a role read them and nothing else of the index; returns what to tell the operator. Throws an OperationError
+ * for a role that does not exist or may read tables, for a schema that is taken, and where there is no index.
+ */
+export async function grantReadonly(
+  run: Statement,
+  { role, name, follows, seconds }: Grant,
+): Promise<string> {
+  const facts = (await run(factsSql, [role, quoted(name)])).rows[0] ?? {};
+  if (facts["isRole"] !== true)
+    throw new OperationError(
+      `Postgres has no role ${quoted(role)}. Create it: CREATE ROLE ${quoted(role)} LOGIN PASSWORD '…'`,
+    );
+  const indexes = await listIndexes(run, Date.now());
+  const schema = indexes.find((one) => one.schema === follows || one.names.includes(follows))?.schema;
+  if (schema === undefined) throw new OperationError(`Schema ${quoted(follows)} has no index yet.`);
+  const comment = String(facts["comment"] ?? "");
+  if (facts["isTaken"] === true && !comment.startsWith(sqlViewsComment))
+    throw new OperationError(
+      `Schema ${quoted(name)} is no schema of SQL views. Choose another with --views.`,
+    );
+  const other = indexes.find((one) => one.schema !== schema && one.names.includes(name));
+  if (other !== undefined && comment !== sqlViewsComment + follows)
+    throw new OperationError(
+      `${quoted(name)} has the SQL views of ${quoted(comment.slice(sqlViewsComment.length))}. Choose another schema with --views.`,
+    );
+  const { rows } = await run("SELECT has_table_privilege($1, $2, 'SELECT') AS is", [
+    role,
+    `${quoted(schema)}.domain`,
+  ]);
+  if (rows[0]?.["is"] === true)
+    throw new OperationError(
+      `Role ${quoted(role)} may read the tables of the index: it owns them, or was granted that. Choose a role of its own for analysts.`,
+    );
+  const to = `TO ${quoted(role)}`;
+  await inTurn(
+    run,
+    [
+      sqlViewsText({ schema, name, follows }),
+      `GRANT CONNECT ON DATABASE ${facts["database"]} ${to}`,
+      `GRANT USAGE ON SCHEMA ${quoted(name)} ${to}`,
+      `GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(name)} ${to}`,
+    ].join(";\n"),
+  );
+  const settings = {
+    statement_timeout: `'${seconds}s'`,
+    idle_in_transaction_session_timeout: "'60s'",
+    default_transaction_read_only: "on",
+    search_path: quoted(name),
+  };
+  const limits = Object.entries(settings).map(
+    ([setting, value]) =>
+      `ALTER ROLE ${quoted(role)} IN DATABASE ${facts["database"]} SET ${setting} = ${value};`,
+  );
+  const done = `Role ${quoted(role)} reads the SQL views in ${quoted(name)}, over schema ${quoted(schema)}.`;
+  return run(limits.join("\n")).then(
+    () => done,
+    (error: Error & { code?: unknown }) => {
+      // Postgres: insufficient_privilege.
+      if (error.code !== "42501") throw error;
+      return [
+        done,
+        "This login may not limit the role. Run as a superuser, so that analysts do not slow the index down:",
+        ...limits,
+      ].join("\n");
+    },
+  );
+}
