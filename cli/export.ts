@@ -4,15 +4,16 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "@commander-js/extra-typings";
 import { stringify } from "csv-stringify";
-import { fileWriter, parquetWriteRows } from "hyparquet-writer";
 import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
-import type { Config } from "../src/config/environment.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import { escapeControls } from "../src/log/json-log.ts";
-import { quoted, type Statement } from "../src/ponder/sql-client.ts";
+import type { Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
-import { beginSnapshot, PreflightError, readHeads, withDatabase } from "./database.ts";
-import { type Columns, type FileRow, type Subject, sourceOf, subjects } from "./export/rows.ts";
+import { PreflightError, withDatabase } from "./database.ts";
+import { keepFolder, type Since, sinceOf } from "./export/folder.ts";
+import { type Columns, type FileRow, writeParquet } from "./export/parquet.ts";
+import { type Subject, sourceOf, subjects } from "./export/rows.ts";
+import { openSnapshot, readFound, type Settings } from "./export/snapshot.ts";
 
 const formats = ["parquet", "csv", "ndjson"] as const;
 /** A format of exported files. */
@@ -23,15 +24,31 @@ export const exportProgram = program(
   "export",
   `Writes all names, all leases with their dates, or all events to a file, as they were at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. Columns are the members of the rows under /v1. The file appears when it is complete. On Postgres the indexer may run meanwhile; the embedded database belongs to one process: stop it first.`,
 )
-  .addOption(new Option("--what <what>", "which rows").choices(subjects).makeOptionMandatory())
-  .addOption(new Option("--format <format>", "of the file").choices(formats).makeOptionMandatory())
-  .option("--output <file>", "else <what>.<format>")
+  .addOption(new Option("--what <what>", "which rows").choices(subjects))
+  .addOption(new Option("--format <format>", "of the file").choices(formats))
+  .option("--output <file>", "else <what>.<format>; with --since a folder, else warehouse")
   .option("--force", "replaces an existing file")
+  .addOption(
+    new Option(
+      "--since <when>",
+      "keeps a folder of Parquet files with the columns of docs/sql.md current: adds the events since the folder's last ones, and replaces the others. In an empty folder events begin with the first (last), or at a date or block of the root chain",
+    )
+      .argParser(sinceOf)
+      .conflicts(["what", "format", "force"]),
+  )
   .action((asked) => print(writeIndex(asked)));
 
-type Target = { what: Subject; format: Format; output?: string; force?: true };
+type Target = { what?: Subject; format?: Format; output?: string; force?: true; since?: Since };
 
-async function writeIndex({ what, format, force, output = `${what}.${format}` }: Target): Promise<string> {
+async function writeIndex({ since, what, format, ...options }: Target): Promise<string> {
+  if (since !== undefined) {
+    const config = loadConfig();
+    const target = { since, folder: options.output ?? "warehouse" };
+    return withDatabase(config, (run) => keepFolder(run, config, target));
+  }
+  if (what === undefined || format === undefined)
+    throw new PreflightError("Add --what and --format, or --since for a folder that is kept current.");
+  const { force, output = `${what}.${format}` } = options;
   const files = [output, ...(format === "parquet" ? [] : [`${output}.meta.json`])];
   const taken = force ? undefined : files.find((file) => existsSync(file));
   if (taken !== undefined)
@@ -47,8 +64,6 @@ async function writeIndex({ what, format, force, output = `${what}.${format}` }:
   });
 }
 
-type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;
-
 /** An export, with the last indexed block of each chain. `rows` must be read to the end before the database closes. */
 export type Export = {
   what: Subject;
@@ -59,13 +74,7 @@ export type Export = {
 
 /** Opens a snapshot of the index, to be read row by row. Throws a PreflightError if the index is not complete. */
 export async function openExport(run: Statement, config: Settings, what: Subject): Promise<Export> {
-  await beginSnapshot(run, config);
-  const { rows } = await run("SELECT value ->> 'is_ready' AS ready FROM _ponder_meta WHERE key = 'app'");
-  if (rows[0]?.["ready"] !== "1")
-    throw new PreflightError(
-      `The index in schema ${quoted(config.databaseSchema)} is not complete yet. Wait until its backfill has ended.`,
-    );
-  const heads = await readHeads(run, config);
+  const heads = await openSnapshot(run, config);
   const indexed = indexedNamespaces(namespaces[config.namespace], config.plugins);
   const { columns, statements, rowOf } = sourceOf(what, indexed);
   const times = `{${indexed.map(({ chainId }) => heads.get(chainId)?.timestamp ?? 0).join(",")}}`;
@@ -73,25 +82,14 @@ export async function openExport(run: Statement, config: Settings, what: Subject
     ([id, { number, timestamp }]) => [id, { block_number: number, timestamp: String(timestamp) }] as const,
   );
   async function* all() {
-    for (const statement of statements)
-      for await (const found of rowsOf(run, statement, times)) yield rowOf(found);
+    for (const statement of statements) {
+      // Statements of some kinds of events do not depend on the time.
+      const values = statement.includes("$1") ? [times] : [];
+      for await (const found of readFound(run, statement, values)) yield rowOf(found);
+    }
     await run("COMMIT");
   }
   return { what, blocks: Object.fromEntries(blocks), columns, rows: all() };
-}
-
-const rowsAtOnce = 2_000;
-
-async function* rowsOf(run: Statement, statement: string, times: string) {
-  // Statements of some kinds of events do not depend on the time.
-  const values = statement.includes("$1") ? [times] : [];
-  await run(`DECLARE exported NO SCROLL CURSOR FOR ${statement}`, values);
-  for (;;) {
-    const { rows } = await run(`FETCH ${rowsAtOnce} FROM exported`);
-    for (const row of rows) yield row["found"];
-    if (rows.length < rowsAtOnce) break;
-  }
-  await run("CLOSE exported");
 }
 
 /** Writes an export to a file, which appears when it is complete, and returns the number of rows. */
@@ -127,18 +125,7 @@ export async function writeFile(
   { what, blocks, columns, rows }: Export,
 ): Promise<void> {
   if (format === "parquet")
-    return parquetWriteRows({
-      writer: fileWriter(path),
-      rows,
-      columns: Object.entries(columns).map(([name, type]) => ({ name, type })),
-      // A row group is held in memory.
-      rowGroupSize: 20_000,
-      kvMetadata: [
-        { key: "what", value: what },
-        { key: "blocks", value: JSON.stringify(blocks) },
-      ],
-      createdBy: "nsindex",
-    });
+    return writeParquet(path, columns, rows, { what, blocks: JSON.stringify(blocks) });
   const csv = stringify({
     header: true,
     columns: Object.keys(columns),

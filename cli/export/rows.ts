@@ -9,6 +9,7 @@ import {
 import { entriesOfKindSql, entryOf, eventKinds, type StoredEntry } from "../../src/api/names/history.ts";
 import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
 import { profileRow } from "../../src/api/names/rows.ts";
+import type { Columns, FileRow } from "./parquet.ts";
 
 // Columns of each file, in order: members of the rows under /v1.
 const headers = {
@@ -23,14 +24,6 @@ const headers = {
 /** A subject of an export. */
 export type Subject = keyof typeof headers;
 export const subjects = Object.keys(headers) as Subject[];
-
-/** A row of a file. Seconds are bigint, and absent values null. */
-export type FileRow = Readonly<Record<string, string | number | bigint | boolean | null>>;
-
-type ColumnType = "STRING" | "INT32" | "INT64" | "BOOLEAN";
-
-/** Parquet types of a file's columns. */
-export type Columns = Readonly<Record<string, ColumnType>>;
 
 // Other columns are strings.
 const types: Columns = {
@@ -71,7 +64,7 @@ export function sourceOf(what: Subject, namespaces: readonly IndexedNamespace[])
   const fileRow = (members: Readonly<Record<string, unknown>>) =>
     Object.fromEntries(
       Object.entries(columns).map(([name, type]) => {
-        const value = (members[name] ?? null) as FileRow[string];
+        const value = (members[name] ?? null) as string | number | null;
         return [name, type === "INT64" && value !== null ? BigInt(value) : value];
       }),
     );
