@@ -43,6 +43,7 @@ import { openApiKeys } from "./api-keys.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
+import { addQueueMetric } from "./database/metrics.ts";
 import { reachedFunction } from "./database/v2-walk.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
@@ -137,6 +138,7 @@ for (const { start } of watches) ponder.onStop(start());
 
 const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
 
+if (registry !== undefined) addQueueMetric(registry, database);
 const status = openStatus({
   process: ponder,
   log,

@@ -40,8 +40,8 @@ export class RowTooLongError extends Error {
   override name = "RowTooLongError";
 }
 
-/** A database whose statements all pass through one queue. */
-export type QueuedDatabase = Database & RowsReader;
+/** A database whose statements all pass through one queue; `waiting`: how many wait in it. */
+export type QueuedDatabase = Database & RowsReader & { waiting(): number };
 
 /** A database over a node-postgres pool, or over PGlite, which has one connection. */
 export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits> = {}): QueuedDatabase {
@@ -64,7 +64,7 @@ export function queueStatements(
   const run = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
   const inTurn: Run = (sql, values, signal, take) =>
     run(sql, signal, (stop) => statement(sql, values, stop, take));
-  return { row: inTurn, rows: async (...given) => void (await inTurn(...given)) };
+  return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), waiting: run.waiting };
 }
 
 // Each connection applies these once, so that they hold before a statement is parsed. Rows are looked up by index in tables that are mostly
@@ -293,7 +293,7 @@ export function createQueue(limits: QueueLimits) {
    * Runs the statement `sql` by `task` when its turn comes, a second time if it was slow and the slow lane was full. Throws BusyError, a
    * TimeoutError, or the reason of `signal` once aborted. The turn ends with the statement.
    */
-  return async <T>(
+  const run = async <T>(
     sql: string,
     signal: AbortSignal,
     given: (stop: AbortSignal) => Promise<T>,
@@ -325,6 +325,7 @@ export function createQueue(limits: QueueLimits) {
     };
     return runInTurn({ leave: end, signal, timeoutMs }, task);
   };
+  return Object.assign(run, { waiting: () => quickLane.waiting() + slowLane.waiting() });
 }
 
 type Turn = {
@@ -433,7 +434,7 @@ export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLi
     }
   }
 
-  return { enter, turn };
+  return { enter, turn, waiting: () => waiting };
 }
 
 // Waits in `line`. Resolves with the result of `begin` once its entry is called; leaves and rejects once `signal` is aborted.

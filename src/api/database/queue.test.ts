@@ -40,16 +40,18 @@ function open(limits: Partial<QueueLimits> = {}) {
     for (const name of names) ends.get(name)?.();
     await settled();
   };
-  return { run, runOwn, started, stopped, end };
+  return { run, runOwn, started, stopped, end, waiting: queue.waiting };
 }
 
 test("runs so many statements at a time, and those of one client in their order", async () => {
-  const { run, started, end } = open();
+  const { run, started, end, waiting } = open();
   for (const name of ["1", "2", "3", "4"]) void run("a", name);
   await settled();
   expect(started).toEqual(["1", "2"]);
+  expect(waiting()).toBe(2);
   await end("2", "1");
   expect(started).toEqual(["1", "2", "3", "4"]);
+  expect(waiting()).toBe(0);
 });
 
 test("serves another client next, however many statements of one wait", async () => {
