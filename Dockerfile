@@ -1,4 +1,4 @@
-# One image for both services. The indexing service is the default command:
+# One image for both services, without VOLUME, which not every platform accepts. The indexing service is the default command:
 #   docker run --env-file .env.local -p 42069:42069 nsindex
 #   docker run -v labels:/data -p 3223:3223 nsindex labels-service/cli.ts serve
 FROM node:24.21.0-bookworm-slim AS build
@@ -23,7 +23,6 @@ COPY abis abis
 COPY src src
 COPY labels-service labels-service
 COPY cli cli
-VOLUME /data
 EXPOSE 42069 3223
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 42069}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
