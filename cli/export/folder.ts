@@ -158,7 +158,7 @@ async function beginOf(
   config: Settings,
   { eventsFolder, since }: { eventsFolder: string; since: Since },
 ): Promise<number> {
-  const files = (await readdir(eventsFolder)).filter((name) => name.endsWith(".parquet")).sort();
+  const files = (await readdir(eventsFolder)).filter((name) => /^\d{10}-\d{10}\.parquet$/.test(name)).sort();
   const [first, last] = [files[0]?.split("-")[0], files.at(-1)?.split(/[-.]/)[1]];
   if (last === undefined) return since === "last" ? 0 : await timeOf(run, config, since);
   if (since !== "last" && (await timeOf(run, config, since)) < Number(first))
