@@ -56,7 +56,7 @@ db.command("grant-readonly <role>")
     "Lets a role of Postgres read the SQL views of docs/sql.md, and nothing else of an index. They follow DATABASE_STABLE_SCHEMA, without it DATABASE_SCHEMA.",
   )
   .option("--views <schema>", "of the views, another for each index that is served", sqlViewsSchema)
-  .option("--timeout <seconds>", "after which a statement of the role is cancelled; 0 for never", whole, 60)
+  .option("--timeout <seconds>", "after which a statement of the role is cancelled; 0 for never", whole, 5)
   .action((role, { views: name, timeout: seconds }) =>
     print(
       onIndexes([], (run) => {

@@ -62,7 +62,7 @@ describe.runIf(server)("the SQL views", () => {
   let pool: pg.Pool;
   const run: Statement = (text, values) => pool.query(text, values);
   const grant = (given: Partial<Parameters<typeof grantReadonly>[1]> = {}) =>
-    grantReadonly(run, { role, name: sqlViewsSchema, follows: "names", seconds: 60, ...given });
+    grantReadonly(run, { role, name: sqlViewsSchema, follows: "names", seconds: 5, ...given });
   const to = (schema: string) => switchName(run, { schema, name: "names" });
 
   /** What a statement of the role returns, or the message of its error. */
@@ -215,7 +215,7 @@ describe.runIf(server)("the SQL views", () => {
     expect(await ask("BEGIN READ WRITE; INSERT INTO v1.account VALUES ('a', 1)")).toMatch(
       /^permission denied/,
     );
-    expect(await ask("SHOW statement_timeout")).toEqual([{ statement_timeout: "1min" }]);
+    expect(await ask("SHOW statement_timeout")).toEqual([{ statement_timeout: "5s" }]);
     await grant({ seconds: 1 });
     expect(await ask("SELECT pg_sleep(20)")).toBe("canceling statement due to statement timeout");
   });

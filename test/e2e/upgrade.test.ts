@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { waitFor } from "../../devnet/wait.ts";
-import { createPool, postgresPrograms } from "../support/postgres.ts";
+import { createPool, postgresPrograms, query as statement } from "../support/postgres.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // Two indexes of one database, readers of a views schema, and a client that goes on asking.
@@ -51,8 +51,10 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     const environment = { DATABASE_SCHEMA: "names_v1", DATABASE_STABLE_SCHEMA: "names" };
     world = await startWorld({ head: 120, environment });
   });
+  const analyst = `analyst_${process.pid}`;
   afterAll(async () => {
     await next?.stop("SIGINT");
+    await statement(world.databaseUrl, `DROP OWNED BY ${analyst}; DROP ROLE ${analyst}`);
     await world?.close();
   });
 
@@ -73,6 +75,17 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
       return code === 0 ? { done: output } : { state: output };
     });
 
+    await statement(world.databaseUrl, `CREATE ROLE ${analyst} LOGIN`);
+    expect(await db("grant-readonly", analyst)).toMatchObject({ code: 0 });
+    const analysed = () =>
+      statement<{ block: number; names: number }>(
+        Object.assign(new URL(world.databaseUrl), { username: analyst }).href,
+        "SELECT block_number AS block, (SELECT count(*)::int FROM names) AS names FROM blocks",
+      );
+    const [before] = await analysed();
+    expect(before?.names).toBeGreaterThan(10);
+    expect(before?.block).toBe(120);
+
     const served = async () => {
       const config = (await (await fetch(`${reader.url}/api/config`)).json()) as {
         databaseSchemaName: string;
@@ -92,6 +105,14 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
 
     next = await world.startBeside("start", { DATABASE_SCHEMA: "names_v2", SWITCH_WHEN_READY: "true" });
     await servedBecomes("names_v2");
+    // SQL views follow, with the role's rights on them.
+    await waitFor("the SQL views", async () => {
+      const { output } = await db("list");
+      return /^names_v2(.*\n)*? {2}served as names, nsindex_v1$/m.test(output)
+        ? { done: true }
+        : { state: output };
+    });
+    expect(await analysed()).toEqual([before]);
 
     // Both indexes have the same rows, once the same blocks are final.
     const checksum = async (url: string) => {
@@ -145,7 +166,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(output).toMatch(/^names_v1, release \S+, build \w+, 0\.\d\d GB, live$/m);
     expect(output).toMatch(/^ {2}ens-test-env: subgraph$/m);
     expect(output).toMatch(
-      /^ {2}chain 15658733 \(ens-test-env\): block 184, [\d,]+ days old\n {2}served as names\n {2}read from/m,
+      /^ {2}chain 15658733 \(ens-test-env\): block 184, [\d,]+ days old\n {2}served as names, nsindex_v1\n {2}read from/m,
     );
     expect(output).toMatch(/^names_v2, .* live$/m);
 
