@@ -8,7 +8,7 @@ type Grant = {
   name: string;
   /** The views schema that they go with, or the schema of one index. */
   follows: string;
-  /** Longest statement of the role; 0 for no limit. */
+  /** Longest statement of the role, and pause within a transaction; 0 for no limit. */
   seconds: number;
 };
 
@@ -62,7 +62,7 @@ export async function grantReadonly(
   );
   const settings = {
     statement_timeout: `'${seconds}s'`,
-    idle_in_transaction_session_timeout: "'60s'",
+    idle_in_transaction_session_timeout: `'${seconds}s'`,
     default_transaction_read_only: "on",
     search_path: quoted(name),
   };
