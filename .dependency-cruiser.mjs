@@ -16,7 +16,7 @@ ponder.schema.ts <- src/schema
 src/labels <- src/{log,ens}
 src/deployments <- abis src/ens
 src/config <- abis src/{ens,deployments,labels}
-src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm
+src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm pg
 src/rpc <- src/{log,ens,ponder}
 src/operations <- src/{log,ens,schema,config,ponder,rpc}
 src/archive <- src/{log,ens,config,ponder,rpc,operations}

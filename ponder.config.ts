@@ -5,6 +5,7 @@ import { entriesForRate, type IndexedChain } from "./src/config/chains.ts";
 import { readConfig } from "./src/config/environment.ts";
 import { type ContractSources, contractSources } from "./src/config/sources.ts";
 import { rewriteLog } from "./src/ponder/log-entries.ts";
+import { PooledConnection } from "./src/ponder/pooled-connection.ts";
 import { processLog } from "./src/ponder/process.ts";
 import { shared } from "./src/ponder/shared.ts";
 import { createBelieve } from "./src/rpc/believed.ts";
@@ -67,7 +68,12 @@ export default createConfig({
   database:
     config.databaseUrl === undefined
       ? { kind: "pglite", directory: config.pgliteDirectory }
-      : { kind: "postgres", connectionString: config.databaseUrl },
+      : {
+          kind: "postgres",
+          connectionString: config.databaseUrl,
+          // ponder: passes it on to its pools, whose connections are then of this class.
+          ...(config.sharesSessions ? { poolConfig: { Client: PooledConnection } as object } : {}),
+        },
   ordering: "omnichain",
   chains,
   contracts: sources as never,

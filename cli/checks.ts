@@ -7,6 +7,7 @@ import { about, type Finding } from "./checks/finding.ts";
 import { examineIndex, examineServedIndex } from "./checks/index-state.ts";
 import { examineDatabase, examineLabels, examineMachine, examinePort } from "./checks/machine.ts";
 import { examineNodes, examineUrls } from "./checks/nodes.ts";
+import { examineSessions } from "./checks/sessions.ts";
 import { examineWebhooks } from "./checks/webhooks.ts";
 import { messageOf } from "./command.ts";
 import { PreflightError } from "./database.ts";
@@ -29,6 +30,7 @@ const checks: readonly Check[] = [
   { subject: "machine", by: ["doctor"], run: examineMachine },
   { subject: "webhooks", by: [...indexer, "doctor"], run: examineWebhooks },
   { subject: "port", by: [...starts, "doctor"], run: examinePort },
+  { subject: "sessions", by: starts, run: examineSessions },
   { subject: "index", by: ["serve"], run: examineServedIndex },
   { subject: "RPC", by: [...indexer, "doctor"], run: examineUrls },
   { subject: "nodes", by: ["doctor"], run: examineNodes },

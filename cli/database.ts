@@ -50,12 +50,12 @@ export type OpenDatabase = { run: Statement; close(): Promise<void> };
 
 /**
  * Connects to the configured database; undefined if the embedded one, which only one process can use, does not exist yet. Throws a
- * PreflightError if the connection is refused, and the driver's error while Postgres is away.
+ * PreflightError if the connection is refused, and the driver's error while Postgres is away. `settings`: of the driver.
  */
-export async function openDatabase({
-  databaseUrl,
-  pgliteDirectory: directory,
-}: DatabaseLocation): Promise<OpenDatabase | undefined> {
+export async function openDatabase(
+  { databaseUrl, pgliteDirectory: directory }: DatabaseLocation,
+  settings: pg.ClientConfig = {},
+): Promise<OpenDatabase | undefined> {
   if (databaseUrl === undefined) {
     if (!existsSync(directory)) return undefined;
     const lock = holdEmbeddedDatabase(directory);
@@ -71,10 +71,19 @@ export async function openDatabase({
       close: () => embedded.close().finally(() => lock.release()),
     };
   }
-  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 10_000,
+    ...settings,
+  });
   // A lost connection rejects the current statement.
   client.on("error", () => undefined);
   await client.connect().catch((error: Error & { code?: unknown }) => {
+    // PgBouncer knows few of the parameters that Postgres takes.
+    if (error.message.includes("unsupported startup parameter"))
+      throw new PreflightError(
+        `The pooler in DATABASE_URL answers "${error.message}". Set ignore_startup_parameters = statement_timeout in pgbouncer.ini.`,
+      );
     // Postgres: class 28 is a refused login, 3D000 an unknown database.
     if (!/^(28...|3D000)$/.test(String(error.code))) throw error;
     throw new PreflightError(`Postgres refuses the connection: ${error.message}. Correct DATABASE_URL.`);

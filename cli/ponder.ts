@@ -64,6 +64,10 @@ async function main([asked, ...options]: string[]): Promise<number> {
     throw new PreflightError(
       "The embedded database serves one process only. Set DATABASE_URL, or use start.",
     );
+  if (command !== "serve" && config.sharesSessions)
+    throw new PreflightError(
+      "DATABASE_POOLER=transaction is for readers (npm run serve). Leave it out, and name Postgres itself in DATABASE_URL, or a pooler in session mode.",
+    );
   if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
   for (;;) {
     await requireSound(command, config, { log, wait });

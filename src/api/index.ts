@@ -98,10 +98,8 @@ const apiKeys = configured.apiKeys && openApiKeys({ ...configured.apiKeys, log, 
 if (apiKeys !== undefined) ponder.onStop(apiKeys.stop);
 
 const sqlClient = sqlClientOf(db);
-const database = createDatabase(sqlClient, {
-  ...configured.subgraphLimits,
-  onStatement: (client, ms) => apiKeys?.spend(client, ms),
-});
+const limits = { ...configured.subgraphLimits, onStatement: apiKeys?.spend };
+const database = createDatabase(sqlClient, limits, configured.sharesSessions ? ponder.schema : undefined);
 
 // ponder: loads this file after it has reverted the tables to the safe checkpoint, and before it indexes and serves.
 if (ponder.isIndexer) {
@@ -456,6 +454,7 @@ const bodyOfSubgraph = {
 const bodyOfLookup = { ...bodyOfRest, refusal: lookupEnvelope.tooLarge ?? bodyOfRest.refusal };
 guardNextServer(http, {
   ...createProgress(sqlClient, {
+    schema: ponder.schema,
     isBackfilling,
     indexes: { sql: () => builtIndexesSql(servedSchema()), areBuilt: areAllBuilt },
     headers: commonHeaders(versions.nsIndexer),

@@ -60,6 +60,7 @@ test("reads the minimal environment with the documented defaults", () => {
     chainPauseSeconds: 120,
     ponderStores: "own",
     rowCacheMegabytes: 512,
+    sharesSessions: false,
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
     switchesWhenReady: false,

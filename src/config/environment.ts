@@ -59,6 +59,7 @@ const variables = z.object({
     .string()
     .refine(isPostgresUrl, "must be postgresql://… with host, port and database name.")
     .optional(),
+  DATABASE_POOLER: oneOf(["session", "transaction"]).default("session"),
   PGLITE_DIRECTORY: z.string().default(".ponder/pglite"),
   DATABASE_SCHEMA: schemaName
     .refine(notCache, 'must not be "ponder_sync": the RPC cache lives there.')
@@ -176,6 +177,8 @@ const settingsOf = (given: Variables) => ({
   archive: given.ARCHIVE,
   /** Undefined for the embedded database in `pgliteDirectory`. */
   databaseUrl: given.DATABASE_URL,
+  /** Whether a pooler lends sessions of the server to one transaction at a time, so that a connection has none of its own. */
+  sharesSessions: given.DATABASE_POOLER === "transaction",
   pgliteDirectory: given.PGLITE_DIRECTORY,
   databaseSchema: given.DATABASE_SCHEMA ?? "public",
   /** Schema of views that readers are served from; `npm run db -- switch` points it to another index. */

@@ -21,7 +21,7 @@ async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
     sql: () => "(SELECT count(*)::text FROM pg_indexes WHERE indexname = 'by_owner')",
     areBuilt: (built: string | null) => built === "1",
   };
-  const progress = createProgress(sqlClient, { isBackfilling, indexes, headers });
+  const progress = createProgress(sqlClient, { schema: "public", isBackfilling, indexes, headers });
   const server = await listen((incoming, outgoing) => {
     if (!progress.respond(incoming.url ?? "", outgoing)) outgoing.writeHead(404).end();
   });

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as pause, setImmediate as yielding } from "node:timers/promises";
 import { parseCheckpoint } from "./checkpoints.ts";
 import type { Surface } from "./http-server.ts";
-import { databaseAway, isDatabaseAway, readText, type SqlClient } from "./sql-client.ts";
+import { databaseAway, isDatabaseAway, quoted, readText, type SqlClient } from "./sql-client.ts";
 
 type Progress = {
   isReady: boolean | null;
@@ -10,15 +10,17 @@ type Progress = {
   chains: [name: string, id: number, checkpoint: string][] | null;
 };
 
-const progressSql = (builtIndexes: string) => `SELECT json_build_object(
-  'isReady', (SELECT (value ->> 'is_ready')::int = 1 FROM _ponder_meta LIMIT 1), 'builtIndexes', ${builtIndexes},
+const progressSql = (schema: string, builtIndexes: string) => `SELECT json_build_object(
+  'isReady', (SELECT (value ->> 'is_ready')::int = 1 FROM ${quoted(schema)}._ponder_meta LIMIT 1), 'builtIndexes', ${builtIndexes},
   'chains', (SELECT json_agg(json_build_array(chain_name, chain_id, latest_checkpoint) ORDER BY chain_id)
-    FROM _ponder_checkpoint))::text`;
+    FROM ${quoted(schema)}._ponder_checkpoint))::text`;
 
 const responseMs = 1_200;
 const probeMs = 600;
 
 type ProgressOptions = {
+  /** Schema of Ponder's tables. */
+  schema: string;
   /** True while the status reports a backfill, also if only the last blocks of a range are not final yet. */
   isBackfilling: () => boolean;
   /** The indexes for queries: SQL for their number as text, and whether that is all of them. */
@@ -35,11 +37,11 @@ const ponderPaths = new Set(["/health", "/ready", "/status", "/metrics"]);
  */
 export function createProgress(
   client: SqlClient,
-  { isBackfilling, indexes, headers }: ProgressOptions,
+  { schema, isBackfilling, indexes, headers }: ProgressOptions,
 ): Pick<Surface, "respond" | "isDatabaseAway"> {
   let reading: Promise<Progress> | undefined;
   const read = () => {
-    reading ??= readText(client, progressSql(indexes.sql()), responseMs)
+    reading ??= readText(client, progressSql(schema, indexes.sql()), responseMs)
       .then((text) => JSON.parse(String(text)) as Progress)
       .finally(() => {
         reading = undefined;

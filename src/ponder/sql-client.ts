@@ -54,10 +54,22 @@ type Query = {
   query_timeout?: number;
 };
 
+// The lower half of a connection of node-postgres, which speaks the protocol.
+type Wire = {
+  on(event: "connect" | "sslconnect" | "end" | "error", listener: () => void): void;
+  connect(port: number | string, host?: string): void;
+  requestSsl(): void;
+  cancel(processID: unknown, secretKey: unknown): void;
+};
+
 /** A connection of node-postgres. */
 export type PoolClient = {
-  /** The backend's process id; null until known. */
-  readonly processID?: number | null;
+  readonly host: string;
+  readonly port: number;
+  /** What the server, or the pooler before it, knows the connection by. */
+  readonly processID?: unknown;
+  readonly secretKey?: unknown;
+  readonly connection: Wire & { ssl: unknown; sslNegotiation: unknown };
   query(query: Query): Promise<SqlResult>;
   release(error?: boolean): void;
 };
@@ -77,8 +89,8 @@ type OwnOptions = {
   onConnect?: (client: { query(text: string): Promise<unknown> }) => Promise<unknown>;
 };
 
-/** A pool to the database of another pool; connections open on demand. `options` are those of node-postgres. */
-export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Pick<Own, "query"> {
+// A pool to the database of another pool; connections open on demand. `options` are those of node-postgres.
+function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Pick<Own, "query"> {
   // ponder: the driver is Ponder's. Its pools hide their password from copies.
   const Same = other.constructor as new (
     options: object,
@@ -92,6 +104,28 @@ export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions
   // A connection lost while idle is opened again on demand.
   pool.on("error", () => undefined);
   return pool;
+}
+
+/**
+ * Sends a CancelRequest (Postgres, "Canceling Requests in Progress") for the statement of a connection. Resolves once no cancellation is on
+ * its way any more: the server closes the request's own connection when it has passed the signal on, a pooler when its server has.
+ */
+export function cancelStatement({ connection, host, port, processID, secretKey }: PoolClient): Promise<void> {
+  const { ssl, sslNegotiation } = connection;
+  const Same = connection.constructor as new (options: object) => Wire;
+  const wire = new Same({ ssl, sslNegotiation });
+  const send = () => wire.cancel(processID, secretKey);
+  return new Promise((resolve) => {
+    wire.on("error", resolve);
+    wire.on("end", resolve);
+    wire.on("sslconnect", send);
+    wire.on("connect", () => {
+      if (!ssl) send();
+      else if (sslNegotiation !== "direct") wire.requestSsl();
+    });
+    if (host.startsWith("/")) wire.connect(`${host}/.s.PGSQL.${port}`);
+    else wire.connect(port, host);
+  });
 }
 
 // If a build and an ANALYZE wait for each other, the build finds the deadlock first and is retried; maintenance by hand is not. Only

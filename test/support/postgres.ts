@@ -130,8 +130,8 @@ export async function query<Row extends object>(url: string, text: string): Prom
   return rows;
 }
 
-// Postgres refuses to run as root: it runs as the user that its packages create.
-function serverUser(): { uid: number; gid: number } | undefined {
+/** The user that Postgres and its poolers run as, which refuse to run as root: the one that their packages create. */
+export function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };

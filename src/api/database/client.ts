@@ -4,15 +4,16 @@ import { LRUCache } from "lru-cache";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import { currentClient } from "../../http/turn.ts";
 import {
+  cancelStatement,
   type EmbeddedClient,
-  ownConnections,
   type Pool,
   type PoolClient,
+  quoted,
   type RowReader,
   type SqlClient,
 } from "../../ponder/sql-client.ts";
 import { checkMoment, currentMoment, momentQuery } from "./moment.ts";
-import { mostPrepared, type Planning, preparedAs } from "./prepared.ts";
+import { mostPrepared, type Planning, type Prepared, preparedAs } from "./prepared.ts";
 
 type Take = (text: string) => void;
 
@@ -43,13 +44,20 @@ export class RowTooLongError extends Error {
 /** A database whose statements all pass through one queue; `waiting`: how many wait in it. */
 export type QueuedDatabase = Database & RowsReader & { waiting(): number };
 
-/** A database over a node-postgres pool, or over PGlite, which has one connection. */
-export function createDatabase(client: SqlClient, given: Partial<DatabaseLimits> = {}): QueuedDatabase {
+/**
+ * A database over a node-postgres pool, or over PGlite, which has one connection. `schema`: of the index, if the connections of the pool are
+ * PooledConnections; each statement is a transaction of its own then, which goes to that schema.
+ */
+export function createDatabase(
+  client: SqlClient,
+  given: Partial<DatabaseLimits> = {},
+  schema?: string,
+): QueuedDatabase {
   const limits = { ...defaultSubgraphLimits, ...given };
   if (!("connect" in client)) return queueStatements(createEmbedded(client), limits, 1);
   // One connection stays free for Ponder's own paths, another for a statement that runs on after its cancellation.
   const connections = Math.max(1, (client.options.max ?? 10) - 2);
-  return queueStatements(createPooled(client, limits), limits, connections);
+  return queueStatements(createPooled(client, limits, schema), limits, connections);
 }
 
 /** Queues the statements of `statement` for `connections` connections. */
@@ -67,64 +75,85 @@ export function queueStatements(
   return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), waiting: run.waiting };
 }
 
-// Each connection applies these once, so that they hold before a statement is parsed. Rows are looked up by index in tables that are mostly
-// in memory: the default cost of a random page makes the planner walk whole indexes in sort order instead. JIT compilation costs more than
+// Each connection, or transaction, applies these first, so that they hold before a statement is parsed. Rows are looked up by index in tables
+// that are mostly in memory: the default cost of a random page makes the planner walk whole indexes in sort order instead. JIT compilation costs more than
 // a statement takes; parallel workers would take the processors of other statements. During a reorg, which locks tables for a moment,
 // statements wait nearly as long as they may take, where Ponder's setting fails them after half a second. A lock timeout can be retried.
-const sessionSettings = (timeoutMs: number) =>
-  `SET random_page_cost = 1.1; SET jit = off; SET max_parallel_workers_per_gather = 0; SET work_mem = '64MB'; SET hash_mem_multiplier = 1;
-   SET lock_timeout = ${Math.ceil(timeoutMs * 0.9)}; SET statement_timeout = ${timeoutMs}`;
+const settingsSql = (set: "SET" | "SET LOCAL", timeoutMs: number) =>
+  [
+    ...["random_page_cost = 1.1", "jit = off", "max_parallel_workers_per_gather = 0", "work_mem = '64MB'"],
+    ...["hash_mem_multiplier = 1", `lock_timeout = ${Math.ceil(timeoutMs * 0.9)}`],
+    `statement_timeout = ${timeoutMs}`,
+  ]
+    .map((setting) => `${set} ${setting}`)
+    .join("; ");
 
 type Session = { planning: Planning | undefined; names: Set<string>; characters: number };
+
+// Connections that have the session settings: their plan cache mode, and the statements of clients that they have prepared.
+function createSessions(timeoutMs: number) {
+  const sessions = new WeakMap<PoolClient, Session>();
+  return {
+    /** Prepares a connection for a statement. */
+    async prepare(client: PoolClient, text: string, prepared: Prepared | undefined): Promise<void> {
+      const session = sessions.get(client) ?? { planning: undefined, names: new Set(), characters: 0 };
+      if (!sessions.has(client)) await client.query({ text: settingsSql("SET", timeoutMs) });
+      sessions.set(client, session);
+      const planning = prepared?.planning ?? "force_custom_plan";
+      if (session.planning !== planning) await client.query({ text: `SET plan_cache_mode = ${planning}` });
+      session.planning = planning;
+      if (!prepared?.isOfClient || session.names.has(prepared.name)) return;
+      session.names.add(prepared.name);
+      session.characters += text.length;
+    },
+    isFull: (client: PoolClient) => (sessions.get(client)?.characters ?? 0) > mostPrepared,
+  };
+}
 
 function createPooled(
   pool: Pool,
   { timeoutMs, responseBytes }: Pick<DatabaseLimits, "timeoutMs" | "responseBytes">,
+  schema: string | undefined,
 ): Run {
-  // Connections that have the session settings: their plan cache mode, and the statements of clients that they have prepared.
-  const sessions = new WeakMap<PoolClient, Session>();
-  const canceller = ownConnections(pool, { max: 1, idleTimeoutMillis: 0 });
-
-  async function sessionOf(client: PoolClient, planning: Planning): Promise<Session> {
-    const session = sessions.get(client) ?? { planning: undefined, names: new Set(), characters: 0 };
-    if (!sessions.has(client)) await client.query({ text: sessionSettings(timeoutMs) });
-    sessions.set(client, session);
-    if (session.planning !== planning) await client.query({ text: `SET plan_cache_mode = ${planning}` });
-    return Object.assign(session, { planning });
-  }
+  const sessions = createSessions(timeoutMs);
+  // Connections without a session of their own get all of it with each transaction.
+  const local =
+    schema && `; SET LOCAL search_path = ${quoted(schema)}; ${settingsSql("SET LOCAL", timeoutMs)}`;
+  const begin = (client: PoolClient, level: "READ COMMITTED" | "REPEATABLE READ") =>
+    client.query({ text: `BEGIN ISOLATION LEVEL ${level} READ ONLY${local ?? ""}` });
 
   const once: Run = async (text, values, signal, take) => {
     const client = await pool.connect();
     const ended = new AbortController();
     let cancellation: Promise<unknown> | undefined;
     const cancel = () => {
-      cancellation ??= cancelUntil(ended.signal, canceller, client);
+      cancellation ??= cancelUntil(ended.signal, client);
     };
-    let [isBroken, isInTransaction] = [true, false];
+    let isBroken = true;
+    let end: (() => Promise<boolean>) | undefined;
     try {
       const moment = currentMoment();
-      const prepared = moment === undefined ? preparedAs(text) : undefined;
-      const session = await sessionOf(client, prepared?.planning ?? "force_custom_plan");
-      if (prepared?.isOfClient && !session.names.has(prepared.name)) {
-        session.names.add(prepared.name);
-        session.characters += text.length;
-      }
+      const prepared = moment === undefined && !local ? preparedAs(text) : undefined;
+      const isAlone = local !== undefined && moment === undefined;
+      if (!local) await sessions.prepare(client, text, prepared);
       isBroken = false;
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
       if (moment !== undefined) {
-        isInTransaction = true;
-        await client.query({ text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
+        end = () => fails(client.query({ text: "ROLLBACK" }));
+        await begin(client, "REPEATABLE READ");
         checkMoment(await client.query({ ...momentQuery(moment), rowMode: "array" }));
       }
       const types = { getTypeParser: () => readUpTo(responseBytes, cancel, take) };
-      const { rows } = await client.query({
-        name: prepared?.name,
-        text,
-        values: [...values],
-        rowMode: "array",
-        types,
-      });
+      // The three statements of a transaction leave together. Without the first, the second may have read other tables.
+      const begun = isAlone ? begin(client, "READ COMMITTED") : undefined;
+      const asked = { name: prepared?.name, text, values: [...values], types };
+      const reading = client.query({ ...asked, rowMode: "array" });
+      if (isAlone) {
+        const committed = fails(client.query({ text: "COMMIT" }));
+        end = () => committed;
+      }
+      const [{ rows }] = await Promise.all([reading, begun]);
       return (rows[0] ?? []).map(toText);
     } finally {
       signal.removeEventListener("abort", cancel);
@@ -133,12 +162,8 @@ function createPooled(
         // A cancellation that is still on its way must not hit the connection's next statement.
         await cancellation;
       }
-      if (isInTransaction)
-        isBroken = await client.query({ text: "ROLLBACK" }).then(
-          () => false,
-          () => true,
-        );
-      client.release(isBroken || (sessions.get(client)?.characters ?? 0) > mostPrepared);
+      if (end !== undefined) isBroken = await end();
+      client.release(isBroken || sessions.isFull(client));
     }
   };
   return async (...statement) => {
@@ -154,6 +179,12 @@ function createPooled(
     }
   };
 }
+
+const fails = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => false,
+    () => true,
+  );
 
 // Cancels a statement once its rows together have more than `most` characters.
 function readUpTo(most: number, cancel: () => void, take?: Take) {
@@ -177,16 +208,10 @@ const lockNotAvailable = "55P03";
 const cancelAgainMs = 500;
 
 // A backend that has not begun the statement yet ignores a cancellation, so it is repeated until the statement ends.
-async function cancelUntil(
-  ended: AbortSignal,
-  canceller: Pick<Pool, "query">,
-  { processID }: PoolClient,
-): Promise<void> {
+async function cancelUntil(ended: AbortSignal, client: PoolClient): Promise<void> {
   while (!ended.aborted) {
-    // If the cancellation fails, the session's timeout ends the statement.
-    await canceller
-      .query({ text: "SELECT pg_cancel_backend($1)", values: [processID] })
-      .catch(() => undefined);
+    // If the cancellation fails, the statement's timeout ends it.
+    await cancelStatement(client);
     await pause(cancelAgainMs, undefined, { signal: ended }).catch(() => undefined);
   }
 }

@@ -31,7 +31,7 @@ export async function createGeneratedDatabase(names: number) {
   // The driver's types leave out what the product uses of its connections.
   const client = pool as unknown as SqlClient;
   return {
-    ...{ run, client, database: createDatabase(client) },
+    ...{ url, run, client, database: createDatabase(client) },
     address: String(rows[0]?.["address"]),
     node: String(rows[0]?.["node"]),
     async close() {
