@@ -13,9 +13,10 @@ import type { GateContext } from "./rest/endpoint.ts";
 import { mount } from "./rest/endpoint.ts";
 import { errorResponse, notFound } from "./rest/errors.ts";
 
-/** Headers of every response: the version, and which of our headers browsers expose to pages. */
+/** Headers of every response: the version, which of our headers browsers expose to pages, and that caches keep nothing that does not say so. */
 export function commonHeaders(version: string) {
   return {
+    "cache-control": "no-store",
     "x-nsindex-version": version,
     "access-control-expose-headers":
       "x-nsindex-version, link, etag, graph-indexed, graph-attestable, ratelimit, ratelimit-policy, retry-after",

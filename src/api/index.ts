@@ -483,6 +483,7 @@ function openSubgraph(config: Config): Hono {
     deployment: versions.nsIndexer,
     limits: config.subgraphLimits,
     v2: config.plugins.includes("ensv2") ? v2ContractsOf(config.datasources) : undefined,
+    chainIds: config.chains.map(({ id }) => id),
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
     edition: () => {

@@ -448,7 +448,6 @@ export const addressPrimaryName = endpoint({
   summary: "The name that an address gave itself",
   description:
     "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward, which `verification` repeats; `mismatch` if the claimed name has another address. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
-  hasTags: true,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
     coin_type: z
@@ -541,7 +540,6 @@ export const addressCalendar = endpoint({
   path: "/v1/addresses/{address}/calendar.ics",
   summary: "Deadlines of an address's names, for calendar programs",
   description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, leases before others, of each those that end first. The calendar's description says where names are left out. Names that have ended are left out, and names that never end.`,
-  hasTags: true,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
     namespace: namespaceParameter,
@@ -586,7 +584,7 @@ export const addressCalendar = endpoint({
       home: homeOfRow(lookup.namespaces, row),
       parent: row.parent,
     }));
-    return { status: 200, text: calendarOf(address, rows, alarms), isCached: true };
+    return { status: 200, text: calendarOf(address, rows, alarms) };
   },
 });
 

@@ -29,6 +29,7 @@ export const eventStream = endpoint({
   description:
     "Server-Sent Events: each event of a name once, in the order of processing, then what happens from now on. The header `Last-Event-ID` or `after` goes on exactly behind a message. See docs/events.md.",
   query,
+  isCached: false,
   answers: {
     200: {
       description:

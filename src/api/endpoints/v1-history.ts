@@ -347,7 +347,9 @@ async function eventsAfter(id: string, call: StatementCall & { query: Asked }, c
   const data = shown.flatMap((message) => (message.event === "event" ? [message.data] : []));
   const reverted = shown.flatMap((message) => (message.event === "reverted" ? [message.data] : []));
   const healed = shown.flatMap((message) => (message.event === "healed" ? [message.data] : []));
-  return { status: 200 as const, body: { data, reverted, healed, page, meta: asOf(current, lookup.hashOf) } };
+  const body = { data, reverted, healed, page, meta: asOf(current, lookup.hashOf) };
+  // A page that had no message yet would hold the next ones up.
+  return { status: 200 as const, body, isCached: false };
 }
 
 /** GET /v1/events. */

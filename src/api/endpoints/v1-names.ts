@@ -83,7 +83,6 @@ export const nameDetail = endpoint({
   summary: "A name",
   description:
     "Who holds and who manages a name, until when, its wrapper state, resolver and records, as of the last indexed block.",
-  hasTags: true,
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
@@ -96,11 +95,11 @@ export const nameDetail = endpoint({
     const { found, position } = await readOne(lookup, call, "name");
     const data = detailRow(lookup.namespaces, found, lookup.known);
     const meta = { ...position, source: "indexed" as const };
-    if (!call.query.include?.includes("counts")) return { status: 200, body: { data, meta }, isCached: true };
+    if (!call.query.include?.includes("counts")) return { status: 200, body: { data, meta } };
     addKeys(call, subnamesKey(found.row.node));
     const counted = await withCounts(lookup, call, { data: [data], meta });
     const row = { ...data, ...counted.data[0], record_count: data.records && keysOf(data).length };
-    return { status: 200, body: { data: row, meta: counted.meta }, isCached: true };
+    return { status: 200, body: { data: row, meta: counted.meta } };
   },
 });
 
@@ -177,7 +176,6 @@ export const nameRecords = endpoint({
   path: "/v1/names/{name}/records",
   summary: "Records of a name",
   description: `The asked keys, or all that were ever set, as indexed. \`source=verified\` asks the chain, CCIP-Read included, for up to ${mostLive} addresses and ${mostLive} texts; \`auto\` only for keys that the index cannot answer. More kinds of records are at \`/api/resolve/records/{name}\`.`,
-  hasTags: true,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
     ...recordsParameters,

@@ -155,7 +155,6 @@ const resolverOverview = endpoint({
   summary: "A resolver, and the names that have it",
   description:
     "Names whose registration in force has it as their own resolver, in the order of their nodes; names without a registration are left out. A page may have fewer names than its size. `mirror`: the registry by which it answers.",
-  hasTags: true,
   query: pageQuery,
   answers: answersOf("The resolver", { data: resolverSchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
@@ -163,7 +162,7 @@ const resolverOverview = endpoint({
     const registry = kind === "v1" && home.registry && { ...call.params, address: home.registry };
     const mirror = registry ? { kind: "ensv1_registry" as const, registry } : undefined;
     const data = { ...call.params, mirror, bound_names: await boundNames(lookup, call, home) };
-    return { status: 200, body: { data, meta }, isCached: true };
+    return { status: 200, body: { data, meta } };
   },
 });
 
@@ -272,7 +271,6 @@ const resolverRecords = endpoint({
   summary: "Records of a name in a resolver",
   description:
     "The asked keys, or all that were ever set, as this resolver has them for the name, whether or not it is the name's resolver.",
-  hasTags: true,
   query: closedQuery({
     name: textParameter("name", 2_000),
     ...recordsParameters,

@@ -27,10 +27,10 @@ export const documentOf = ({
   });
 
 function operationOf(endpoint: Endpoint<never>): Operation {
-  const { method, path, answers, hasTags } = endpoint;
+  const { method, path, answers, isCached } = endpoint;
   const words = path.replaceAll(/[{}]/g, "").split(/[/-]/).filter(Boolean);
   const documented: Record<string, ResponseDocs> = {};
-  if (hasTags) documented[304] = { description: "It is what the `If-None-Match` of the request knows" };
+  if (isCached) documented[304] = { description: "It is what the `If-None-Match` of the request knows" };
   for (const [status, { description, schema, type }] of Object.entries(answers))
     documented[status] = { description, content: { [type ?? "application/json"]: schema } };
   return {

@@ -7,6 +7,7 @@ import { yieldToEventLoop } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
 import { atMoment, type Moment } from "../database/moment.ts";
 import { type CurrentStatus, isBackfilled, type StatusSource } from "../status/status.ts";
+import { ofPast, untilNextBlock } from "./caching.ts";
 import {
   ApiError,
   type Envelope,
@@ -24,7 +25,7 @@ type Answer = { description: string; schema: z.ZodType; type?: string };
 
 type Answers = { [S in ContentfulStatusCode]?: Answer };
 
-// `isCached`: clients may cache the response for a moment and revalidate it.
+// `isCached`: whether caches may have the response; true by default where the endpoint's are.
 type Sent<S> = { status: S; headers?: Record<string, string>; isCached?: boolean };
 
 /** The reply of a handler: a `body` for the declared schema, the serialized `text`, perhaps in parts, or texts that come over time. */
@@ -69,8 +70,8 @@ type Parts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "d
   method?: Operation["method"];
   /** The form of refusals; plain by default. */
   envelope?: Envelope;
-  /** Whether some replies have an `ETag`. */
-  hasTags?: boolean;
+  /** Whether caches may have its replies; true by default where they come from a complete index by GET. */
+  isCached?: boolean;
   params?: P;
   query?: Q;
   body?: B;
@@ -85,7 +86,7 @@ export type Endpoint<C> = Parts<
   BodySchema,
   Answers,
   (call: never, context: C) => AnyReply | Promise<AnyReply>
-> & { method: Operation["method"]; envelope: Envelope; hasTags: boolean; needs: Needs<C, Index> };
+> & { method: Operation["method"]; envelope: Envelope; isCached: boolean; needs: Needs<C, Index> };
 
 /** Defines an endpoint. Adds the 400 for input that its schemas refuse and the 503 of the gate to its answers. */
 export function endpoint<
@@ -100,7 +101,8 @@ export function endpoint<
     needs?: Needs<C, I>;
   },
 ): Endpoint<C> {
-  const { method = "get", envelope = plainEnvelope, needs = {}, hasTags = false } = parts;
+  const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
+  const { isCached = method === "get" && needs.index === "complete" } = parts;
   const refusal = { description: refused(needs), schema: envelope.schema };
   const invalid = {
     description: "Invalid parameters",
@@ -112,7 +114,7 @@ export function endpoint<
     ...(parts.needs ? { 503: refusal } : {}),
     ...parts.answers,
   };
-  return { ...parts, method, envelope, needs, hasTags, answers };
+  return { ...parts, method, envelope, needs, isCached, answers };
 }
 
 const noPosition = { description: "A position that the index does not have" };
@@ -144,10 +146,19 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   const respond = async (c: Context): Promise<Response> => {
     const keys = new Set<string>();
     const response = await answer(c, keys);
+    const ofKeys = [200, 304, 404].includes(response.status) ? Object.entries(keyHeaders(keys)) : [];
+    for (const [name, value] of ofKeys) response.headers.set(name, value);
     // Caches keep also that a name is unknown.
-    if ([200, 304, 404].includes(response.status))
-      for (const [name, value] of Object.entries(keyHeaders(keys))) response.headers.set(name, value);
+    const caching = response.status === 404 && ofKeys.length > 0 && cachingOf(context.status.current());
+    if (caching) response.headers.set("cache-control", caching);
     return response;
+  };
+  const now = context.clock ?? Date.now;
+  const cachingOf = (current: CurrentStatus | undefined, at?: number): string | undefined => {
+    if (!endpoint.isCached || current === undefined || current.stale) return undefined;
+    const { chains, omnichainIndexingCursor: newest } = current.snapshot.omnichainSnapshot;
+    const past = at === undefined ? undefined : ofPast(at, now());
+    return past ?? untilNextBlock({ newest, chainIds: Object.keys(chains) }, now());
   };
   const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
     try {
@@ -166,11 +177,12 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const call = { ...input, body, current, request: c.req, client, keys };
       const { at } = (input.query ?? {}) as { at?: unknown };
       if (typeof at !== "string" || current === undefined)
-        return toResponse(c, await handle(call, context), answers);
+        return toResponse(c, await handle(call, context), answers, cachingOf(current));
       const found = (await context.past?.(at, current, c.req.raw.signal)) ?? { refusal: notKept.details };
       if ("refusal" in found) return c.json(envelope.body({ ...notKept, details: found.refusal }), 409);
       const pinned = { ...call, current: found.current, query: { ...(input.query as object), at: found.at } };
-      return toResponse(c, await atMoment(found.moment, async () => handle(pinned, context)), answers);
+      const reply = await atMoment(found.moment, async () => handle(pinned, context));
+      return toResponse(c, reply, answers, cachingOf(current, found.moment && Number(found.at)));
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -202,28 +214,27 @@ const send = createSender({ patienceMs, heldBytes: 134_217_728 });
 // From this length on, responses leave in slices, as fast as their clients read them.
 const longFrom = 262_144;
 
-function toResponse(c: Context, reply: AnyReply, answers: Answers): Response {
+// `caching`: the `Cache-Control` of what caches may have.
+function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: string | undefined): Response {
   const type = answers[reply.status]?.type ?? "application/json";
-  const headers = { "content-type": type, ...reply.headers };
+  const headers: Record<string, string> = { "content-type": type, ...reply.headers };
   if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, patienceMs });
   const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
-  if (reply.isCached) return cached(c, parts.join(""), reply.status, headers);
+  if (caching && reply.status === 200 && reply.isCached !== false) {
+    const found = { etag: tagOf(parts), "cache-control": caching };
+    const known = c.req.header("if-none-match")?.split(",") ?? [];
+    if (known.some((one) => one.trim() === found.etag || one.trim() === "*")) return c.body(null, 304, found);
+    Object.assign(headers, found);
+  }
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);
   return send(c, parts, { headers, isPacked: false });
 }
 
-function cached(
-  c: Context,
-  text: string,
-  status: ContentfulStatusCode,
-  headers: Record<string, string>,
-): Response {
-  const tag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 22)}"`;
-  const caching = { etag: tag, "cache-control": "public, max-age=12, stale-while-revalidate=48" };
-  const known = c.req.header("if-none-match")?.split(",") ?? [];
-  if (known.some((one) => one.trim() === tag || one.trim() === "*")) return c.body(null, 304, caching);
-  return c.body(text, status, { ...headers, ...caching });
+function tagOf(parts: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return `W/"${hash.digest("base64url").slice(0, 22)}"`;
 }
 
 /** A plugin, or several of which one is enough. */
@@ -246,8 +257,9 @@ export type ReadPast = (
   signal: AbortSignal,
 ) => Promise<{ current: CurrentStatus; at: string; moment?: Moment } | { refusal: string }>;
 
-/** What the gate decides from. `past`: where the index can be read as it was. */
+/** What the gate decides from. `past`: where the index can be read as it was. `clock`: milliseconds. */
 export type GateContext = {
+  clock?: (() => number) | undefined;
   plugins: readonly string[];
   status: Pick<StatusSource, "current">;
   past?: ReadPast | undefined;

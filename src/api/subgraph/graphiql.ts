@@ -21,7 +21,8 @@ export function createGraphiql(endpoint: string, send: Send) {
     const headers: Record<string, string> = {
       "Content-Type": "text/html; charset=UTF-8",
       "Content-Security-Policy": policy,
-      "Cache-Control": "public, max-age=3600",
+      // Caches that pass over Vary would send the page to programs.
+      "Cache-Control": "private, max-age=3600",
       Vary: "Accept, Accept-Encoding",
       ...(body === packed && { "Content-Encoding": "gzip" }),
       "Content-Length": `${body.length}`,

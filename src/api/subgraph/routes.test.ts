@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { Hono } from "hono";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph/endpoint.ts";
 import { BusyError, type Database } from "../database/client.ts";
+import { createPersistedQueries } from "./request/persisted.ts";
 
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
 beforeAll(async () => {
@@ -51,7 +52,9 @@ test("tags a GET response with its block and returns 304 until another block is 
   const first = await get(search);
   const etag = first.headers.get("etag") ?? "";
   expect(etag).toMatch(/^W\/"1666-1700000000-/);
-  expect(first.headers.get("cache-control")).toBe("public, no-cache");
+  // The next block has long been due; browsers get GraphiQL there.
+  expect(first.headers.get("cache-control")).toBe("public, max-age=1, stale-while-revalidate=12");
+  expect(first.headers.get("vary")).toBe("Accept");
   const again = await get(search, { headers: { "if-none-match": etag } });
   expect([again.status, await again.text()]).toEqual([304, ""]);
   const other = await get(`${search}%20`, { headers: { "if-none-match": etag } });
@@ -63,6 +66,83 @@ test("tags a GET response with its block and returns 304 until another block is 
   await client.exec(
     "UPDATE _ponder_checkpoint SET latest_checkpoint = overlay(latest_checkpoint PLACING '1666' FROM 39)",
   );
+});
+
+test("lets caches have no answer with errors", async () => {
+  for (const wrong of ["{ accounts { nope } }", "{ accounts(block: { number: 1 }) { id } }"]) {
+    const { headers } = await get(`?query=${encodeURIComponent(wrong)}`);
+    expect([headers.get("etag"), headers.get("cache-control")]).toEqual([null, null]);
+  }
+});
+
+// Apollo Server's documentation of automatic persisted queries; the errors are those that Apollo Client's link looks for.
+describe("persisted queries", () => {
+  const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+  let endpoint: ReturnType<typeof createEndpoint>;
+  beforeAll(() => {
+    endpoint = createEndpoint(client);
+  });
+  const asked = (given: object | number | null, more: Record<string, string> = {}) =>
+    endpoint.app.request(
+      `/?${new URLSearchParams({ extensions: JSON.stringify({ persistedQuery: given }), ...more })}`,
+    );
+  const named = (text: string, version = 1) => ({ version, sha256Hash: hashOf(text) });
+
+  test("are asked for by their hash once a client has sent the document with it", async () => {
+    const text = "query Registered($n: Int) { accounts(first: $n) { id } }";
+    const variables = '{"n":1}';
+    const unknown = await asked(named(text), { variables });
+    expect([unknown.status, unknown.headers.get("cache-control"), await unknown.json()]).toEqual([
+      200,
+      "no-store",
+      {
+        errors: [{ message: "PersistedQueryNotFound", extensions: { code: "PERSISTED_QUERY_NOT_FOUND" } }],
+      },
+    ]);
+    expect(await (await asked(named(text), { variables, query: text })).text()).toBe(one);
+    const known = await asked(named(text), { variables });
+    expect([await known.text(), known.headers.get("etag")]).toEqual([one, expect.stringContaining("1666")]);
+    const posted = await endpoint.post({ variables: { n: 1 }, extensions: { persistedQuery: named(text) } });
+    expect(await posted.text()).toBe(one);
+  });
+
+  test("are registered neither under another hash nor if they cannot be run", async () => {
+    const text = "{ accounts(first: 1) { id } }";
+    const lying = await asked(named(`${text} `), { query: text });
+    expect([lying.status, await lying.text()]).toEqual([
+      400,
+      expect.stringContaining("provided sha does not match query"),
+    ]);
+    const wrong = "{ accounts { nope } }";
+    expect(await (await asked(named(wrong), { query: wrong })).json()).toHaveProperty("errors");
+    expect(await (await asked(named(wrong))).text()).toContain("PersistedQueryNotFound");
+    expect(await (await asked(named(text, 2))).text()).toContain("PersistedQueryNotSupported");
+    expect(await (await asked(named(text, 2), { query: text })).text()).toBe(one);
+    for (const odd of [
+      { version: 1 },
+      { version: 1, sha256Hash: 7 },
+      { version: 1, sha256Hash: "__proto__" },
+    ])
+      expect((await asked(odd)).status).toBe(400);
+    for (const odd of [7, [], null]) expect((await asked(odd)).status).toBe(400);
+  });
+
+  test("take a bounded number of bytes, whatever is registered", async () => {
+    const { find, keep } = createPersistedQueries(100_000);
+    const documents = Array.from({ length: 500 }, (_, at) => `{ a${at}: ${"x".repeat(1_000)} }`);
+    for (const text of [...documents, "y".repeat(200_000)]) keep(hashOf(text), text);
+    const isKnown = (text: string) => {
+      try {
+        return find(undefined, { persistedQuery: named(text) }).query === text;
+      } catch {
+        return false;
+      }
+    };
+    // A character takes two bytes.
+    expect(documents.filter(isKnown).length).toBeLessThan(50);
+    expect(isKnown(documents.at(-1) ?? "")).toBe(true);
+    expect(isKnown("y".repeat(200_000))).toBe(false);
+  });
 });
 
 test("shows GraphiQL to browsers, from the server alone", async () => {

@@ -6,6 +6,7 @@ import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
 import { BusyError, type Database } from "../database/client.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
 import type { WalkContracts } from "../database/v2-walk.ts";
+import { ofPast, untilNextBlock } from "../rest/caching.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
 import type { createBlockHashes } from "../status/status.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
@@ -13,6 +14,7 @@ import { createGraphiql } from "./graphiql.ts";
 import type { PastSource } from "./request/block.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
+import { createPersistedQueries, PersistedQueryError } from "./request/persisted.ts";
 import { type Answer, executeRequest, joinEqual } from "./run/execute.ts";
 import { QueryError } from "./schema/errors.ts";
 import { isObject } from "./schema/inputs.ts";
@@ -31,6 +33,10 @@ export type SubgraphOptions = {
   past?: () => PastSource | undefined;
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
   hasErrors?: () => boolean;
+  /** Ids of all indexed chains; the root chain's alone unless given. */
+  chainIds?: readonly number[];
+  /** Milliseconds. */
+  clock?: () => number;
   /** Part of ETags, which changes once rows have changed within a block; undefined while they do. */
   edition?: () => string | undefined;
   limits?: Partial<SubgraphLimits>;
@@ -44,7 +50,7 @@ export type Subgraph = ReturnType<typeof createSubgraph>;
 /** Creates the subgraph: The Graph's query dialect over the tables of src/schema/subgraph.ts. */
 export function createSubgraph({ database, chainId, hashes, v2, ...given }: SubgraphOptions) {
   const { deployment, endBlock = () => undefined, hasErrors = () => false, edition = () => "" } = given;
-  const { past = () => undefined } = given;
+  const { past = () => undefined, chainIds = [chainId], clock = Date.now } = given;
   const limits = { ...defaultSubgraphLimits, ...given.limits };
   const readDocument = createDocumentReader(limits);
   const introspect = createIntrospection({ hasV2: v2 !== undefined });
@@ -70,15 +76,26 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     }
   }
 
+  // While rows change within a block, or none may be right, nothing is cached.
+  const isSteady = () => edition() !== undefined && !hasErrors();
+  const persisted = createPersistedQueries();
+
   return {
     limits,
-    hasErrors,
     edition,
+    persisted,
+    /** `Cache-Control` of an answer; undefined if no cache may have it. */
+    caching: ({ head, holds }: Pick<Answer, "head" | "holds">): string | undefined => {
+      const newest = head?.timestamp;
+      if (newest === undefined || holds === undefined || !isSteady()) return undefined;
+      const past = holds === "as past" ? ofPast(newest, clock()) : undefined;
+      return past ?? untilNextBlock({ newest, chainIds }, clock());
+    },
     /** Runs a request. Throws BusyError if too many wait; errors of the query are part of the response. */
     answer,
     /** The latest indexed block; undefined before the first. */
     head: async (signal: AbortSignal) =>
-      (await answer(readMembers({ query: "{ __typename }" }), signal)).head,
+      (await answer(readMembers({ query: "{ __typename }" }, { persisted }), signal)).head,
     /** Hashes of an indexed block, if they are known. */
     hashesOf: (head: Head) => hashes.peek(chainId, head),
   };
@@ -117,17 +134,17 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       // The server refuses bodies that are too long (src/api/index.ts).
       const text = await c.req.text();
       await yieldToEventLoop();
-      return respond(c, readBody(text), text);
+      return respond(c, readBody(text, subgraph), text);
     })
     .get("/", async (c) => {
       const url = new URL(c.req.url);
       const accept = c.req.header("Accept") ?? "*/*";
-      const isRun = url.searchParams.has("query");
+      const isRun = url.searchParams.has("query") || url.searchParams.has("extensions");
       if (accept.includes("text/html") || (!isRun && accept.includes("*/*"))) return sendGraphiql(c, isRun);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
       await yieldToEventLoop();
-      const request = readParameters(url.searchParams);
+      const request = readParameters(url.searchParams, subgraph);
       if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
       return respond(c, request, url.search, taggedBy(subgraph, url.search));
     })
@@ -135,6 +152,8 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       if (error instanceof RequestError) {
         return c.json({ error: `GraphQL server error (client error): ${error.message}` }, 400);
       }
+      if (error instanceof PersistedQueryError)
+        return c.json({ errors: [error.entry] }, 200, { "Cache-Control": "no-store" });
       if (error instanceof BusyError) {
         return c.json({ errors: [{ message: error.message }] }, 503, {
           "Retry-After": `${error.retryAfter}`,
@@ -144,15 +163,11 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
     });
 }
 
-// GET responses may be cached until the next block: the ETag contains the block, and whether there are errors.
+// The ETag of GET responses contains the block: it changes with the next one.
 function taggedBy(subgraph: Subgraph, search: string) {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
   return (head: Head | undefined) => {
-    const edition = subgraph.edition();
-    const errors = subgraph.hasErrors() ? "-errors" : "";
-    return head && edition !== undefined
-      ? `W/"${head.number}-${head.timestamp}-${asked}${errors}${edition}"`
-      : undefined;
+    return head && `W/"${head.number}-${head.timestamp}-${asked}${subgraph.edition()}"`;
   };
 }
 
@@ -167,16 +182,21 @@ function createResponder(subgraph: Subgraph, send: Send) {
   ): Promise<Response> => {
     const { signal } = c.req.raw;
     const known = tagOf && c.req.header("If-None-Match");
-    const current = known && tagOf(await subgraph.head(signal));
-    if (current && known.includes(current))
-      return c.body(null, 304, { ETag: current, "Cache-Control": "public, no-cache" });
+    if (known) {
+      const head = await subgraph.head(signal);
+      const [tag, caching] = [tagOf(head), subgraph.caching({ head, holds: "for the block" })];
+      if (tag && caching && known.includes(tag))
+        return c.body(null, 304, { ETag: tag, "Cache-Control": caching, Vary: "Accept" });
+    }
     const answer = await join(text, signal, (stop) => subgraph.answer(request, stop)).catch((error) => {
       // The client has gone: nobody reads the response.
       if (signal.aborted) return undefined;
       throw error;
     });
     if (answer === undefined) return c.body(null, 408);
-    const { body, head } = answer;
+    const { body, head, holds } = answer;
+    if (request.hash !== undefined && holds !== undefined)
+      subgraph.persisted.keep(request.hash, request.query);
     // Also for clients that prefer application/graphql-response+json: some accept no other status than 200.
     const headers: Record<string, string> = {
       "Content-Type": "application/json",
@@ -187,10 +207,12 @@ function createResponder(subgraph: Subgraph, send: Send) {
       const hash = subgraph.hashesOf(head)?.hash ?? null;
       headers["graph-indexed"] = JSON.stringify({ hash, number, timestamp });
     }
-    const tag = tagOf?.(head);
-    if (tag !== undefined) Object.assign(headers, { ETag: tag, "Cache-Control": "public, no-cache" });
+    const caching = tagOf && subgraph.caching(answer);
+    if (caching) Object.assign(headers, { ETag: tagOf(head), "Cache-Control": caching });
+    // Browsers get GraphiQL from the same address.
+    if (tagOf) headers["Vary"] = "Accept";
     if (typeof body === "string" && body.length < compressFrom) return c.body(body, 200, headers);
-    headers["Vary"] = "Accept-Encoding";
+    headers["Vary"] = tagOf ? "Accept, Accept-Encoding" : "Accept-Encoding";
     const isPacked = acceptsGzip(c);
     if (isPacked) headers["Content-Encoding"] = "gzip";
     if (typeof body !== "string") return send(c, body, { headers, isPacked });
@@ -203,23 +225,31 @@ class RequestError extends Error {
   override name = "RequestError";
 }
 
-function readBody(text: string): QueryRequest {
+type Persisted = Pick<Subgraph, "persisted">;
+
+function readBody(text: string, subgraph: Persisted): QueryRequest {
   if (text === "") throw new RequestError("Body is required");
   const body = parseJson(text, "the body");
   if (!isObject(body)) throw new RequestError("The body is not a JSON object");
-  return readMembers(body);
+  return readMembers(body, subgraph);
 }
 
-function readParameters(search: URLSearchParams): QueryRequest {
+function readParameters(search: URLSearchParams, subgraph: Persisted): QueryRequest {
   const json = (name: string) => {
     const text = search.get(name);
     return text ? parseJson(text, `the parameter ${name}`) : undefined;
   };
   const [query, operationName] = [search.get("query") ?? undefined, search.get("operationName")];
-  return readMembers({ query, operationName, variables: json("variables"), extensions: json("extensions") });
+  const [variables, extensions] = [json("variables"), json("extensions")];
+  return readMembers({ query, operationName, variables, extensions }, subgraph);
 }
 
-function readMembers({ query, variables, operationName, extensions }: Record<string, unknown>): QueryRequest {
+function readMembers(
+  { query: given, variables, operationName, extensions }: Record<string, unknown>,
+  { persisted }: Persisted,
+): QueryRequest {
+  const { query, hash, fault } = persisted.find(given, extensions);
+  if (fault !== undefined) throw new RequestError(fault);
   if (query === undefined) throw new RequestError('The "query" field is missing in request data');
   if (typeof query !== "string") throw new RequestError('The "query" field is not a string');
   if (variables !== undefined && variables !== null && !isObject(variables)) {
@@ -232,6 +262,7 @@ function readMembers({ query, variables, operationName, extensions }: Record<str
     variables: variables ?? {},
     operationName: typeof operationName === "string" && operationName !== "" ? operationName : undefined,
     extensions: { counts: asked["counts"] === true, truncated: asked["truncated"] === true },
+    hash,
   };
 }
 

@@ -54,6 +54,8 @@ export type QueryRequest = {
   operationName: string | undefined;
   /** Opt-in extras: exact counts of root lists, and whether these have more rows. */
   extensions: { counts: boolean; truncated: boolean };
+  /** SHA-256 under which the document is to be registered. */
+  hash?: string | undefined;
 };
 
 // A root field: a column of the statement, or read without it (undefined: left out). Neighbours with the same block constraint form a

@@ -15,8 +15,15 @@ import {
 } from "../request/block.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 
-/** The response to a request: the body, in one piece unless it is long, and the block that it was read at. */
-export type Answer = { body: string | readonly string[]; head: Head | undefined };
+/**
+ * The response to a request: the body, in one piece unless it is long, and the block that it was read at. `holds`: until the next block, or,
+ * as all of it is of former blocks, longer; undefined if it has errors.
+ */
+export type Answer = {
+  body: string | readonly string[];
+  head: Head | undefined;
+  holds?: "for the block" | "as past" | undefined;
+};
 
 type ExecuteOptions = Omit<MetaSource, "head"> & {
   /** Runs a statement of one row, for `limits.timeoutMs` at most. */
@@ -87,7 +94,12 @@ export async function executeRequest(
     ...(failed.size > 0 && { errors: Array.from(failed.values(), ({ entry }) => entry) }),
     ...(shown.length > 0 && { extensions: Object.fromEntries(shown) }),
   };
-  return { body: bodyOf(data, rest, options.limits), head: latest };
+  const holds = positions.has("latest") ? "for the block" : "as past";
+  return {
+    body: bodyOf(data, rest, options.limits),
+    head: latest,
+    holds: failed.size > 0 ? undefined : holds,
+  };
 }
 
 const isPinned = (
