@@ -1110,6 +1110,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -1319,6 +1326,13 @@ export interface operations {
                         accurateAsOf: number;
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters, or a page past the last one */
             400: {
@@ -1547,6 +1561,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters, or a page past the last one */
             400: {
                 headers: {
@@ -1677,6 +1698,13 @@ export interface operations {
                         };
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters */
             400: {
@@ -1840,6 +1868,13 @@ export interface operations {
                         accurateAsOf: number;
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters, or a page past the last one */
             400: {
@@ -2012,6 +2047,13 @@ export interface operations {
                         accurateAsOf: number;
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters, or a page past the last one */
             400: {
@@ -3669,6 +3711,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -4066,6 +4115,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -4430,6 +4486,13 @@ export interface operations {
                         };
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters */
             400: {
@@ -5008,6 +5071,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -5530,6 +5600,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -5888,6 +5965,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -6244,6 +6328,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -6588,6 +6679,13 @@ export interface operations {
                         };
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters */
             400: {
@@ -7104,6 +7202,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -7331,6 +7436,13 @@ export interface operations {
                         };
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters */
             400: {
@@ -7680,6 +7792,13 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid parameters */
             400: {
                 headers: {
@@ -8022,6 +8141,13 @@ export interface operations {
                         };
                     };
                 };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Invalid parameters */
             400: {

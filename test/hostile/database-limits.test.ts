@@ -235,9 +235,10 @@ describe.for(["", "session", "transaction"] as const)(
         const [count] = await database.row("SELECT count(*)::text FROM pg_prepared_statements", [], signal);
         return count;
       };
-      await database.row("SELECT $1::text", ["a"], signal);
+      const text = `SELECT $1::text AS "through ${mode}"`;
+      await database.row(text, ["a"], signal);
       expect(await prepared()).toBe("0");
-      for (const value of ["b", "c"]) await database.row(planOnce("SELECT $1::text"), [value], signal);
+      for (const value of ["b", "c"]) await database.row(planOnce(text), [value], signal);
       // A session that others get may have no statement of a name, or another one.
       expect(await prepared()).toBe(mode === "transaction" ? "0" : "1");
     });
