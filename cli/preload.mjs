@@ -45,12 +45,14 @@ const patches = [
   },
   {
     // A new connection runs its settings before its pool listens for errors: a database that goes away in that moment would end the
-    // process. Both kinds of pools, writing and reading, have it.
+    // process. One that fails would run its settings nevertheless: where the server closed it without an error, for ever. Both kinds of pools,
+    // writing and reading, have it.
     name: "new connection that is lost",
     file: /\/node_modules\/ponder\/dist\/esm\/utils\/pg\.js$/,
     times: 2,
     text: /super\.connect\(\(\) => \{(?=\s*this\.query\([^)]*, callback\);)/g,
-    patched: 'this.on("error", () => undefined); super.connect(() => {',
+    patched:
+      'this.on("error", () => undefined); super.connect((failure) => { if (failure) return callback(failure);',
   },
   {
     // After ten minutes in which a node did not respond the process would end, and with it the other chains.

@@ -60,6 +60,7 @@ type Wire = {
   connect(port: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processID: unknown, secretKey: unknown): void;
+  readonly stream: { destroy(): void };
 };
 
 /** A connection of node-postgres. */
@@ -78,33 +79,42 @@ export type PoolClient = {
 export type Pool = {
   connect(): Promise<PoolClient>;
   query(query: Query): Promise<SqlResult>;
-  readonly options: { max?: number | undefined; password?: unknown };
+  readonly options: { max?: number | undefined; password?: unknown; connectionString?: string | undefined };
 };
 
 type OwnOptions = {
-  max: number;
-  idleTimeoutMillis: number;
+  max?: number;
+  idleTimeoutMillis?: number;
   statement_timeout?: number;
+  /** In place of the other pool's. */
+  connectionString?: string;
+  connectionTimeoutMillis?: number;
   /** Runs on each connection before it is used. */
   onConnect?: (client: { query(text: string): Promise<unknown> }) => Promise<unknown>;
 };
 
-// A pool to the database of another pool; connections open on demand. `options` are those of node-postgres.
-function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Pick<Own, "query"> {
+type Events = { on(event: string, listener: (client: Connection) => void): unknown };
+type Connection = Events & { end(): Promise<unknown> };
+
+const ignore = () => undefined;
+
+/** A pool to the database of another pool; connections open on demand. `options` are those of node-postgres. */
+export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Own & Connection {
   // ponder: the driver is Ponder's. Its pools hide their password from copies.
-  const Same = other.constructor as new (
-    options: object,
-  ) => Own & { on(event: "error", listener: () => void): void };
+  const Same = other.constructor as new (options: object) => Own & Connection;
   const pool = new Same({
     ...other.options,
     password: other.options.password,
     ...options,
     allowExitOnIdle: true,
   });
-  // A connection lost while idle is opened again on demand.
-  pool.on("error", () => undefined);
+  // A connection that is lost while idle, or between two statements, is opened again on demand.
+  pool.on("error", ignore);
+  pool.on("connect", (client) => void client.on("error", ignore));
   return pool;
 }
+
+const cancelMs = 5_000;
 
 /**
  * Sends a CancelRequest (Postgres, "Canceling Requests in Progress") for the statement of a connection. Resolves once no cancellation is on
@@ -115,9 +125,15 @@ export function cancelStatement({ connection, host, port, processID, secretKey }
   const Same = connection.constructor as new (options: object) => Wire;
   const wire = new Same({ ssl, sslNegotiation });
   const send = () => wire.cancel(processID, secretKey);
-  return new Promise((resolve) => {
-    wire.on("error", resolve);
-    wire.on("end", resolve);
+  return new Promise<void>((resolve) => {
+    // A server that hangs accepts connections.
+    const timer = setTimeout(() => wire.stream.destroy(), cancelMs);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    wire.on("error", done);
+    wire.on("end", done);
     wire.on("sslconnect", send);
     wire.on("connect", () => {
       if (!ssl) send();
@@ -172,7 +188,7 @@ const systemCodes = /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|ENOTFOUND|EA
 const sqlStates = /^(08...|57P0[1-3]|53300)$/;
 
 const driverMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error)/;
+  /^(Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client (has encountered a connection error|was closed))/;
 
 /** Whether a statement failed because the database is away. */
 export function isDatabaseAway(error: unknown): boolean {

@@ -6,6 +6,7 @@ import { currentClient } from "../../http/turn.ts";
 import {
   cancelStatement,
   type EmbeddedClient,
+  isDatabaseAway,
   type Pool,
   type PoolClient,
   quoted,
@@ -166,15 +167,26 @@ function createPooled(
       client.release(isBroken || sessions.isFull(client));
     }
   };
+  return startOver(once, timeoutMs);
+}
+
+// A statement only reads. If its server interrupts it or is away, it starts over, within its time.
+function startOver(once: Run, timeoutMs: number): Run {
   return async (...statement) => {
-    for (;;) {
+    const [, , signal] = statement;
+    const since = performance.now();
+    for (let pauseMs = 10; ; pauseMs = Math.min(2 * pauseMs, 500)) {
       try {
         return await once(...statement);
       } catch (error) {
-        const code = error instanceof Error && "code" in error ? error.code : undefined;
-        if (code === lockNotAvailable) throw new BusyError(1, lockedUp);
-        // A reorg deadlocked with the read, or cancelled it on a hot standby: the read starts over, within its time.
-        if (code !== deadlock && code !== replayConflict) throw error;
+        if (codeOf(error) === lockNotAvailable) throw new BusyError(1, lockedUp);
+        const isAway = isDatabaseAway(error);
+        if (!isAway && !isInterrupted(error)) throw error;
+        const patienceMs = Math.min(timeoutMs * 0.9, isAway ? awayMs : timeoutMs);
+        if (performance.now() + pauseMs - since > patienceMs)
+          throw isAway ? error : new BusyError(1, interrupted);
+        await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+        signal.throwIfAborted();
       }
     }
   };
@@ -185,6 +197,16 @@ const fails = (work: Promise<unknown>): Promise<boolean> =>
     () => false,
     () => true,
   );
+
+const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : undefined);
+
+// A reorg deadlocked with the read or, on a hot standby, what is replayed cancelled it or ended its connection. Postgres reports that as
+// 40001; some versions report 57014, as for a timeout.
+function isInterrupted(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === deadlock || code === replayConflict) return true;
+  return code === queryCanceled && error instanceof Error && /conflict with recovery/.test(error.message);
+}
 
 // Cancels a statement once its rows together have more than `most` characters.
 function readUpTo(most: number, cancel: () => void, take?: Take) {
@@ -204,6 +226,10 @@ function readUpTo(most: number, cancel: () => void, take?: Take) {
 const deadlock = "40P01";
 const replayConflict = "40001";
 const lockNotAvailable = "55P03";
+const queryCanceled = "57014";
+
+// For how long a statement waits for a server that restarts, or for another one in its place.
+const awayMs = 2_000;
 
 const cancelAgainMs = 500;
 
@@ -265,6 +291,11 @@ const queueFull = {
 export const lockedUp = {
   message: "What the query reads is locked in the database. Try again in a moment.",
   details: "A table is being changed.",
+};
+
+const interrupted = {
+  message: "What the query reads is being changed. Try again in a moment.",
+  details: "Changes cancelled it again and again.",
 };
 
 /** Limits of a queue. */
