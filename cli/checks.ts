@@ -7,6 +7,7 @@ import { about, type Finding } from "./checks/finding.ts";
 import { examineIndex, examineServedIndex } from "./checks/index-state.ts";
 import { examineDatabase, examineLabels, examineMachine, examinePort } from "./checks/machine.ts";
 import { examineNodes, examineUrls } from "./checks/nodes.ts";
+import { examineReadServers } from "./checks/read-servers.ts";
 import { examineSessions } from "./checks/sessions.ts";
 import { examineWebhooks } from "./checks/webhooks.ts";
 import { messageOf } from "./command.ts";
@@ -30,6 +31,7 @@ const checks: readonly Check[] = [
   { subject: "machine", by: ["doctor"], run: examineMachine },
   { subject: "webhooks", by: [...indexer, "doctor"], run: examineWebhooks },
   { subject: "port", by: [...starts, "doctor"], run: examinePort },
+  { subject: "servers", by: ["serve", "doctor"], run: examineReadServers },
   { subject: "sessions", by: starts, run: examineSessions },
   { subject: "index", by: ["serve"], run: examineServedIndex },
   { subject: "RPC", by: [...indexer, "doctor"], run: examineUrls },

@@ -70,11 +70,13 @@ type Secrets = readonly (readonly [secret: string, standIn: string])[];
 export function secretsOf({
   chains,
   databaseUrl,
+  readUrls = [],
   labelsUrl,
   archive = "",
-}: Pick<Config, "chains" | "databaseUrl" | "labelsUrl" | "archive">): Secrets {
+}: Pick<Config, "chains" | "databaseUrl" | "labelsUrl" | "archive"> &
+  Partial<Pick<Config, "readUrls">>): Secrets {
   const urls = chains.flatMap(({ rpc }) => [...rpc.http, ...(rpc.ws === undefined ? [] : [rpc.ws])]);
-  const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), labelsUrl, archive];
+  const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), ...readUrls, labelsUrl, archive];
   const secrets = all.filter((url) => url.includes("://") && !url.startsWith("file:")).flatMap(secretsOfUrl);
   // Longer ones come first, so that no part of them remains.
   return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);

@@ -12,6 +12,7 @@ import { contractSources } from "../src/config/sources.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { requireExpectedVersion } from "../src/ponder/expected.ts";
 import { firstLabelSetVersion } from "./checks/index-state.ts";
+import { nearestUrl } from "./checks/read-servers.ts";
 import { requireSound, type Start, starts, withSection } from "./checks.ts";
 import { isRefusal, loadConfig } from "./command.ts";
 import { holdEmbeddedDatabase, PreflightError } from "./database.ts";
@@ -54,7 +55,7 @@ async function main([asked, ...options]: string[]): Promise<number> {
   if (command === undefined)
     throw new PreflightError(`Usage: ponder.ts <${starts.join("|")}> [options of Ponder]`);
   requireExpectedVersion();
-  const config = loadConfig();
+  const config = readerConfig(command, loadConfig());
   for (const warning of misspeltVariables(process.env)) log(withSection(`warning: ${warning}`));
   if (Object.keys(contractSources(config)).length === 0)
     throw new PreflightError(
@@ -62,7 +63,7 @@ async function main([asked, ...options]: string[]): Promise<number> {
     );
   if (command === "serve" && config.databaseUrl === undefined)
     throw new PreflightError(
-      "The embedded database serves one process only. Set DATABASE_URL, or use start.",
+      "The embedded database serves one process only. Set DATABASE_URL or DATABASE_READ_URLS, or use start.",
     );
   if (command !== "serve" && config.sharesSessions)
     throw new PreflightError(
@@ -71,8 +72,13 @@ async function main([asked, ...options]: string[]): Promise<number> {
   if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
   for (;;) {
     await requireSound(command, config, { log, wait });
+    const databaseUrl = command === "serve" ? await nearestUrl(config) : config.databaseUrl;
     const first = command === "start" ? await firstLabelSetVersion(config) : undefined;
-    const { code, isDiskFull } = await run(command, { ...config, firstLabelSetVersion: first }, options);
+    const { code, isDiskFull } = await run(
+      command,
+      { ...config, databaseUrl, firstLabelSetVersion: first },
+      options,
+    );
     if (isStopping || (code !== retryableExitCode && !isDiskFull)) return code;
     const pause = isDiskFull ? fullDiskPause : restartPause;
     const reason = isDiskFull
@@ -81,6 +87,12 @@ async function main([asked, ...options]: string[]): Promise<number> {
     log(`${reason} Restarting in ${pause / 1000} s.`);
     await wait(pause);
   }
+}
+
+// Readers connect to the servers of DATABASE_READ_URLS alone.
+function readerConfig(command: Start, config: Config): Config {
+  const [first] = config.readUrls;
+  return command === "serve" && first !== undefined ? { ...config, databaseUrl: first } : config;
 }
 
 type End = { code: number; isDiskFull: boolean };
@@ -114,6 +126,7 @@ function run(command: Start, config: Config, options: string[]): Promise<End> {
       // ponder: the size of its row store, which ours uses too (src/ponder/rows).
       PONDER_CACHE_BYTES: String(config.rowCacheMegabytes * 2 ** 20),
       ...process.env,
+      ...(config.databaseUrl === undefined ? {} : { DATABASE_URL: config.databaseUrl }),
       FIRST_LABEL_SET_VERSION: String(config.firstLabelSetVersion ?? ""),
       NO_COLOR: "1",
     },

@@ -7,6 +7,7 @@ import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
 import { openDatabase, withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
+import { nearestUrl } from "./read-servers.ts";
 
 /** Findings of `work` on a connection to the configured database; none if the embedded one does not exist yet. A repair opens its own. */
 export async function onDatabase(
@@ -148,9 +149,9 @@ const finalized = (location: DatabaseLocation): Finding => ({
 });
 
 /** Checks whether a reader's schema has an index. */
-export function examineServedIndex(config: Config): Promise<Finding[]> {
+export async function examineServedIndex(config: Config): Promise<Finding[]> {
   const { stableSchema, databaseSchema: schema } = config;
-  return onDatabase(config, async (run) => {
+  return onDatabase({ ...config, databaseUrl: await nearestUrl(config) }, async (run) => {
     if (await hasTable(run, `${quoted(stableSchema ?? schema)}._ponder_meta`)) return [];
     const { away } = about("index");
     return [

@@ -61,6 +61,7 @@ import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { createChainBlocks } from "./status/chain-blocks.ts";
+import { openReadServers } from "./status/read-servers.ts";
 import { shared as sharedReading } from "./status/shared-reading.ts";
 import {
   createBlockHashes,
@@ -97,7 +98,16 @@ if (registry !== undefined) shareMetricsText(registry, Date.now);
 const apiKeys = configured.apiKeys && openApiKeys({ ...configured.apiKeys, log, registry });
 if (apiKeys !== undefined) ponder.onStop(apiKeys.stop);
 
-const sqlClient = sqlClientOf(db);
+const { readUrls, readLagSeconds } = configured;
+const ownClient = sqlClientOf(db);
+const servers =
+  !ponder.isIndexer && "connect" in ownClient && readUrls.length > 0
+    ? openReadServers(ownClient, {
+        ...{ urls: readUrls, lagSeconds: readLagSeconds, log },
+        onFailure: () => void status.refresh(),
+      })
+    : undefined;
+const sqlClient = servers?.pool ?? ownClient;
 const limits = { ...configured.subgraphLimits, onStatement: apiKeys?.spend };
 const database = createDatabase(sqlClient, limits, configured.sharesSessions ? ponder.schema : undefined);
 
@@ -145,6 +155,7 @@ const status = openStatus({
   chains,
   fault: () => watches.map(({ fault }) => fault()).find((fault) => fault !== undefined),
   registry,
+  readSaved: servers?.read,
 });
 
 let isHealing = false;

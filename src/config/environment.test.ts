@@ -61,6 +61,8 @@ test("reads the minimal environment with the documented defaults", () => {
     ponderStores: "own",
     rowCacheMegabytes: 512,
     sharesSessions: false,
+    readUrls: [],
+    readLagSeconds: 10,
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",
     switchesWhenReady: false,
@@ -83,6 +85,12 @@ test("proofs compare all ranges of logs, and a trusted block takes the place of 
   expect(config.chains[0]?.trustedBlock).toEqual({ number: 21_000_000, hash: hash.toLowerCase() });
   const two = { ...proving, RPC_URL_1: "https://a.example,https://b.example" };
   expect(parseEnvironment(two, noFiles).chains[0]?.trustedBlock).toBeUndefined();
+});
+
+test("reads the servers of readers in their order", () => {
+  const [one, two] = ["postgresql://u:p@one:5432/db", "postgres://two:5433/db?sslmode=require"];
+  const config = parseEnvironment({ ...root, DATABASE_READ_URLS: ` ${one}, ${two}` }, noFiles);
+  expect(config.readUrls).toEqual([one, two]);
 });
 
 test("treats an empty variable as unset", () => {
@@ -147,6 +155,17 @@ describe("refused alone", () => {
       "a database URL without port or name",
       { DATABASE_URL: "postgresql://u:p@host", DATABASE_SCHEMA: "a" },
       "DATABASE_URL",
+    ],
+    [
+      "a server to read from that has no port",
+      { DATABASE_READ_URLS: "postgresql://u:p@one:5432/db, postgresql://u:p@two/db" },
+      "DATABASE_READ_URLS must be postgresql://… with host, port and database name",
+    ],
+    ["no server to read from", { DATABASE_READ_URLS: "," }, "DATABASE_READ_URLS must be"],
+    [
+      "a lag of no time",
+      { DATABASE_READ_LAG_SECONDS: "0" },
+      "DATABASE_READ_LAG_SECONDS must be a whole number",
     ],
     ["a database without schema", { DATABASE_URL: "postgresql://u:p@host:1/db" }, "DATABASE_SCHEMA"],
     ["the RPC cache's schema", { DATABASE_SCHEMA: "ponder_sync" }, "ponder_sync"],

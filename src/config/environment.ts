@@ -60,6 +60,14 @@ const variables = z.object({
     .refine(isPostgresUrl, "must be postgresql://… with host, port and database name.")
     .optional(),
   DATABASE_POOLER: oneOf(["session", "transaction"]).default("session"),
+  DATABASE_READ_URLS: z
+    .string()
+    .refine((urls) => listOf(urls).every(isPostgresUrl), {
+      error: "must be postgresql://… with host, port and database name, several of them separated by commas.",
+    })
+    .transform(listOf)
+    .optional(),
+  DATABASE_READ_LAG_SECONDS: decimal(1, 86_400).default(10),
   PGLITE_DIRECTORY: z.string().default(".ponder/pglite"),
   DATABASE_SCHEMA: schemaName
     .refine(notCache, 'must not be "ponder_sync": the RPC cache lives there.')
@@ -179,6 +187,10 @@ const settingsOf = (given: Variables) => ({
   databaseUrl: given.DATABASE_URL,
   /** Whether a pooler lends sessions of the server to one transaction at a time, so that a connection has none of its own. */
   sharesSessions: given.DATABASE_POOLER === "transaction",
+  /** Servers that readers read from, those named first preferred; empty for that of `databaseUrl`. */
+  readUrls: (given.DATABASE_READ_URLS ?? []) as readonly string[],
+  /** How far the server of a reader may be behind the one that is furthest. */
+  readLagSeconds: given.DATABASE_READ_LAG_SECONDS,
   pgliteDirectory: given.PGLITE_DIRECTORY,
   databaseSchema: given.DATABASE_SCHEMA ?? "public",
   /** Schema of views that readers are served from; `npm run db -- switch` points it to another index. */
@@ -285,6 +297,10 @@ function combinationFaults(sound: Partial<Variables>, given: Environment, chainI
       "HISTORY_BLOCKS needs PONDER_STORES=own. Leave one of them out.",
     ],
     [
+      sound.DATABASE_READ_URLS !== undefined && sound.DATABASE_POOLER === "transaction",
+      "DATABASE_READ_URLS needs sessions. Name the servers or poolers in session mode, or give each reader one DATABASE_URL.",
+    ],
+    [
       sound.DATABASE_URL !== undefined && sound.DATABASE_SCHEMA === undefined,
       "DATABASE_SCHEMA is missing. Each indexing service needs a schema of its own in the database, for example names_v1.",
     ],
@@ -315,7 +331,12 @@ function absoluteLabelsUrl(text: string): string {
   return pathToFileURL(resolve(text.slice("file:".length))).href;
 }
 
-function isPostgresUrl(text: string): boolean {
+function listOf(text: string): string[] {
+  return text.split(",").map((one) => one.trim());
+}
+
+/** Whether a text is the URL of a Postgres database. */
+export function isPostgresUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, port, pathname } = new URL(text);
   return /^postgres(ql)?:$/.test(protocol) && hostname !== "" && port !== "" && pathname.length > 1;

@@ -125,6 +125,8 @@ export function createPool(url: string, max: number, settings: pg.PoolConfig = {
 /** Rows of one statement on a connection of its own. */
 export async function query<Row extends object>(url: string, text: string): Promise<Row[]> {
   const client = new pg.Client(url);
+  // A standby may end it between two statements: the next one fails.
+  client.on("error", () => undefined);
   await client.connect();
   const { rows } = await client.query<Row>(text).finally(() => client.end());
   return rows;

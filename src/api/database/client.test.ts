@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import type { SqlClient } from "../../ponder/sql-client.ts";
 import { createDatabase } from "./client.ts";
 
 test("reads the tables of the index where a temporary table has the same name", async () => {
@@ -27,7 +28,7 @@ function failing(failures: readonly object[]) {
   };
   const pool = { options: {}, query, connect: async () => ({ query, release: () => undefined }) };
   const read = (limits = {}) =>
-    createDatabase(pool, limits).row("SELECT 1", [], new AbortController().signal);
+    createDatabase(pool as unknown as SqlClient, limits).row("SELECT 1", [], new AbortController().signal);
   return { read, counts };
 }
 

@@ -49,6 +49,19 @@ function sourceOf(answers: (Reading | undefined | Error)[], save?: (snapshot: Sn
   return { source, logged, cursor, refreshAt };
 }
 
+test("asks for a status once for all who wait", async () => {
+  let readings = 0;
+  const source = createStatusSource({
+    read: async () => {
+      readings += 1;
+      return reading(2_000);
+    },
+    log: () => undefined,
+  });
+  await Promise.all([source.refresh(), source.refresh()]);
+  expect(readings).toBe(1);
+});
+
 test("keeps the snapshot when a reading fails, and logs the reason once", async () => {
   const { source, logged, cursor } = sourceOf([
     reading(2_000),

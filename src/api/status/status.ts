@@ -457,8 +457,7 @@ export function createStatusSource({
     return stale === undefined ? latest : { ...latest, stale };
   };
 
-  /** Reads the status once. Never rejects: a reading that fails leaves the snapshot as it was. */
-  const refresh = async () => {
+  const readOnce = async () => {
     let [verb, failure] = ["read", undefined as string | undefined];
     try {
       const reading = await read();
@@ -479,6 +478,15 @@ export function createStatusSource({
     }
     lastFailure = failure;
     wasStale = stale !== undefined;
+  };
+
+  let reading: Promise<void> | undefined;
+  /** Reads the status, once for all who ask meanwhile. Never rejects: a reading that fails leaves the snapshot as it was. */
+  const refresh = () => {
+    reading ??= readOnce().finally(() => {
+      reading = undefined;
+    });
+    return reading;
   };
 
   return {
@@ -520,8 +528,12 @@ export function openStatus({
   fault,
   log,
   registry,
+  readSaved = () =>
+    readSavedSnapshot({ row: (...given) => database.row(...given, AbortSignal.timeout(statementMs)) }),
 }: Pick<SourceOptions, "fault" | "log"> & {
   process: PonderProcess;
+  /** Reads what the indexing process has saved; by default from `database`. */
+  readSaved?: SourceOptions["read"] | undefined;
   database: RowReader;
   /** By Ponder's chain names. */
   clients: Readonly<Record<string, BlockClient>>;
@@ -532,7 +544,7 @@ export function openStatus({
   const findBlock = createFindBlock((chainId) => ofChain(clients, chainId), { log });
   const own = { chains, readCheckpoints: () => readCheckpoints(database, signal()), readMetrics, findBlock };
   const status = createStatusSource({
-    read: isIndexer ? createIndexerStatus(own) : () => readSavedSnapshot(database, signal()),
+    read: isIndexer ? createIndexerStatus(own) : readSaved,
     // No other process can read an embedded database.
     save:
       isIndexer && !isEmbedded ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
@@ -587,18 +599,28 @@ function showStatus(registry: Registry, { current }: StatusSource): void {
 const sectionOf = ({ reason }: Staleness) =>
   reason.includes("docs/operations.md") ? {} : { section: seeOperations("While something is away") };
 
-const savedReading = z.object({ snapshot: snapshotSchema, reportedAt: z.int(), age: z.number() });
+const savedReading = z.object({
+  snapshot: snapshotSchema,
+  reportedAt: z.int(),
+  age: z.number(),
+  savedAt: z.number(),
+});
 
-// The saved snapshot; undefined if no indexing process has saved one. Throws if it is malformed.
-async function readSavedSnapshot(database: RowReader, signal: AbortSignal): Promise<Reading | undefined> {
-  const [exists] = await database.row("select to_regclass('_indexing_status')::text", [], signal);
+/** A snapshot that the indexing process has saved; `savedAt` is its exact time in milliseconds. */
+export type SavedReading = z.output<typeof savedReading>;
+
+type Row = (sql: string, values: readonly string[]) => Promise<(string | null)[]>;
+
+/** The saved snapshot; undefined if no indexing process has saved one. Throws if it is malformed. */
+export async function readSavedSnapshot({ row }: { row: Row }): Promise<SavedReading | undefined> {
+  const [exists] = await row("select to_regclass('_indexing_status')::text", []);
   if (typeof exists !== "string") return undefined;
-  const [text] = await database.row(
+  const [text] = await row(
     // Both times are of the database, so that no other clock decides how old a snapshot is.
     `select json_build_object('snapshot', snapshot, 'reportedAt', floor(extract(epoch from saved_at)),
-      'age', extract(epoch from now() - saved_at))::text from _indexing_status where id = 'indexing'`,
+      'age', extract(epoch from now() - saved_at), 'savedAt', extract(epoch from saved_at) * 1000)::text
+      from _indexing_status where id = 'indexing'`,
     [],
-    signal,
   );
   return typeof text === "string" ? savedReading.parse(JSON.parse(text)) : undefined;
 }
