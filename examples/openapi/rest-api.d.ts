@@ -1175,6 +1175,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 /** @description Newest first, the only order */
                 orderBy?: "orderBy[timestamp]=desc";
                 /** @description `true`: only actions with a referrer */
@@ -1403,6 +1408,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 /** @description Newest first, the only order */
                 orderBy?: "orderBy[timestamp]=desc";
                 /** @description `true`: only actions with a referrer */
@@ -1638,6 +1648,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
             };
             header?: never;
             path?: never;
@@ -1795,6 +1810,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 /** @description Node (namehash) of the name */
                 domainId?: string;
                 /** @description The normalized name */
@@ -2361,6 +2381,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
             };
             header?: never;
             path?: never;
@@ -2911,6 +2936,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest" | "safe" | "finalized";
             };
             header?: never;
@@ -3256,6 +3286,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest" | "safe" | "finalized";
                 source?: "indexed" | "verified" | "auto";
             };
@@ -3451,6 +3486,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;
@@ -3813,6 +3853,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;
@@ -4231,6 +4276,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;
@@ -4598,6 +4648,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
             };
             header?: never;
             path: {
@@ -4768,6 +4823,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;
@@ -5262,6 +5322,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 /** @description `finalized`: events that no reorganization can take back; `safe` means the same */
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
@@ -5800,6 +5865,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;
@@ -6074,6 +6144,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;
@@ -6426,6 +6501,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;
@@ -6769,6 +6849,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
                 page_size?: string;
@@ -7131,6 +7216,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
                 page_size?: string;
@@ -7291,6 +7381,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
                 page_size?: string;
@@ -7532,6 +7627,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest" | "safe" | "finalized";
                 source?: "indexed";
             };
@@ -7701,6 +7801,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
                 page_size?: string;
@@ -7885,6 +7990,11 @@ export interface operations {
                  * @example 1:19000000
                  */
                 at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
                 finality?: "latest";
                 cursor?: string;
                 page_size?: string;

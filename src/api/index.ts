@@ -68,6 +68,7 @@ import {
   endOfChain,
   indexedBlockOf,
   isBackfilled,
+  missingBlocks,
   openStatus,
   statusChains,
 } from "./status/status.ts";
@@ -497,6 +498,10 @@ function openSubgraph(config: Config): Hono {
     chainIds: config.chains.map(({ id }) => id),
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
+    reach: async (number, signal) => {
+      const block = { chainId: String(config.rootChainId), number };
+      return missingBlocks(block, await status.reach([block], signal)) <= 0;
+    },
     edition: () => {
       if (healing === undefined) return "";
       return healing.part === "done" ? `-labels${healing.to}` : undefined;

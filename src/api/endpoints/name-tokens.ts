@@ -10,7 +10,7 @@ import { namehash, parentName } from "../../ens/names.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
 import type { Database } from "../database/client.ts";
 import { planOnce } from "../database/prepared.ts";
-import { atParameter } from "../names/contract.ts";
+import { atParameter, minBlockParameter } from "../names/contract.ts";
 import { pathOfName, readV2Names, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
@@ -92,6 +92,7 @@ const query = z
       .optional()
       .meta({ description: "The normalized name", example: "moonlamp.eth" }),
     at: atParameter,
+    min_block: minBlockParameter,
   })
   .refine(({ domainId, name }) => (domainId === undefined) !== (name === undefined), {
     error: "Give exactly one of domainId and name",
@@ -340,6 +341,7 @@ function tokensOfEntry(chainId: number, { registry, entry }: V2Name): Token[] {
 
 const salesQuery = pagedQuery({
   at: atParameter,
+  min_block: minBlockParameter,
   domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),
   name: nameParameter("name").optional().meta({ description: "The normalized name" }),
 }).refine(({ domainId, name }) => domainId === undefined || name === undefined, {

@@ -7,7 +7,7 @@ import { finalizedCheckpointSql } from "../../ponder/checkpoints.ts";
 import type { Database } from "../database/client.ts";
 import { currentMoment } from "../database/moment.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
-import { atParameter } from "../names/contract.ts";
+import { atParameter, minBlockParameter } from "../names/contract.ts";
 import { nameOfStored, type V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
@@ -135,6 +135,7 @@ const orderBy = "orderBy[timestamp]=desc";
 
 const query = pagedQuery({
   at: atParameter,
+  min_block: minBlockParameter,
   orderBy: z
     .literal(orderBy, { error: `orderBy must be ${orderBy}` })
     .optional()

@@ -21,6 +21,7 @@ import {
   atParameter,
   closedQuery,
   listPosition,
+  minBlockParameter,
   refuse,
   windowEnd,
 } from "../names/contract.ts";
@@ -458,6 +459,7 @@ export const addressPrimaryName = endpoint({
     namespace: namespaceParameter,
     source: choice("source", ["indexed", "verified"]).optional(),
     at: atParameter,
+    min_block: minBlockParameter,
   }),
   answers: answersOf("The answers, also where there is no name", { data: primaryAnswers }, 404),
   handle: async (

@@ -6,6 +6,7 @@ import {
   atParameter,
   closedQuery,
   type GivenName,
+  minBlockParameter,
   openPage,
   refuse,
 } from "../names/contract.ts";
@@ -127,7 +128,7 @@ export const lookup = endpoint({
   summary: "Up to 1,000 names and addresses",
   description:
     "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.",
-  query: closedQuery({ at: atParameter }),
+  query: closedQuery({ at: atParameter, min_block: minBlockParameter }),
   body,
   answers: answersOf("The results", { data: z.array(result) }),
   handle: async (call, { lookup: source }: LookupContext) => {

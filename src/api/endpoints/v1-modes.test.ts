@@ -20,7 +20,14 @@ const relations = ["any", "owner", "manager", "owner,manager"];
 
 /** Values of the parameters whose schema lists none. */
 const values: Readonly<Record<string, readonly string[]>> = {
-  ...{ at: ["1", "7b7d"], q: ["e", "eth.", ".eth"], name: ["eth"], parent: ["eth"], address: [address] },
+  ...{
+    at: ["1", "7b7d"],
+    min_block: ["1:0"],
+    q: ["e", "eth.", ".eth"],
+    name: ["eth"],
+    parent: ["eth"],
+    address: [address],
+  },
   ...{ namespace: ["ens", "basenames"], page_size: ["1"], alarms: ["7,1"] },
   relation: [...relations, "role_holder", "resolves_to", "former_owner"],
   coin_type: ["60", "0", "2147483648", "2147492101", "evm"],

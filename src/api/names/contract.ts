@@ -5,7 +5,7 @@ import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import { addressSchema, type CursorQuery, openCursorPage, type SortType } from "../rest/values.ts";
-import { type CurrentStatus, indexedBlockOf } from "../status/status.ts";
+import { type Block, type CurrentStatus, indexedBlockOf } from "../status/status.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors, limits.
 
@@ -135,9 +135,36 @@ export const atParameter = z
     example: "1:19000000",
   });
 
+/** The parameter by which a client never goes back in time from one reader to another; parsed to blocks. */
+export const minBlockParameter = z
+  .string({ error: "min_block must be given once" })
+  .transform((text) => leastBlocks(text) ?? [])
+  .refine((blocks) => blocks.length > 0, {
+    error:
+      "min_block must be <chain id>:<block>, several of them separated by commas, or a value of meta.as_of_token",
+  })
+  .optional()
+  .meta({
+    description:
+      "The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503",
+    example: "1:19000000",
+  });
+
+function leastBlocks(text: string): Block[] | undefined {
+  const token = Object.entries(readToken(text) ?? {});
+  if (token.length > 0) return token.map(([chainId, { block_number: number }]) => ({ chainId, number }));
+  const all = text.split(",").map((one) => one.trim());
+  if (all.length > 50 || !all.every((one) => blockForm.test(one))) return undefined;
+  return all.map((one) => {
+    const [chainId, number] = one.split(":").map(Number);
+    return { chainId: String(chainId), number: number ?? 0 };
+  });
+}
+
 /** Parameters of lists. No cursor depends on them: a list is paged at one position by giving `at` with each page. */
 export const listPosition = {
   at: atParameter,
+  min_block: minBlockParameter,
   finality: z
     .enum(["latest"], { error: "finality must be latest because collection routes read latest state" })
     .optional(),
@@ -146,6 +173,7 @@ export const listPosition = {
 /** Parameters of reads of one thing; `requireLatest` checks the finality. */
 export const snapshotParameters = {
   at: atParameter,
+  min_block: minBlockParameter,
   finality: z
     .enum(["latest", "safe", "finalized"], { error: "finality must be one of latest, safe, finalized" })
     .default("latest"),

@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
 import { BusyError, lockedUp } from "../database/client.ts";
-import { endpoint, mount } from "./endpoint.ts";
+import { minBlockParameter } from "../names/contract.ts";
+import { endpoint, type GateContext, mount } from "./endpoint.ts";
 import { ApiError, envelope, errorResponse } from "./errors.ts";
 
 const described = { tag: "Test", summary: "A test", description: "A test." };
@@ -62,7 +63,9 @@ function open(given: Parameters<typeof mount<typeof context>>[1], changes: Parti
 }
 const context = {
   plugins: ["tokenscope", "basenames"] as readonly string[],
-  status: { current: () => currentStatus() as ReturnType<typeof currentStatus> | undefined },
+  status: {
+    current: () => currentStatus() as ReturnType<typeof currentStatus> | undefined,
+  } as GateContext["status"],
   names: ["subgraph", "basenames"],
 };
 
@@ -193,4 +196,63 @@ test.each([
   const response = await app.request("/");
   expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
   expect((await response.json()).message).toBe(message);
+});
+
+test("a request with min_block waits for blocks, and is to be sent again if the index lacks them", async () => {
+  const [chainId, number] = ["15658734", 879];
+  const status = currentStatus();
+  Object.assign(status.snapshot.omnichainSnapshot.chains, {
+    [chainId]: {
+      chainStatus: "chain-following",
+      config: { configType: "indefinite", startBlock: { number: 0, timestamp: 0 } },
+      latestIndexedBlock: { number, timestamp: 1 },
+      latestKnownBlock: { number, timestamp: 1 },
+    },
+  });
+  const least = endpoint({
+    ...described,
+    path: "/least",
+    query: z.object({ min_block: minBlockParameter }),
+    needs: { index: "known" },
+    answers: anything,
+    handle: () => ({ status: 200, body: "read" }),
+  });
+  const waits: object[] = [];
+  const reach = async (blocks: readonly object[]) => {
+    waits.push(...blocks);
+    return status;
+  };
+  const { ask } = open(least, { status: { current: () => status, reach } });
+  const read = async (text: string) => {
+    const { status, headers, body } = await ask(`/least?min_block=${text}`);
+    return [status, headers.get("retry-after"), body];
+  };
+  expect(await read(`${chainId}:${number}`)).toEqual([200, null, "read"]);
+  const token = Buffer.from(
+    JSON.stringify({ [chainId]: { block_number: number, block_hash: null, timestamp: "1" } }),
+  ).toString("hex");
+  expect(await read(token)).toEqual([200, null, "read"]);
+  expect(waits).toEqual([
+    { chainId, number },
+    { chainId, number },
+  ]);
+  expect(await read(`${chainId}:0,${chainId}:${number + 1}`)).toEqual([
+    503,
+    "1",
+    {
+      message: "The index has not reached the block yet.",
+      details: expect.stringContaining(`Block ${number + 1} of chain ${chainId} is not indexed here yet.`),
+    },
+  ]);
+  for (const text of [
+    "5",
+    `${chainId}:`,
+    "1:2,",
+    "-1:2",
+    "9".repeat(20),
+    "7b7d",
+    `${"1:1,".repeat(60)}1:1`,
+    "999:1",
+  ])
+    expect((await read(text))[0]).toBe(400);
 });

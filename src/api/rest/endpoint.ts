@@ -6,7 +6,13 @@ import type { Operation } from "../../http/openapi.ts";
 import { yieldToEventLoop } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
 import { atMoment, type Moment } from "../database/moment.ts";
-import { type CurrentStatus, isBackfilled, type StatusSource } from "../status/status.ts";
+import {
+  type Block,
+  type CurrentStatus,
+  isBackfilled,
+  missingBlocks,
+  type StatusSource,
+} from "../status/status.ts";
 import { ofPast, untilNextBlock } from "./caching.ts";
 import {
   ApiError,
@@ -162,8 +168,8 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   };
   const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
     try {
-      const current = needs.index === undefined ? undefined : context.status.current();
-      const refusal = refusalOf(needs, context, current);
+      const known = needs.index === undefined ? undefined : context.status.current();
+      const refusal = refusalOf(needs, context, known);
       if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
       // The path is parsed before the query; each reports all of its issues.
       const input = {
@@ -173,9 +179,11 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       // Requests that read the index may arrive in bursts.
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
+      const { at, min_block: least = [] } = (input.query ?? {}) as { at?: unknown; min_block?: Block[] };
+      const current =
+        known && (await reachedStatus(least, { ...context, known, envelope }, c.req.raw.signal));
       const client = String(c.get("client") ?? "");
       const call = { ...input, body, current, request: c.req, client, keys };
-      const { at } = (input.query ?? {}) as { at?: unknown };
       if (typeof at !== "string" || current === undefined)
         return toResponse(c, await handle(call, context), answers, cachingOf(current));
       const found = (await context.past?.(at, current, c.req.raw.signal)) ?? { refusal: notKept.details };
@@ -199,13 +207,37 @@ function queryOf(c: Context): Record<string, string | string[] | undefined> {
   );
 }
 
-function parse(schema: z.ZodType, input: unknown, { invalid }: Envelope): unknown {
+function parse(schema: z.ZodType, input: unknown, envelope: Envelope): unknown {
   const { success, data, error } = schema.safeParse(input);
   if (success) return data;
-  throw new ApiError(
-    400,
-    invalid?.body(error) ?? { message: "Invalid Input", details: z.treeifyError(error) },
-  );
+  throw invalidInput(error, envelope);
+}
+
+const invalidInput = (error: z.ZodError, { invalid }: Envelope) =>
+  new ApiError(400, invalid?.body(error) ?? { message: "Invalid Input", details: z.treeifyError(error) });
+
+// The status once it has the blocks that a request asks for. Ends the request if the index lacks them.
+async function reachedStatus(
+  blocks: readonly Block[],
+  { status, known, envelope }: Pick<GateContext, "status"> & { known: CurrentStatus; envelope: Envelope },
+  signal: AbortSignal,
+): Promise<CurrentStatus> {
+  const { chains } = known.snapshot.omnichainSnapshot;
+  const unknown = blocks.find(({ chainId }) => !Object.hasOwn(chains, chainId));
+  if (unknown !== undefined) {
+    const message = `min_block names chain ${unknown.chainId}, which is not indexed`;
+    throw invalidInput(
+      new z.ZodError([{ code: "custom", path: ["min_block"], message, input: undefined }]),
+      envelope,
+    );
+  }
+  const current = (blocks.length > 0 && (await status.reach?.(blocks, signal))) || known;
+  const missing = blocks.find((block) => missingBlocks(block, current) > 0);
+  if (missing === undefined) return current;
+  const message = "The index has not reached the block yet.";
+  const details = `Block ${missing.number} of chain ${missing.chainId} is not indexed here yet. Try again in a moment, or ask another reader.`;
+  const body = envelope.body({ reason: "status", message, details }) as ApiError["body"];
+  throw new ApiError(503, body, { "retry-after": "1" });
 }
 
 // Shared by all REST endpoints.
@@ -261,7 +293,7 @@ export type ReadPast = (
 export type GateContext = {
   clock?: (() => number) | undefined;
   plugins: readonly string[];
-  status: Pick<StatusSource, "current">;
+  status: Pick<StatusSource, "current"> & Partial<Pick<StatusSource, "reach">>;
   past?: ReadPast | undefined;
 };
 

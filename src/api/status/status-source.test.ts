@@ -49,6 +49,19 @@ function sourceOf(answers: (Reading | undefined | Error)[], save?: (snapshot: Sn
   return { source, logged, cursor, refreshAt };
 }
 
+test("waits for a block that is near, as long as it may, and not for one that is far ahead", async () => {
+  const { source } = sourceOf([reading(2_000), reading(2_001), reading(2_003)]);
+  await source.refresh();
+  const { signal } = new AbortController();
+  const reach = async (number: number, at = signal) => {
+    const found = await source.reach([{ chainId: "1", number }], at);
+    return found?.snapshot.slowestChainIndexingCursor;
+  };
+  expect([await reach(2_000), await reach(2_100)]).toEqual([2_000, 2_000]);
+  expect(await reach(2_002)).toBe(2_003);
+  expect(await reach(2_004, AbortSignal.abort())).toBe(2_003);
+});
+
 test("asks for a status once for all who wait", async () => {
   let readings = 0;
   const source = createStatusSource({

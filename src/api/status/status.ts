@@ -420,6 +420,20 @@ export type StatusSource = ReturnType<typeof createStatusSource>;
 // The indexing process reports each second; some seconds late if it is busy or the database is slow.
 const staleAfterMs = 30_000;
 
+// For how long a request waits for blocks that the index lacks, how often they are looked for, and how many may be missing.
+const reachMs = 2_000;
+const reachPauseMs = 200;
+const mostMissing = 32;
+
+/** A block of a chain by its number. */
+export type Block = { chainId: string; number: number };
+
+/** How many blocks a status lacks up to a block. */
+export function missingBlocks({ chainId, number }: Block, status: CurrentStatus | undefined): number {
+  const indexed = indexedBlockOf(status?.snapshot.omnichainSnapshot.chains[chainId]);
+  return indexed === undefined ? Number.POSITIVE_INFINITY : number - indexed.number;
+}
+
 type SourceOptions = {
   read: () => Promise<Reading | undefined>;
   /** Saves a reading for other processes. */
@@ -492,6 +506,17 @@ export function createStatusSource({
   return {
     current,
     refresh,
+    /** The status once it has these blocks, else the newest one after two seconds or, if a block is far ahead, at once. */
+    async reach(blocks: readonly Block[], signal: AbortSignal): Promise<CurrentStatus | undefined> {
+      const until = clock() + reachMs;
+      for (;;) {
+        const found = current();
+        const behind = Math.max(...blocks.map((block) => missingBlocks(block, found)));
+        if (behind <= 0 || behind > mostMissing || clock() > until || signal.aborted) return found;
+        await pause(reachPauseMs, undefined, { ref: false });
+        await refresh();
+      }
+    },
     /** Refreshes at once and then `intervalMs` after each reading, until `stop`. */
     async start(intervalMs: number) {
       while (isOpen) {

@@ -31,6 +31,8 @@ export type SubgraphOptions = {
   hashes: ReturnType<typeof createBlockHashes>;
   /** Where former blocks are read, if they can be. */
   past?: () => PastSource | undefined;
+  /** Waits shortly for a block of the root chain; resolves with whether it is indexed. */
+  reach?: ((block: number, signal: AbortSignal) => Promise<boolean>) | undefined;
   /** Shown as `_meta.hasIndexingErrors`; false unless given. */
   hasErrors?: () => boolean;
   /** Ids of all indexed chains; the root chain's alone unless given. */
@@ -63,6 +65,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     past,
     hashes: (head: Head) => hashes.ask(chainId, head),
     hasErrors,
+    reach: given.reach,
   };
 
   async function answer(request: QueryRequest, signal: AbortSignal): Promise<Answer> {

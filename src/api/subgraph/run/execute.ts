@@ -35,14 +35,17 @@ type ExecuteOptions = Omit<MetaSource, "head"> & {
   past: () => PastSource | undefined;
   /** End of the root chain's block range, if it has one. */
   endBlock: () => Head | undefined;
+  /** Waits shortly for a block of the root chain; resolves with whether it is indexed. */
+  reach?: ((block: number, signal: AbortSignal) => Promise<boolean>) | undefined;
 };
 
 /** Runs a compiled request. One statement reads all root fields, so that the response and its `_meta` are of one moment. */
 export async function executeRequest(
-  { context, fields, extensions, failed }: CompiledRequest,
+  request: CompiledRequest,
   options: ExecuteOptions,
   signal: AbortSignal,
 ): Promise<Answer> {
+  const { context, fields, extensions, failed } = request;
   const columns = [
     ...fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group)),
     ...extensions,
@@ -72,7 +75,10 @@ export async function executeRequest(
   for (const { constraint } of fields) {
     if (isPinned(constraint, options)) continue;
     const unserved = await unservedBlock(constraint, sourceOf(constraint));
-    if (unserved !== undefined) return { body: JSON.stringify({ errors: [unserved.entry] }), head: latest };
+    if (unserved === undefined) continue;
+    if (constraint.kind === "atLeast" && (await options.reach?.(constraint.number, signal)))
+      return executeRequest(request, { ...options, reach: undefined }, signal);
+    return { body: JSON.stringify({ errors: [unserved.entry] }), head: latest };
   }
   const read = columns.filter((column) => "group" in column);
   for (const field of read) {
