@@ -1,10 +1,17 @@
-import { ConfigurationError, type Environment, parseEnvironment } from "../src/config/environment.ts";
+import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
+import {
+  ConfigurationError,
+  type Environment,
+  isPostgresUrl,
+  parseEnvironment,
+} from "../src/config/environment.ts";
 import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, spanOf } from "../src/log/json-log.ts";
 import { grantReadonly } from "../src/operations/readonly-role.ts";
 import { sqlViewsSchema } from "../src/operations/sql-views.ts";
 import {
+  activityOf,
   dropIndex,
   type IndexState,
   listIndexes,
@@ -14,6 +21,7 @@ import {
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram, whole } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
+import { onStandbys, type Standbys } from "./standbys.ts";
 
 /** `npm run db`. */
 const db = program(
@@ -21,11 +29,23 @@ const db = program(
   "The Postgres database of DATABASE_URL, in which each index has a schema of its own.",
 );
 
+const standbyOption = () =>
+  new Option(
+    "--standby <url>",
+    "a hot standby whose readers count too, beside those of DATABASE_READ_URLS; may be repeated",
+  )
+    .argParser((url: string, others: string[]) => {
+      if (isPostgresUrl(url)) return [...others, url];
+      throw new InvalidArgumentError("Expected postgresql://… with host, port and database name.");
+    })
+    .default([] as string[]);
+
 db.command("list")
   .description(
-    "Shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected.",
+    "Shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected, to standbys too.",
   )
-  .action(() => print(onIndexes([], async (_, indexes) => describeIndexes(indexes, Date.now()))));
+  .addOption(standbyOption())
+  .action(({ standby }) => print(list(standby)));
 
 db.command("switch <schema>")
   .description(
@@ -41,13 +61,23 @@ db.command("switch <schema>")
   );
 
 db.command("prune <schema...>")
-  .description("Drops indexes with all their data. Those in use are refused.")
-  .action((schemas) =>
+  .description(
+    "Drops indexes with all their data. Those in use are refused, also if a reader on a standby uses them.",
+  )
+  .addOption(standbyOption())
+  .option(
+    "--ignore-standbys",
+    "also if readers on standbys that were not named, or do not respond, may use them",
+  )
+  .action((schemas, { standby, ignoreStandbys = false }) =>
     print(
-      onIndexes(schemas, async (run) => {
-        for (const schema of schemas) await dropIndex(run, schema, Date.now());
-        return `Dropped ${schemas.join(", ")}.`;
-      }),
+      onIndexes(schemas, (run) =>
+        onStandbys(run, withReadUrls(standby), async (standbys) => {
+          if (!ignoreStandbys) requireAll(standbys);
+          for (const schema of schemas) await dropIndex(run, schema, Date.now(), standbys.named);
+          return `Dropped ${schemas.join(", ")}.`;
+        }),
+      ),
     ),
   );
 
@@ -65,6 +95,43 @@ db.command("grant-readonly <role>")
       }),
     ),
   );
+
+const withReadUrls = (urls: readonly string[]) => [...new Set([...urls, ...loadConfig().readUrls])];
+
+function list(urls: readonly string[]): Promise<string> {
+  return onIndexes([], (run) =>
+    onStandbys(run, withReadUrls(urls), async (standbys) => {
+      const indexes = await listIndexes(run, Date.now(), standbys.named);
+      return [describeIndexes(indexes, Date.now()), ...(await describeStandbys(standbys))].join("\n\n");
+    }),
+  );
+}
+
+/** Throws an OperationError if readers may be on standbys that cannot be asked. */
+function requireAll({ away, others, hosts }: Standbys): void {
+  const reasons = [
+    ...away.map((place) => `${place} does not respond`),
+    ...(others === 0 ? [] : [`${others} of the standbys at ${hosts.join(", ")} were not named`]),
+  ];
+  if (reasons.length > 0)
+    throw new OperationError(
+      `Readers on standbys may use it: ${reasons.join("; ")}. Name all standbys with --standby <url> or DATABASE_READ_URLS, or add --ignore-standbys.`,
+    );
+}
+
+/** A line for each standby. */
+async function describeStandbys({ named, away, others, hosts }: Standbys): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { place, run } of named) {
+    const { longest, behind } = await activityOf(run);
+    const spent = longest < 1 ? "" : `, readers' longest statement runs for ${spanOf(longest)}`;
+    lines.push(`standby ${place}, last change ${spanOf(behind)} ago${spent}`);
+  }
+  lines.push(...away.map((place) => `standby ${place} does not respond`));
+  if (others > 0)
+    lines.push(`${others} of the standbys at ${hosts.join(", ")} were not named: add --standby <url>`);
+  return lines.length === 0 ? [] : [lines.map(escapeControls).join("\n")];
+}
 
 /** Returns the result of `work` on the database's indexes. Throws a PreflightError for an unknown schema. */
 function onIndexes(

@@ -1,6 +1,7 @@
 import { type Look, lookAt, placeOf } from "../src/operations/read-servers.ts";
+import { streamsOf } from "../src/operations/stored-indexes.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, PreflightError } from "./database.ts";
 
 /** A server that responded to a look at it. */
 export type Server = Look & { url: string; place: string; run: Statement };
@@ -35,4 +36,34 @@ export async function onServers<T>(
   } finally {
     await Promise.all(closes.map((close) => close()));
   }
+}
+
+/** The standbys of a primary that were named and respond, the places of those that do not, and how many others stream, with all addresses. */
+export type Standbys = {
+  named: readonly Server[];
+  away: readonly string[];
+  others: number;
+  hosts: readonly string[];
+};
+
+/**
+ * Does work on the standbys of the server of `run`, which may be among `urls` itself. Throws a PreflightError if one is of another system.
+ */
+export function onStandbys<T>(
+  run: Statement,
+  urls: readonly string[],
+  work: (standbys: Standbys) => Promise<T>,
+): Promise<T> {
+  return onServers(urls, async (servers, away) => {
+    const own = await lookAt(run);
+    const foreign = servers.find(({ system }) => system !== own.system);
+    if (foreign !== undefined)
+      throw new PreflightError(`${foreign.place} is no standby of the server of DATABASE_URL.`);
+    const named = servers.filter(({ isStandby }) => isStandby);
+    // Standbys may stream from one another.
+    const streams = await Promise.all([{ run }, ...named].map((server) => streamsOf(server.run)));
+    const hosts = streams.flatMap((one) => one.hosts);
+    const known = streams.filter(({ isStreaming }) => isStreaming).length;
+    return work({ named, away, others: Math.max(0, hosts.length - known), hosts });
+  });
 }

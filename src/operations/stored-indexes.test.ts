@@ -194,3 +194,20 @@ test.each([
   await client.exec(`create schema mine; ${text}`);
   expect((await listIndexes(run, now)).map((one) => one.schema)).toEqual(["v1"]);
 });
+
+test("readers on a standby keep an index from being dropped", async () => {
+  await createTwo();
+  const reader = { host: "192.0.2.7", count: 3 };
+  const standby: Statement = async (text, values) =>
+    text.includes("pg_stat_activity") && JSON.stringify(values).includes("v1_readonly")
+      ? { rows: [reader] }
+      : { rows: [] };
+  const standbys = [{ place: "db2:5432", run: standby }];
+  const [first, second] = await listIndexes(run, now, standbys);
+  expect(first?.readers).toEqual(["192.0.2.7 (3 connections) on standby db2:5432"]);
+  expect(second?.readers).toEqual([]);
+  await expect(dropIndex(run, "v1", now, standbys)).rejects.toThrow(
+    "in use: readers are connected from 192.0.2.7 (3 connections) on standby db2:5432",
+  );
+  await dropIndex(run, "v2", now, standbys);
+});

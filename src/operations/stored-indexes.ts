@@ -165,8 +165,11 @@ export async function listPonderIndexes(run: Statement, now: number) {
 /** An index in the database, as operators see it. */
 export type IndexState = Awaited<ReturnType<typeof listIndexes>>[number];
 
-/** All indexes of this program in the database, with their views schemas and readers. */
-export async function listIndexes(run: Statement, now: number) {
+/** A hot standby of the database; `place`: its host and port. */
+export type Standby = { place: string; run: Statement };
+
+/** All indexes of this program in the database, with their views schemas and readers, those on standbys too. */
+export async function listIndexes(run: Statement, now: number, standbys: readonly Standby[] = []) {
   const { rows: names } = await run(namesSql);
   const indexes = [];
   for (const { schema, bytes, app, heads, expiry } of await listPonderIndexes(run, now)) {
@@ -190,7 +193,7 @@ export async function listIndexes(run: Statement, now: number) {
       /** When its indexer was last alive, in Unix milliseconds. */
       aliveAt: isAlive ? now : app.heartbeat_at,
       /** Machines with readers of this schema or its views schemas, and their numbers of connections. */
-      readers: await readersOf(run, [schema, ...views]),
+      readers: await allReadersOf([schema, ...views], run, standbys),
     });
   }
   return indexes;
@@ -211,6 +214,36 @@ async function readersOf(run: Statement, schemas: readonly string[]): Promise<st
     [schemas.map((schema) => `${schema}_readonly`.slice(0, 63))],
   );
   return rows.map(({ host, count }) => `${host} (${count} connections)`);
+}
+
+async function allReadersOf(schemas: readonly string[], run: Statement, standbys: readonly Standby[]) {
+  const found = await readersOf(run, schemas);
+  for (const standby of standbys)
+    for (const reader of await readersOf(standby.run, schemas))
+      found.push(`${reader} on standby ${standby.place}`);
+  return found;
+}
+
+/** The addresses of the standbys that stream from a server, one for each, and whether it streams from another one itself. */
+export async function streamsOf(run: Statement): Promise<{ hosts: string[]; isStreaming: boolean }> {
+  // Logical replication and copies have no readers.
+  const { rows } = await run(
+    `SELECT coalesce((SELECT json_agg(coalesce(host(r.client_addr), 'this machine')) FROM pg_stat_replication r
+        WHERE r.application_name NOT IN ('pg_basebackup', 'pg_receivewal')
+          AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = r.pid AND s.slot_type = 'logical')), '[]') AS hosts,
+      EXISTS (SELECT FROM pg_stat_wal_receiver WHERE pid IS NOT NULL) AS streams`,
+  );
+  return { hosts: rows[0]?.["hosts"] as string[], isStreaming: rows[0]?.["streams"] === true };
+}
+
+/** How long readers' longest statement runs on a server, and how long ago the last change was made that it has replayed; in seconds. */
+export async function activityOf(run: Statement): Promise<{ longest: number; behind: number }> {
+  const { rows } = await run(
+    `SELECT coalesce(extract(epoch FROM max(clock_timestamp() - query_start)), 0)::float AS longest,
+      coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0)::float AS behind
+      FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND application_name LIKE '%\\_readonly'`,
+  );
+  return { longest: Number(rows[0]?.["longest"]), behind: Number(rows[0]?.["behind"]) };
 }
 
 /** Why an index must not be dropped; empty if nothing uses it. */
@@ -350,8 +383,13 @@ export async function inTurn(run: Statement, text: string): Promise<void> {
   });
 }
 
-/** Drops an index and all its data in one transaction. Throws an OperationError while anything uses it. */
-export async function dropIndex(run: Statement, schema: string, now: number): Promise<void> {
+/** Drops an index and all its data in one transaction. Throws an OperationError while anything uses it, here or on a standby. */
+export async function dropIndex(
+  run: Statement,
+  schema: string,
+  now: number,
+  standbys: readonly Standby[] = [],
+): Promise<void> {
   await inTransaction(run, async () => {
     await run("SET LOCAL lock_timeout = 5000");
     // Otherwise a switch to this index could come between the check of its uses and the drop, and lose its views.
@@ -359,7 +397,7 @@ export async function dropIndex(run: Statement, schema: string, now: number): Pr
     if (await hasTable(run, `${quoted(schema)}.${metaTable}`))
       // An indexer that starts now waits for this lock, and then starts over.
       await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
-    const index = (await listIndexes(run, now)).find((one) => one.schema === schema);
+    const index = (await listIndexes(run, now, standbys)).find((one) => one.schema === schema);
     if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
     const uses = usesOf(index);
     if (uses.length > 0) throw new OperationError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
