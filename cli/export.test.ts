@@ -206,7 +206,9 @@ test("an index that is not complete, or not there, is no file", async () => {
   expect(existsSync(join(folder, "names.csv"))).toBe(false);
 });
 
-test("a file that is there is kept", async () => {
+test("needs to know what to write, and keeps a file that is there", async () => {
+  const incomplete = exportProgram.parseAsync(["--format", "csv"], { from: "user" });
+  await expect(incomplete).rejects.toThrow("Add --what and --format");
   const output = join(folder, "there.csv");
   writeFileSync(`${output}.meta.json`, "{}");
   const args = ["--what", "names", "--format", "csv", "--output", output];

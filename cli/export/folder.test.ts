@@ -7,7 +7,6 @@ import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { columnsOfView } from "../../src/operations/sql-views.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { createTables } from "../../test/support/database.ts";
-import { exportProgram } from "../export.ts";
 import { keepFolder, type Since, sinceOf } from "./folder.ts";
 import type { Settings } from "./snapshot.ts";
 
@@ -183,6 +182,4 @@ test("refuses a folder of another index, other words, and an index that is not c
   expect(sinceOf("2026-01-31")).toEqual({ time: 1_769_817_600 });
   await client.exec(`UPDATE _ponder_meta SET value = '{"is_ready": 0}'`);
   await expect(keep()).rejects.toThrow("is not complete yet");
-  const args = ["--format", "csv"];
-  await expect(exportProgram.parseAsync(args, { from: "user" })).rejects.toThrow("Add --what and --format");
 });
