@@ -40,7 +40,7 @@ function open(keys: ApiKeys) {
   const pass = (ms: number) => {
     now += ms;
   };
-  return { ask, opened, path, logged, registry, pass };
+  return { app, ask, opened, path, logged, registry, pass };
 }
 
 test("a key has a budget a minute, told by headers, and 429 with the time until the next one", async () => {
@@ -88,6 +88,12 @@ test("monitoring needs no key, and clients without one may have a budget by addr
   const { ask } = open({ keys: [], anonymous: { budget: 1 } });
   expect((await ask("/subgraph")).status).toBe(200);
   expect((await ask("/subgraph")).status).toBe(429);
+});
+
+test("what the service itself asks for needs no key", async () => {
+  const { app } = open({ keys: [] });
+  const statusOf = async (env?: object) => (await app.request("/subgraph", { method: "POST" }, env)).status;
+  expect([await statusOf(), await statusOf({ isOwn: true })]).toEqual([401, 200]);
 });
 
 test("the file is read again when it changes, and keys stay while it has faults", async () => {

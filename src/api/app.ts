@@ -42,7 +42,7 @@ function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
   app.route("/", nameRoutes({ ask }, frame));
 }
 
-// Requests a path of the app itself, for the client of the request `c`.
+// Requests a path of the app itself, for the client of the request `c`; without one the service itself asks, and needs no key.
 const askOf =
   (app: Hono): Ask =>
   async (path, c) => {
@@ -52,7 +52,11 @@ const askOf =
       const value = c?.req.header(name);
       if (value !== undefined) headers.set(name, value);
     }
-    const response = await app.request(path, { headers, signal: c?.req.raw.signal ?? null }, { incoming });
+    const response = await app.request(
+      path,
+      { headers, signal: c?.req.raw.signal ?? null },
+      { incoming, isOwn: c === undefined },
+    );
     const keys = response.headers.get("cache-tag")?.split(",");
     return { status: response.status, body: await response.json(), keys };
   };
@@ -93,7 +97,8 @@ export function createApi({
 
   app.use(async (c: Context, next) => {
     const address = clientOf(c, trustedProxies ?? 0);
-    const admission = keys?.admit({ path: c.req.path, secret: secretOf(c), address });
+    const { isOwn = false } = (c.env ?? {}) as { isOwn?: boolean };
+    const admission = isOwn ? undefined : keys?.admit({ path: c.req.path, secret: secretOf(c), address });
     const { client, refusal } = admission ?? { client: address };
     c.set("client", client);
     // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
