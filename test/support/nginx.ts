@@ -8,9 +8,9 @@ import { programOf } from "./pgbouncer.ts";
 
 /**
  * Starts nginx with deploy/nginx/nsindex.conf in front of readers, on a free port. Clients have the limits of the file only with
- * `isLimited`. Needs the program, `programOf("nginx")`.
+ * `isLimited`, and nothing is kept without `isCaching`. Needs the program, `programOf("nginx")`.
  */
-export async function startNginx(readers: readonly string[], { isLimited = true } = {}) {
+export async function startNginx(readers: readonly string[], { isLimited = true, isCaching = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "name-index-nginx-"));
   const port = await freePort();
   const inFolder = (name: string) => join(folder, name);
@@ -20,7 +20,8 @@ export async function startNginx(readers: readonly string[], { isLimited = true 
     .replace(/( {2}server 127.*\n)+/, servers.join(""))
     .replace("/var/cache/nginx/nsindex", inFolder("cache"))
     .replace("listen 80;", `listen 127.0.0.1:${port};`)
-    .replaceAll(/^ *limit_(req|conn) zone.*|^ *limit_conn nsindex.*/gm, isLimited ? "$&" : "");
+    .replaceAll(/^ *limit_(req|conn) zone.*|^ *limit_conn nsindex.*/gm, isLimited ? "$&" : "")
+    .replace("proxy_cache nsindex;", isCaching ? "$&" : "proxy_cache off;");
   writeFileSync(inFolder("nsindex.conf"), own);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (name) => `${name}_temp_path ${inFolder(name)};`,

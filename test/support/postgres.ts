@@ -80,6 +80,7 @@ export async function startPostgres(
     url,
     version: execFileSync(join(programs, "postgres"), ["--version"]).toString().trim(),
     halt,
+    pid: () => server.pid,
     /** Stops every process of the server where it is, as a machine that hangs; returns how to let them go on. */
     async freeze() {
       const pids = [server.pid ?? 0, ...(await childrenOf(server.pid))];
