@@ -31,14 +31,15 @@ export function megabytesIn(path: string, pattern: RegExp): number {
   }
 }
 
-/** Processor seconds that a process has taken; 0 once it has ended. */
-export function processorSecondsOf(pid: number | undefined): number {
+/** Processor seconds that a process has taken, with those of its children that have ended if wanted; 0 once it has ended. */
+export function processorSecondsOf(pid: number | undefined, { withEnded = false } = {}): number {
   try {
-    // Fields 14 and 15, in hundredths of a second; the second field may contain spaces.
+    // Fields 14 and 15, of ended children 16 and 17, in hundredths of a second; the second field may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
-    return (Number(fields[11]) + Number(fields[12])) / 100;
+    const own = fields.slice(11, withEnded ? 15 : 13);
+    return own.reduce((sum, field) => sum + Number(field), 0) / 100;
   } catch {
     return 0;
   }

@@ -28,9 +28,12 @@ const { values: options } = parseArgs({
   },
 });
 
-type Fault = { name: string; run: (killed: () => void) => Promise<unknown> };
+type Fault = { name: string; run: (lost: (at: Lost) => void) => Promise<unknown> };
 
-// Each is done while clients ask; `killed` notes the moment at which requests in flight are lost.
+/** When a process was killed, and when it was gone, in Unix milliseconds. */
+type Lost = { from: number; to: number };
+
+// Each is done while clients ask; `lost` notes when requests in flight may be lost.
 function faultsOf(world: ReplicaWorld): Fault[] {
   const { primary, near, indexer } = world;
   const away = async (server: typeof near, seconds: number) => {
@@ -44,10 +47,11 @@ function faultsOf(world: ReplicaWorld): Fault[] {
     { name: "the primary restarts, away for 3 s", run: () => away(primary, 3) },
     {
       name: "a reader is killed, and back",
-      async run(killed) {
+      async run(lost) {
         const reader = world.readers[0];
-        killed();
+        const from = Date.now();
         await reader?.end();
+        lost({ from, to: Date.now() });
         await sleep(2_000);
         world.readers[0] = await world.startReader(0, reader?.port);
       },
@@ -94,25 +98,20 @@ async function measureFaults(world: ReplicaWorld): Promise<number> {
   printRow(...Array.from({ length: 12 }, (_, at) => (at === 0 ? "---" : "--:")));
   for (const { name, run } of faultsOf(world)) {
     const begun = performance.now();
-    let killedAt = Number.NaN;
-    await run(() => {
-      killedAt = Date.now();
+    let lost: Lost = { from: Number.NaN, to: Number.NaN };
+    await run((at) => {
+      lost = at;
     });
     await sleep(Math.max(5_000, Number(options.seconds) * 1_000 - (performance.now() - begun)));
     const seen = await reported();
-    const inFlight = seen.failed.filter(
-      ({ begun, ended }) => begun <= killedAt + 100 && ended >= killedAt - 100,
-    );
+    const inFlight = seen.failed.filter(({ begun, ended }) => begun <= lost.to && ended >= lost.from);
     const failed = seen.failed.filter((one) => !inFlight.includes(one));
     const wrongHashes = seen.hashes.filter(([at, hash]) => world.chain.hashes.get(at) !== hash);
     const counts = [failed, inFlight, seen.busy, seen.notYet, seen.wentBack, seen.mixed];
     const last = [seen.ahead, seen.behind, wrongHashes];
     const shown = [...counts, ...last].map((one) => whole(typeof one === "number" ? one : one.length));
     printRow(name, whole(seen.requests), ...shown, (seen.longestMs / 1_000).toFixed(1));
-    const wrongs = [
-      ...failed.map(({ begun, ended, text }) => `${begun - killedAt} to ${ended - killedAt} ms: ${text}`),
-      ...[...seen.wentBack, ...seen.mixed, ...seen.ahead],
-    ];
+    const wrongs = [...failed.map(({ text }) => text), ...[...seen.wentBack, ...seen.mixed, ...seen.ahead]];
     wrong += wrongs.length + wrongHashes.length;
     notes.push(
       ...[...wrongs.slice(0, 6), ...wrongHashes.slice(0, 2).map(String)].map((one) => `${name}: ${one}`),

@@ -85,6 +85,16 @@ const patches = [
     text: /perChainSync: params\.perChainSync,(?=\s*tag: "current",)/g,
     patched: `perChainSync: (await import(${chainOrder})).chainsInOrder(params.perChainSync, chain),`,
   },
+  {
+    // Until the next block the chain's checkpoint would name a block whose rows are gone.
+    name: "head of a reorganization",
+    file: /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/,
+    times: 1,
+    text: /(?=await createTriggers\(tx, \{ tables \}, context\);)/g,
+    patched: `const head = (await import(${chainOrder})).headAt(perChainSync, event.chain, event.checkpoint);
+      await tx.wrap((db) => db.update(PONDER_CHECKPOINT).set({ latestCheckpoint: head })
+        .where(sql\`\${PONDER_CHECKPOINT.chainId} = \${event.chain.id} AND \${PONDER_CHECKPOINT.latestCheckpoint} > \${head}\`), context);`,
+  },
 ];
 
 registerHooks({ ...(isStock ? {} : { resolve: resolveStore }), load: loadPatched });

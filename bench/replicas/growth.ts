@@ -39,7 +39,7 @@ function requestsOf(): string[] {
 // Processor seconds of servers and all that they have started.
 async function processorSecondsOfAll(pids: readonly (number | undefined)[]): Promise<number> {
   const all = await Promise.all(pids.map(async (pid) => [pid, ...(await childrenOf(pid))]));
-  return all.flat().reduce((sum: number, pid) => sum + processorSecondsOf(pid), 0);
+  return all.flat().reduce((sum: number, pid) => sum + processorSecondsOf(pid, { withEnded: true }), 0);
 }
 
 /**

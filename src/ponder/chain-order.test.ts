@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createRandom } from "../../devnet/random.ts";
-import { chainsInOrder, mergeInOrder } from "./chain-order.ts";
+import { chainsInOrder, headAt, mergeInOrder } from "./chain-order.ts";
 
 type Block = { number: string; timestamp: string; branch: string };
 type Event = { type: "block" | "reorg" | "finalize"; block: Block; isHeld?: boolean };
@@ -121,6 +121,34 @@ test("a silent chain is left out, and what it has from that time is put in its p
   ]);
   expect(index.executed().map((event) => Number(event.slice(0, 10)))).toEqual([
     ...[100, 101, 150, 200, 250, 300, 350, 400, 400, 500],
+  ]);
+});
+
+test("rows that are reverted to a block leave each chain at its last block before it", () => {
+  const blockOf = (number: number, time: number) => ({
+    number: `${number}`,
+    timestamp: `${time}`,
+    branch: "",
+  });
+  const synced = (id: number, final: [number, number], ...blocks: [number, number][]) =>
+    [
+      { id, name: `chain ${id}` },
+      {
+        syncProgress: { getCheckpoint: () => checkpoint(blockOf(...final), id) },
+        unfinalizedBlocks: blocks.map((block) => ({ block: blockOf(...block) })),
+      },
+    ] as const;
+  const at = checkpoint(blockOf(7, 112), 2);
+  const sync = [
+    synced(1, [3, 80], [4, 100], [5, 112], [6, 124]),
+    synced(2, [1, 50], [8, 113]),
+    synced(3, [2, 90], [3, 112]),
+  ];
+  expect(sync.map(([chain]) => headAt(new Map(sync), chain, at))).toEqual([
+    checkpoint(blockOf(5, 112), 1),
+    at,
+    // Blocks of one time are in the order of their chains.
+    checkpoint(blockOf(2, 90), 3),
   ]);
 });
 

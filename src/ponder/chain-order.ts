@@ -33,6 +33,19 @@ export function chainsInOrder<Sync extends PerChainSync>(
   return new Map([...perChainSync].filter(([{ id }]) => id === chain.id || !away.has(id))) as unknown as Sync;
 }
 
+type Synced = {
+  syncProgress: { getCheckpoint(of: { tag: "finalized" }): string };
+  unfinalizedBlocks: readonly { block: Block }[];
+};
+
+/** The last block of a chain whose rows are there once all after a checkpoint are reverted, as a checkpoint. */
+export function headAt(perChainSync: ReadonlyMap<Chain, Synced>, chain: Chain, checkpoint: string): string {
+  if (Number(checkpoint.slice(10, 26)) === chain.id) return checkpoint;
+  const { syncProgress, unfinalizedBlocks } = perChainSync.get(chain) as Synced;
+  const known = unfinalizedBlocks.map(({ block }) => checkpointOf(block, chain));
+  return known.findLast((one) => one <= checkpoint) ?? syncProgress.getCheckpoint({ tag: "finalized" });
+}
+
 /**
  * Merges what the chains' generators yield, blocks by time. A chain that lets the others wait for `pauseMs` is left out of the order. Its
  * later blocks are put in their place by a "reorg" of no blocks: at once when they are at most `pauseMs` behind the others, else

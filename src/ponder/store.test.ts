@@ -30,6 +30,7 @@ test("a Ponder whose stores were not replaced does not start, and the message na
       "order of all chains",
       "blocks that are held",
       "chains that a reorganization concerns",
+      "head of a reorganization",
     ],
   ];
   const checkWith = (found: string[], kind: "own" | "stock") => () => {

@@ -26,6 +26,7 @@ const changes = [
     "order of all chains",
     "blocks that are held",
     "chains that a reorganization concerns",
+    "head of a reorganization",
   ],
 ];
 
