@@ -83,8 +83,9 @@ export async function healBatch(options: HealOptions): Promise<Healing> {
   const { part } = state;
   if (part === "done") return state;
   const heal = part === "resolver_event" ? healPrimaryNames : healRowsOf(part);
-  // Labels are looked up before the transaction, which then finds them in memory.
-  await heal(run, state.cursor, options, { isDry: true });
+  // Labels are looked up before the transaction, which looks up those of rows alone that changed meanwhile.
+  const seen: Seen = new Map();
+  await heal(run, state.cursor, options, { isDry: true, seen });
   return inTransaction(async (own) => {
     // An indexer that waits for this table waits behind this; so it gives up soon, and tries again.
     await own("SET LOCAL lock_timeout = 1500");
@@ -94,7 +95,7 @@ export async function healBatch(options: HealOptions): Promise<Healing> {
     await lock(part, "SHARE ROW EXCLUSIVE");
     // A note that becomes final meanwhile would be kept without its label.
     if (part !== "resolver_event") await lock(`_reorg__${part}`, "SHARE ROW EXCLUSIVE");
-    const { cursor, asked, healed } = await heal(own, state.cursor, options, { isDry: false });
+    const { cursor, asked, healed } = await heal(own, state.cursor, options, { isDry: false, seen });
     const next: Healing = {
       ...state,
       ...(cursor === undefined ? { part: following[part], cursor: "" } : { cursor }),
@@ -119,9 +120,12 @@ const readBy = {
 
 /** Of a batch: its last id, undefined at the end of the table. */
 type Outcome = { cursor: string | undefined; asked: number; healed: number };
-type Heal = (run: Statement, after: string, of: HealOptions, how: { isDry: boolean }) => Promise<Outcome>;
+/** What rows as JSON heal to; undefined if nothing changes. */
+type Seen = Map<string, Record<string, unknown> | undefined>;
+type How = { isDry: boolean; seen: Seen };
+type Heal = (run: Statement, after: string, of: HealOptions, how: How) => Promise<Outcome>;
 
-// Columns that healing reads, by property, and those that it sets; which rows lack a label, as their partial index has it; the chain of a row.
+// Columns that healing reads, and sets but for labelhash, by property; which rows lack a label, as their partial index has it; the chain of a row.
 const tables = {
   domain: {
     columns: {
@@ -130,13 +134,11 @@ const tables = {
       labelhash: "labelhash",
       unrevealedName: "unrevealed_name",
     },
-    set: ["name", "label_name", "unrevealed_name"],
     unknown: "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)",
     chain: () => "t.chain_id",
   },
   registration: {
     columns: { labelName: "label_name" },
-    set: ["label_name"],
     unknown: "(label_name IS NULL OR label_name LIKE '[%')",
     chain: (own: string) => `(SELECT d.chain_id FROM ${own}.domain d WHERE d.id = t.domain_id)`,
   },
@@ -145,31 +147,35 @@ const tables = {
 // ponder: `_reorg__<table>` has a row as it was before each change that is not final; src/operations/past.ts keeps others.
 const healRowsOf =
   (part: "domain" | "registration"): Heal =>
-  async (run, after, { schema, healRows, batch = batchRows, root, onHealed }, { isDry }) => {
+  async (run, after, { schema, healRows, batch = batchRows, root, onHealed }, { isDry, seen }) => {
     const own = quoted(schema);
-    const { columns, set, unknown, chain } = tables[part];
+    const { columns, unknown, chain } = tables[part];
     const selected = Object.entries(columns).map(([property, column]) => `${column} AS "${property}"`);
     const select = (table: string, key: string, where: string) =>
       `SELECT ${key} AS key, id, ${selected.join(", ")} FROM ${table} WHERE ${unknown} AND id > $1 ${where}`;
-    const read = async (text: string, values: unknown[]) => (await run(text, values)).rows;
-    const rows = await read(`${select(`${own}.${part}`, "id", "ORDER BY id")} LIMIT ${batch}`, [after]);
+    const { rows } = await run(`${select(`${own}.${part}`, "id", "ORDER BY id")} LIMIT ${batch}`, [after]);
     const last = rows.length < batch ? undefined : String(rows.at(-1)?.["id"]);
-    const changesOf = async (before: Record<string, unknown>[]) =>
-      (await healRows(part, before)).filter((row, index) => row !== before[index]);
+    const changesOf = async (found: Record<string, unknown>[]) => {
+      const byText = new Map(found.map((row) => [JSON.stringify(row), row]));
+      const left = [...byText].filter(([text]) => !seen.has(text));
+      const before = left.map(([, row]) => row);
+      const healed = await healRows(part, before);
+      for (const [at, [text, row]] of left.entries())
+        seen.set(text, healed[at] === row ? undefined : healed[at]);
+      return [...byText.keys()].flatMap((text) => seen.get(text) ?? []);
+    };
     const changed = await changesOf(rows);
     const former = [];
     for (const table of [`${own}._reorg__${part}`, `${quoted(pastSchemaOf(schema))}.${part}_versions`]) {
       if (!(await hasTable(run, table))) continue;
-      const found = await read(select(table, "ctid::text", "AND ($2::text IS NULL OR id <= $2)"), [
-        after,
-        last ?? null,
-      ]);
+      const text = select(table, "ctid::text", "AND ($2::text IS NULL OR id <= $2)");
+      const { rows: found } = await run(text, [after, last ?? null]);
       former.push({ table, rows: await changesOf(found) });
     }
     const outcome = { cursor: last, asked: rows.length, healed: changed.length };
     if (isDry) return outcome;
     const update = (table: string, [key, type]: string[], more: string, values: readonly object[]) => {
-      const given = Object.entries(columns).filter(([, column]) => set.some((one) => one === column));
+      const given = Object.entries(columns).filter(([property]) => property !== "labelhash");
       const assigned = given.map(([property, column]) => `${column} = v."${property}"`);
       const types = given.map(([property]) => `"${property}" text`);
       return run(
@@ -186,11 +192,8 @@ const healRowsOf =
       await withoutTriggers(run, `${own}.${part}`, () =>
         update(`${own}.${part}`, ["id", "text"], stamp, changed),
       );
-      if (part === "domain")
-        await onHealed?.(
-          run,
-          changed.map(({ id }) => String(id)),
-        );
+      const nodes = changed.map(({ id }) => String(id));
+      if (part === "domain") await onHealed?.(run, nodes);
     }
     return outcome;
   };
