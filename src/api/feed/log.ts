@@ -115,8 +115,8 @@ export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, pr
 const healedSql = (nodes: readonly string[]) => `INSERT INTO ${feedTable} (seq, ${columns}, keys)
   SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0) + row_number() OVER (ORDER BY part), 0, 0, 0, 0, '${healedType}', min(k.node), '', NULL, array_agg(DISTINCT k.key)
   FROM (SELECT h.node, h.part, unnest(${keysSql("h")}) AS key FROM (
-    SELECT d.id AS node, (row_number() OVER (ORDER BY d.id) - 1) / ${mostHealed} AS part, d.chain_id, '${healedType}' AS type, d.id AS event_id, NULL::text AS holder
-    FROM domain d WHERE d.id = ANY('{${nodes.filter(isNode).join()}}')) h) k GROUP BY part`;
+    SELECT node, (at - 1) / ${mostHealed} AS part, 0 AS chain_id, '${healedType}' AS type, node AS event_id, NULL::text AS holder
+    FROM unnest('{${nodes.filter(isNode).join()}}'::text[]) WITH ORDINALITY AS n(node, at)) h) k GROUP BY part`;
 
 /** Writes to the log that names have their labels now; readers see it with the transaction of the statement, if there is one. */
 export const writeHealed = async (run: Statement, schema: string, nodes: readonly string[]) =>

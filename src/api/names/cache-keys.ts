@@ -71,10 +71,7 @@ export function keysSql(event: string): string {
     `(SELECT ${columns} FROM ${from} ORDER BY ${by} DESC LIMIT ${mostEvents})`;
   const named = (columns: string, from: string, by?: string) =>
     `SELECT unnest(x.named) AS address FROM ${newest(`ARRAY[${columns}] AS named`, from, by)} x`;
-  const ofDomain = "domain_event e WHERE e.domain_id = n.node";
-  // Only resolvers that the name has or had: any contract can emit records of any name.
-  const resolvers = `(SELECT x.resolver_id FROM ${newest("e.resolver_id", ofDomain)} x
-      UNION SELECT d.resolver_id FROM domain d WHERE d.id = n.node)`;
+  const ofDomain = newest("e.owner_id, e.resolver_id", "domain_event e WHERE e.domain_id = a.node");
   const ofResolver = "resolver_event e WHERE e.resolver_id = r.resolver_id";
   const ofEntry = (v: string) => `${v}.registry = e.registry AND ${v}.labelhash = e.labelhash`;
   // The registry that the entry has or had as its own may have names.
@@ -84,25 +81,25 @@ export function keysSql(event: string): string {
     "o.timestamp",
   );
   const addresses = [
-    named(
-      "d.owner_id, d.registrant_id, d.wrapped_owner_id, d.resolved_address_id",
-      "domain d WHERE d.id = n.node",
-      "d.id",
-    ),
-    named("e.owner_id", ofDomain),
+    "SELECT unnest(n.holders || n.owners) AS address",
     named(
       "e.registrant_id, e.new_owner_id",
       "registration r JOIN registration_event e ON e.registration_id = r.id WHERE r.domain_id = n.node",
     ),
     named("e.registrant", "registrar_actions e WHERE e.node = n.node"),
-    `SELECT y.address FROM ${resolvers} r CROSS JOIN LATERAL (${named("e.primary_name_of, e.addr_id, e.addr", ofResolver)}) y`,
+    // Only resolvers that the name has or had: any contract can emit records of any name.
+    `SELECT y.address FROM (SELECT DISTINCT unnest(n.resolver_id || n.resolvers) AS resolver_id) r CROSS JOIN LATERAL (${named("e.primary_name_of, e.addr_id, e.addr", ofResolver)}) y`,
     named("e.holder", `v2_domains v JOIN v2_events e ON ${ofEntry("v")} WHERE v.id = n.node`, "e.timestamp"),
   ];
   // CASE: with AND Postgres asks for names below first.
   return `(WITH n AS MATERIALIZED (
-    SELECT ${event}.node AS node, (SELECT d.parent_id FROM domain d WHERE d.id = ${event}.node) AS parent, NULL AS subregistry
-    UNION ALL (SELECT v.id, v.parent_id, v.subregistry FROM v2_events e JOIN v2_domains v ON ${ofEntry("v")}
-      WHERE ${event}.node IS NULL AND e.id = ${event}.event_id LIMIT ${mostEvents}))
+    SELECT a.*, coalesce(a.above, d.parent_id) AS parent, d.holders, d.resolver_id, e.owners, e.resolvers FROM (
+      SELECT ${event}.node AS node, NULL AS above, NULL AS subregistry
+      UNION ALL (SELECT v.id, v.parent_id, v.subregistry FROM v2_events e JOIN v2_domains v ON ${ofEntry("v")}
+        WHERE ${event}.node IS NULL AND e.id = ${event}.event_id LIMIT ${mostEvents})) a
+    LEFT JOIN LATERAL (SELECT d.parent_id, d.resolver_id, ARRAY[d.owner_id, d.registrant_id, d.wrapped_owner_id, d.resolved_address_id] AS holders
+      FROM domain d WHERE d.id = a.node OFFSET 0) d ON true
+    CROSS JOIN LATERAL (SELECT array_agg(e.owner_id) AS owners, array_agg(e.resolver_id) AS resolvers FROM ${ofDomain} e) e)
   SELECT array_agg(DISTINCT k.key) FILTER (WHERE k.key IS NOT NULL) FROM (
     SELECT '${keyOfAll}' AS key UNION ALL SELECT 'name:' || n.node FROM n UNION ALL SELECT 'subnames:' || n.parent FROM n
     UNION ALL SELECT 'address:' || ${event}.holder
