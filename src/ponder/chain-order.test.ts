@@ -152,6 +152,32 @@ test("rows that are reverted to a block leave each chain at its last block befor
   ]);
 });
 
+test("five chains go on while the sixth pauses, a block behind at most, and its blocks are put in their places", async () => {
+  const chains = [1, 2, 3, 4, 5, 6].map(followedChain);
+  const index = follow(chains, 20);
+  const [others, paused] = [chains.slice(0, 5), chains[5]!];
+  const timeOf = (number: number, id: number) => 100 * number + id;
+  const push = ({ chain, push: give }: FollowedChain, number: number) =>
+    give("block", number, timeOf(number, chain.id));
+  for (const chain of chains) push(chain, 1);
+  for (let number = 2; number <= 20; number++) {
+    for (const chain of others) push(chain, number);
+    // Nothing else comes until each has its block before.
+    await until(() =>
+      others.every(({ chain }) => index.yielded.includes(`${chain.id}: block ${number - 1}`)),
+    );
+  }
+  expect(index.yielded.filter((event) => event.startsWith("6:"))).toEqual(["6: block 1"]);
+  for (let number = 2; number <= 20; number++) push(paused, number);
+  await until(() => index.yielded.includes("6: block 20"));
+  for (const chain of chains) push(chain, 21);
+  for (const { end } of chains) end();
+  await index.done;
+  expect(index.executed().map((event) => Number(event.slice(0, 10)))).toEqual(
+    Array.from({ length: 21 }, (_, at) => [1, 2, 3, 4, 5, 6].map((id) => timeOf(at + 1, id))).flat(),
+  );
+});
+
 test("what one chain throws is thrown", async () => {
   const one = followedChain(1);
   async function* failing() {
