@@ -66,6 +66,7 @@ import { shared as sharedReading } from "./status/shared-reading.ts";
 import {
   createBlockHashes,
   endOfChain,
+  hasWaitingBlocks,
   indexedBlockOf,
   isBackfilled,
   missingBlocks,
@@ -345,6 +346,7 @@ async function startHealing(): Promise<boolean> {
     onHealed: (own, nodes) => writeHealed(own, schema, nodes),
     root: { chainId, endBlock: blockRange.endBlock },
     isReady: () => !isBackfilling() && indexBuild?.isComplete() === true,
+    isBehind: () => hasWaitingBlocks(status.current()?.snapshot),
     onDone: () => {
       isHealing = false;
       coverage?.soon();

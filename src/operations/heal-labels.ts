@@ -40,17 +40,24 @@ export type HealOptions = {
   batch?: number;
 };
 
+type Keeping = HealOptions & {
+  isReady: () => boolean;
+  /** Whether new blocks wait, which come first. */
+  isBehind: () => boolean;
+  onDone: () => void;
+  log: Log;
+};
+
+// How long healing waits for an index that is behind: one that never catches up is healed, too.
+const mostWaitMs = 5_000;
+
 /** Heals until the index is healed, then calls `onDone`. Nothing happens before `isReady`. Returns how to stop it. */
-export function keepHealing({
-  isReady,
-  onDone,
-  log,
-  ...options
-}: HealOptions & { isReady: () => boolean; onDone: () => void; log: Log }): () => void {
-  let [isWorking, saidAt] = [false, 0];
+export function keepHealing({ isReady, isBehind, onDone, log, ...options }: Keeping): () => void {
+  let [isWorking, saidAt, begunAt] = [false, 0, 0];
   const work = async () => {
     isWorking = false;
-    if (!isReady()) return undefined;
+    if (!isReady() || (isBehind() && Date.now() - begunAt < mostWaitMs)) return undefined;
+    begunAt = Date.now();
     const state = await healBatch(options).catch((error) => {
       if (!isBusy(error)) throw error;
       return undefined;
@@ -162,7 +169,7 @@ const healRowsOf =
       const healed = await healRows(part, before);
       for (const [at, [text, row]] of left.entries())
         seen.set(text, healed[at] === row ? undefined : healed[at]);
-      return [...byText.keys()].flatMap((text) => seen.get(text) ?? []);
+      return [...byText.keys()].map((text) => seen.get(text)).filter((row) => row !== undefined);
     };
     const changed = await changesOf(rows);
     const former = [];

@@ -425,6 +425,14 @@ const reachMs = 2_000;
 const reachPauseMs = 200;
 const mostMissing = 32;
 
+/** Whether a live chain has more than one block that is not indexed yet. */
+export const hasWaitingBlocks = (snapshot: Snapshot | undefined): boolean =>
+  Object.values(snapshot?.omnichainSnapshot.chains ?? {}).some(
+    (chain) =>
+      chain.chainStatus === "chain-following" &&
+      chain.latestKnownBlock.number - chain.latestIndexedBlock.number > 1,
+  );
+
 /** A block of a chain by its number. */
 export type Block = { chainId: string; number: number };
 
