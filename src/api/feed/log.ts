@@ -56,8 +56,8 @@ type Moment = {
   state: FeedState | null;
 };
 
-// ponder: a reorganization leaves `latest_checkpoint` of all chains until their next block, so the row that was written last tells how far
-// the tables are. An event that is final is at or before every chain's finalized checkpoint.
+// ponder: a reorganization leaves `latest_checkpoint` of the other chains until their next block, so the row that was written last tells how
+// far the tables are. An event that is final is at or before every chain's finalized checkpoint.
 const momentSql = (
   own: string,
 ) => `WITH checkpoints AS MATERIALIZED (SELECT c.*, age(c.xmin) AS age, c.xmin::text AS version
