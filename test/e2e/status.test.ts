@@ -28,7 +28,8 @@ afterAll(async () => {
 async function expectDocumentedMetrics() {
   const text = await (await fetch(`${world.url}/metrics`)).text();
   const shown = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
-  const [, section = ""] = readFileSync("docs/operations.md", "utf8").split("\n## Metrics\n");
+  const [, after = ""] = readFileSync("docs/operations.md", "utf8").split("\n## Metrics\n");
+  const [section = ""] = after.split("\n## ");
   const documented = [...section.matchAll(/`((?:nsindex|ponder|process|nodejs)_[a-z0-9_]+)`/g)].map(
     ([, name]) => name,
   );
