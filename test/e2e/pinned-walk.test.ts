@@ -8,7 +8,7 @@ import { startWorld, type World } from "../support/world.ts";
 // A client walks all names in pages, each at the block of the first one, while blocks come and are taken back that give names other owners,
 // reveal labels, and add names: each name is in one page, as it was at that block. WALK_NAMES=100000 walks more of them.
 
-const count = Number(process.env["WALK_NAMES"] ?? 20_000);
+const count = Number(process.env["WALK_NAMES"] ?? 6_000);
 const pageSize = 1_000;
 const { registry, controller } = deploymentOf("root");
 const [owner, other] = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`] as const;
