@@ -3,13 +3,13 @@ import { ofPast, untilNextBlock } from "./caching.ts";
 
 // A slot of Ethereum takes 12 seconds; the OP stack and Linea have a block in two.
 test.each([
-  [[1], 0.4, "public, max-age=12, stale-while-revalidate=12"],
-  [[1], 5, "public, max-age=7, stale-while-revalidate=12"],
-  [["11155111"], 11.5, "public, max-age=1, stale-while-revalidate=12"],
-  [[1], 3_000, "public, max-age=1, stale-while-revalidate=12"],
-  [[1, 8453], 1, "public, max-age=1, stale-while-revalidate=2"],
+  [[1], 0.4, "public, max-age=0, s-maxage=12"],
+  [[1], 5, "public, max-age=0, s-maxage=7"],
+  [["11155111"], 11.5, "public, max-age=0, s-maxage=1"],
+  [[1], 3_000, "public, max-age=0, s-maxage=1"],
+  [[1, 8453], 1, "public, max-age=0, s-maxage=1"],
   // A clock that is slow.
-  [[1], -100, "public, max-age=12, stale-while-revalidate=12"],
+  [[1], -100, "public, max-age=0, s-maxage=12"],
 ])("of chains %j, %d seconds after their newest block: %s", (chainIds, after, expected) => {
   const newest = 1_700_000_000;
   expect(untilNextBlock({ newest, chainIds }, (newest + after) * 1_000)).toBe(expected);

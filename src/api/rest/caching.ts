@@ -12,13 +12,13 @@ const rollupSeconds = 2;
 const withSlots = new Set(["1", "17000", "11155111"]);
 
 /**
- * `Cache-Control` of an answer that the next block may change (RFC 9111, RFC 5861): it is fresh until that block is due, and may be sent for
- * the time of one block more while a cache asks again. `now`: milliseconds.
+ * `Cache-Control` of an answer that the next block may change (RFC 9111): shared caches have it until that block is due. Browsers ask each
+ * time, by its ETag, since pages read again what a stream of events says has changed. `now`: milliseconds.
  */
 export function untilNextBlock({ newest, chainIds }: Freshness, now: number): string {
   const between = chainIds.every((id) => withSlots.has(String(id))) ? slotSeconds : rollupSeconds;
   const left = Math.min(between, Math.max(1, Math.ceil(newest + between - now / 1_000)));
-  return `public, max-age=${left}, stale-while-revalidate=${between}`;
+  return `public, max-age=0, s-maxage=${left}`;
 }
 
 // ponder: takes blocks for final after a quarter of an hour at most. Only healed labels change what was.
