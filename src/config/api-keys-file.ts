@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { readJsonFile } from "./json-file.ts";
 
 const budget = z.int("must be a whole number of units").min(1, "must be 1 or more").max(1_000_000_000);
 
@@ -29,15 +30,9 @@ export function apiKeysFrom(
   faults: string[],
 ): ApiKeys | undefined {
   if (path === undefined) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(readTextFile(path));
-  } catch (error) {
-    const reason = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
-    faults.push(`API_KEYS_FILE "${path}" cannot be used: ${reason}.`);
-    return undefined;
-  }
-  const { data, error } = apiKeysFile.safeParse(value);
+  const read = readJsonFile({ variable: "API_KEYS_FILE", path }, readTextFile, faults);
+  if (read === undefined) return undefined;
+  const { data, error } = apiKeysFile.safeParse(read.value);
   const found = (error?.issues ?? []).map(
     ({ path, message }) => `${path.join(".") || "the file"}: ${message}`,
   );

@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { readJsonFile } from "./json-file.ts";
 import { nearestOf } from "./nearest.ts";
 
 const mostHooks = 50;
@@ -69,15 +70,9 @@ export function webhooksFrom(
   faults: string[],
 ): Hook[] {
   if (path === undefined) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(readTextFile(path));
-  } catch (error) {
-    // The parser's message quotes the text, which has secrets.
-    const reason = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
-    faults.push(`WEBHOOKS_FILE "${path}" cannot be used: ${reason}.`);
-    return [];
-  }
+  const read = readJsonFile({ variable: "WEBHOOKS_FILE", path }, readTextFile, faults);
+  if (read === undefined) return [];
+  const { value } = read;
   const { data = [], error } = webhooksFile.safeParse(value);
   const found = (error?.issues ?? []).map(({ path, message }) => [path.join(".") || "the file", message]);
   const names = Array.isArray(value) ? value.map((one) => Object(one).name) : [];

@@ -178,9 +178,9 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     process: { isIndexer: boolean; isEmbedded: boolean };
     /** Built indexes for queries; undefined before their turn comes, and in readers. */
     indexes: () => { built: number; total: number } | undefined;
-    /** How many labels are known, and when that was counted (Unix milliseconds). */
     /** The first block of the root chain, and its time (Unix seconds), that can be read. */
     earliest?: () => Promise<{ number: number; timestamp: number } | undefined>;
+    /** How many labels are known, and when that was counted (Unix milliseconds). */
     coverage?: () => Promise<{ at: number; counts: readonly Coverage[] } | undefined>;
     hashOf: HashOf;
     clock: () => number;
