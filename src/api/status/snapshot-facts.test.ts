@@ -8,6 +8,7 @@ import {
   createFindBlock,
   endOfChain,
   type FindBlock,
+  hasWaitingBlocks,
   snapshotOf,
   statusChains,
 } from "./status.ts";
@@ -189,3 +190,17 @@ test.each([
     expect([findBlock(1, 7), asked]).toEqual([{ timestamp: 70, number: 7 }, 4]);
   },
 );
+
+// Healing lets new blocks come first; the newest one is indexed while the next is on its way.
+test.each([
+  ["live", 0, false],
+  ["live", 1, false],
+  ["live", 2, true],
+  ["backfill", 2, false],
+] as const)("of a %s chain whose node is %d blocks ahead: blocks wait, %s", (sync, ahead, expected) => {
+  const facts = { chainId, startBlock: at(100), latestIndexedBlock: at(200) };
+  const known =
+    sync === "live" ? { latestKnownBlock: at(200 + ahead) } : { backfillEndBlock: at(200 + ahead) };
+  expect(hasWaitingBlocks(snapshotOf([{ ...facts, ...known, sync }], timeOf(300)))).toBe(expected);
+  expect(hasWaitingBlocks(undefined)).toBe(false);
+});
