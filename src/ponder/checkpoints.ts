@@ -35,16 +35,20 @@ export function parseCheckpoint(text: string): { block: BlockRef; chainId: numbe
  * The last block of the row's chain whose events are in the tables: the one rule for the head. Undefined before the chain's first event,
  * and while no block of the chain is known to be there after a restart.
  */
-export function indexedBlock(
-  row: Pick<CheckpointRow, "chainId" | "isReady" | "latestCheckpoint" | "safeCheckpoint">,
-): BlockRef | undefined {
-  const { chainId, isReady, latestCheckpoint, safeCheckpoint } = row;
-  // ponder: a restart reverts the tables to the safe checkpoint, which may be another chain's, and leaves the latest one (until
-  // `restoreHeads`, or the chain's next block). The backfill writes both alike.
-  const isHead = isReady || latestCheckpoint <= safeCheckpoint;
-  const checkpoint = parseCheckpoint(isHead ? latestCheckpoint : safeCheckpoint);
-  return checkpoint.isStart || checkpoint.chainId !== chainId ? undefined : checkpoint.block;
+export function indexedBlock(row: HeadRow): BlockRef | undefined {
+  const checkpoint = parseCheckpoint(headOf(row));
+  return checkpoint.isStart || checkpoint.chainId !== row.chainId ? undefined : checkpoint.block;
 }
+
+type HeadRow = Pick<CheckpointRow, "chainId" | "isReady" | "latestCheckpoint" | "safeCheckpoint">;
+
+// ponder: a restart reverts the tables to the safe checkpoint, which may be another chain's, and leaves the latest one (until
+// `restoreHeads`, or the chain's next block). The backfill writes both alike.
+const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
+  isReady || latestCheckpoint <= safeCheckpoint ? latestCheckpoint : safeCheckpoint;
+
+/** The heads of all chains as one text, which differs once rows of another block can be read. */
+export const headsOf = (rows: readonly HeadRow[]): string => rows.map(headOf).join(" ");
 
 const isReadySqlOf = (meta: string) => `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
 const isReadySql = isReadySqlOf("_ponder_meta");
@@ -80,10 +84,12 @@ export function headUpTo(end: Head | undefined, head: BlockRef | undefined): Hea
   return end !== undefined && head !== undefined && head.number > end.number ? end : head;
 }
 
+/** SQL expression for the rows of all chains, as JSON; null before the first. */
+export const checkpointsSql = `(SELECT json_agg(${rowSql} ORDER BY c.chain_id) FROM _ponder_checkpoint c)`;
+
 /** Ponder's progress on all chains at one moment; empty before its first event handlers have run. */
 export async function readCheckpoints(database: RowReader, signal: AbortSignal): Promise<CheckpointRow[]> {
-  const list = `SELECT json_agg(${rowSql} ORDER BY c.chain_id)::text FROM _ponder_checkpoint c`;
-  const [text] = await database.row(list, [], signal);
+  const [text] = await database.row(`SELECT ${checkpointsSql}::text`, [], signal);
   return JSON.parse(text ?? "[]") as CheckpointRow[];
 }
 

@@ -256,3 +256,30 @@ test("a request with min_block waits for blocks, and is to be sent again if the 
   ])
     expect((await read(text))[0]).toBe(400);
 });
+
+test("a handler reads again if a block comes while it reads, so that its answer is of one block", async () => {
+  let [head, isComing] = [5, 2];
+  const statusAt = (number: number) => ({ ...currentStatus(), heads: String(number) });
+  let status = statusAt(head);
+  const confirm = async () => {
+    if (Number(status.heads) < head) status = statusAt(head);
+    return status;
+  };
+  const reading = endpoint({
+    ...described,
+    path: "/reading",
+    needs: { index: "complete" },
+    answers: anything,
+    handle: ({ current }) => {
+      // A block comes, and the rows are already of it.
+      if (isComing > 0) head += 1;
+      isComing -= 1;
+      return { status: 200, body: { asOf: Number(current.heads), rows: head } };
+    },
+  });
+  const { ask } = open(reading, { status: { current: () => status, confirm } });
+  expect((await ask("/reading")).body).toEqual({ asOf: 7, rows: 7 });
+  // It does not read for ever.
+  isComing = 1_000;
+  expect((await ask("/reading")).body).toEqual({ asOf: 10, rows: 11 });
+});

@@ -134,6 +134,9 @@ function refused({ plugins, index }: Needs<never, Index>): string {
   return reasons.charAt(0).toUpperCase() + reasons.slice(1);
 }
 
+// While an index catches up, its head may move each time; then rows may be of a later block than `as_of`.
+const mostReadings = 4;
+
 const mostBodyBytes = 1_000_000;
 
 /** The maximum size of a request body of a REST endpoint, and the 413 with which the server refuses a longer one. */
@@ -166,6 +169,15 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
     const past = at === undefined ? undefined : ofPast(at, now());
     return past ?? untilNextBlock({ newest, chainIds: Object.keys(chains) }, now());
   };
+  // Blocks that come while a handler reads: it reads again, so that all it sends is of the blocks of its status.
+  const replyOf = async (call: { current: CurrentStatus | undefined }, readings = mostReadings) => {
+    const reply = await handle(call, context);
+    const { current } = call;
+    const isChecked = needs.index === "complete" && current !== undefined && !("stream" in reply);
+    const confirmed = isChecked ? await context.status.confirm?.(current) : undefined;
+    if (confirmed === undefined || confirmed === current || readings === 1) return { reply, current };
+    return replyOf({ ...call, current: confirmed }, readings - 1);
+  };
   const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
     try {
       const known = needs.index === undefined ? undefined : context.status.current();
@@ -184,8 +196,10 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
         known && (await reachedStatus(least, { ...context, known, envelope }, c.req.raw.signal));
       const client = String(c.get("client") ?? "");
       const call = { ...input, body, current, request: c.req, client, keys };
-      if (typeof at !== "string" || current === undefined)
-        return toResponse(c, await handle(call, context), answers, cachingOf(current));
+      if (typeof at !== "string" || current === undefined) {
+        const { reply, current: read } = await replyOf(call);
+        return toResponse(c, reply, answers, cachingOf(read));
+      }
       const found = (await context.past?.(at, current, c.req.raw.signal)) ?? { refusal: notKept.details };
       if ("refusal" in found) return c.json(envelope.body({ ...notKept, details: found.refusal }), 409);
       const pinned = { ...call, current: found.current, query: { ...(input.query as object), at: found.at } };
@@ -293,7 +307,7 @@ export type ReadPast = (
 export type GateContext = {
   clock?: (() => number) | undefined;
   plugins: readonly string[];
-  status: Pick<StatusSource, "current"> & Partial<Pick<StatusSource, "reach">>;
+  status: Pick<StatusSource, "current"> & Partial<Pick<StatusSource, "confirm" | "reach">>;
   past?: ReadPast | undefined;
 };
 

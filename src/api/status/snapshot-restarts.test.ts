@@ -200,7 +200,11 @@ function observe(chains: ModelChain[], model: ReturnType<typeof createModel>) {
     findBlock: model.findBlock,
     clock: () => 1_700_000_000_000,
   });
-  const source = createStatusSource({ read, log: (_, message) => logged.push(message) });
+  const source = createStatusSource({
+    read,
+    readHeads: async () => "",
+    log: (_, message) => logged.push(message),
+  });
   let cursor = Number.NEGATIVE_INFINITY;
   return async () => {
     await source.refresh();

@@ -25,13 +25,14 @@ function reading(cursor: number, age = 0, end?: number): Reading {
     sync: "live" as const,
   };
   const snapshot = snapshotOf([chain], 9_000)!;
-  return { snapshot, reportedAt: 1_768_400_411 - age, age };
+  return { snapshot, heads: String(cursor), reportedAt: 1_768_400_411 - age, age };
 }
 
 function sourceOf(answers: (Reading | undefined | Error)[], save?: (snapshot: Snapshot) => Promise<void>) {
   const logged: string[] = [];
   let now = 0;
   const source = createStatusSource({
+    readHeads: async () => "",
     read: async () => {
       const answer = answers.shift();
       if (answer instanceof Error) throw answer;
@@ -65,6 +66,7 @@ test("waits for a block that is near, as long as it may, and not for one that is
 test("asks for a status once for all who wait", async () => {
   let readings = 0;
   const source = createStatusSource({
+    readHeads: async () => "",
     read: async () => {
       readings += 1;
       return reading(2_000);
@@ -97,6 +99,7 @@ test("a chain that contradicts the index makes it stale at once, and for readers
   const saved: number[] = [];
   const logged: string[] = [];
   const source = createStatusSource({
+    readHeads: async () => "",
     read: async () => reading(2_000),
     save: async ({ omnichainSnapshot }) => void saved.push(omnichainSnapshot.omnichainIndexingCursor),
     fault: () => current,
@@ -331,4 +334,28 @@ test("an end block that is not mined yet does not hold the status back", async (
   expect(status.current()?.snapshot.omnichainSnapshot).toEqual(following);
   expect(indexing.logged).toEqual([]);
   indexing.stop();
+});
+
+test("confirms a status while its heads are those of the tables, and reads a newer one if they are not", async () => {
+  let [head, readings] = [2_000, 0];
+  const source = createStatusSource({
+    read: async () => reading(head),
+    readHeads: async () => {
+      readings += 1;
+      return String(head);
+    },
+    log: () => undefined,
+  });
+  await source.refresh();
+  const known = source.current()!;
+  expect(await source.confirm(known)).toBe(known);
+  head = 2_012;
+  const newer = await source.confirm(known);
+  expect(newer.snapshot.slowestChainIndexingCursor).toBe(2_012);
+  readings = 0;
+  // Those who ask while a reading lasts share the next.
+  const first = source.confirm(newer);
+  await Promise.resolve();
+  await Promise.all([first, ...Array.from({ length: 20 }, () => source.confirm(newer))]);
+  expect(readings).toBeLessThanOrEqual(2);
 });

@@ -7,7 +7,9 @@ import { saveStatus } from "../../operations/stored-indexes.ts";
 import {
   type BlockRef,
   type CheckpointRow,
+  checkpointsSql,
   type Head,
+  headsOf,
   indexedBlock,
   parseCheckpoint,
   readCheckpoints,
@@ -334,8 +336,8 @@ export function createFindBlock(
   };
 }
 
-/** A snapshot, when the indexing process reported it (Unix seconds), and how many seconds ago. */
-export type Reading = { snapshot: Snapshot; reportedAt: number; age: number };
+/** A snapshot, the heads that it was read with (`headsOf`), when the indexing process reported it (Unix seconds), and how many seconds ago. */
+export type Reading = { snapshot: Snapshot; heads: string; reportedAt: number; age: number };
 
 /**
  * Creates the status reader of the indexing process. It returns undefined while facts are unknown or fit no status. `clock`: milliseconds.
@@ -363,7 +365,7 @@ export function createIndexerStatus({
     if (facts.length < chains.length) return undefined;
     const now = Math.floor(clock() / 1000);
     const snapshot = snapshotOf(facts, now, backfilledBefore(facts, [...metrics.values()]));
-    return snapshot && { snapshot, reportedAt: now, age: 0 };
+    return snapshot && { snapshot, heads: headsOf(rows), reportedAt: now, age: 0 };
   };
 }
 
@@ -411,8 +413,8 @@ export function createBlockHashes(
 /** Since when (Unix seconds) the index cannot be relied on, and why, as a sentence. */
 export type Staleness = { since: number; reason: string };
 
-/** The newest snapshot; `stale` if it is too old, or contradicted by the chain. */
-export type CurrentStatus = { snapshot: Snapshot; stale?: Staleness | undefined };
+/** The newest snapshot and its heads (`headsOf`); `stale` if it is too old, or contradicted by the chain. */
+export type CurrentStatus = { snapshot: Snapshot; heads?: string; stale?: Staleness | undefined };
 
 /** Holds the current indexing status. */
 export type StatusSource = ReturnType<typeof createStatusSource>;
@@ -444,6 +446,8 @@ export function missingBlocks({ chainId, number }: Block, status: CurrentStatus 
 
 type SourceOptions = {
   read: () => Promise<Reading | undefined>;
+  /** Reads the heads that the tables have now (`headsOf`). */
+  readHeads: () => Promise<string>;
   /** Saves a reading for other processes. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined;
   /** Why the index cannot be relied on although it is being indexed; undefined if it can. */
@@ -459,11 +463,13 @@ type SourceOptions = {
  */
 export function createStatusSource({
   read,
+  readHeads,
   save,
   fault,
   log,
   clock = () => performance.now(),
 }: SourceOptions) {
+  const headsFromNow = nextReading(readHeads);
   let latest: (CurrentStatus & { reportedAt: number; ifStale: Staleness }) | undefined;
   let isOpen = true;
   let lastFailure: string | undefined;
@@ -484,8 +490,8 @@ export function createStatusSource({
     try {
       const reading = await read();
       if (reading !== undefined) {
-        const { snapshot, reportedAt, age } = reading;
-        latest = { snapshot, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
+        const { snapshot, heads, reportedAt, age } = reading;
+        latest = { snapshot, heads, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
         verb = "save";
         if (fault?.() === undefined) await save?.(snapshot);
       }
@@ -514,17 +520,16 @@ export function createStatusSource({
   return {
     current,
     refresh,
-    /** The status once it has these blocks, else the newest one after two seconds or, if a block is far ahead, at once. */
-    async reach(blocks: readonly Block[], signal: AbortSignal): Promise<CurrentStatus | undefined> {
-      const until = clock() + reachMs;
-      for (;;) {
-        const found = current();
-        const behind = Math.max(...blocks.map((block) => missingBlocks(block, found)));
-        if (behind <= 0 || behind > mostMissing || clock() > until || signal.aborted) return found;
-        await pause(reachPauseMs, undefined, { ref: false });
-        await refresh();
-      }
+    /** The status itself if rows that were read since it are of its blocks, else a newer one. */
+    async confirm(known: CurrentStatus): Promise<CurrentStatus> {
+      const heads = await headsFromNow();
+      if (heads === known.heads) return known;
+      if (latest?.heads !== heads) await refresh();
+      return current() ?? known;
     },
+    /** The status once it has these blocks, else the newest one after two seconds or, if a block is far ahead, at once. */
+    reach: (blocks: readonly Block[], signal: AbortSignal): Promise<CurrentStatus | undefined> =>
+      reach(blocks, signal, { current, refresh, clock }),
     /** Refreshes at once and then `intervalMs` after each reading, until `stop`. */
     async start(intervalMs: number) {
       while (isOpen) {
@@ -535,6 +540,37 @@ export function createStatusSource({
     stop: () => {
       isOpen = false;
     },
+  };
+}
+
+async function reach(
+  blocks: readonly Block[],
+  signal: AbortSignal,
+  { current, refresh, clock }: Pick<StatusSource, "current" | "refresh"> & { clock: () => number },
+): Promise<CurrentStatus | undefined> {
+  const until = clock() + reachMs;
+  for (;;) {
+    const found = current();
+    const behind = Math.max(...blocks.map((block) => missingBlocks(block, found)));
+    if (behind <= 0 || behind > mostMissing || clock() > until || signal.aborted) return found;
+    await pause(reachPauseMs, undefined, { ref: false });
+    await refresh();
+  }
+}
+
+// Reads what holds after the call, once for all who ask while an earlier reading lasts.
+function nextReading<T>(read: () => Promise<T>): () => Promise<T> {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  const begin = () => {
+    next = undefined;
+    const reading = read();
+    running = reading;
+    return reading;
+  };
+  return () => {
+    next ??= running.then(begin, begin);
+    return next;
   };
 }
 
@@ -566,7 +602,7 @@ export function openStatus({
 }: Pick<SourceOptions, "fault" | "log"> & {
   process: PonderProcess;
   /** Reads what the indexing process has saved; by default from `database`. */
-  readSaved?: SourceOptions["read"] | undefined;
+  readSaved?: (() => Promise<SavedReading | undefined>) | undefined;
   database: RowReader;
   /** By Ponder's chain names. */
   clients: Readonly<Record<string, BlockClient>>;
@@ -575,9 +611,11 @@ export function openStatus({
 }): StatusSource {
   const signal = () => AbortSignal.timeout(statementMs);
   const findBlock = createFindBlock((chainId) => ofChain(clients, chainId), { log });
-  const own = { chains, readCheckpoints: () => readCheckpoints(database, signal()), readMetrics, findBlock };
+  const readRows = () => readCheckpoints(database, signal());
+  const own = { chains, readCheckpoints: readRows, readMetrics, findBlock };
   const status = createStatusSource({
-    read: isIndexer ? createIndexerStatus(own) : readSaved,
+    read: isIndexer ? createIndexerStatus(own) : async () => ofRows(await readSaved()),
+    readHeads: async () => headsOf(await readRows()),
     // No other process can read an embedded database.
     save:
       isIndexer && !isEmbedded ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
@@ -632,8 +670,29 @@ function showStatus(registry: Registry, { current }: StatusSource): void {
 const sectionOf = ({ reason }: Staleness) =>
   reason.includes("docs/operations.md") ? {} : { section: seeOperations("While something is away") };
 
+// The snapshot is saved each second, the rows of a chain that is followed are those of its head.
+function ofRows(saved: SavedReading | undefined): Reading | undefined {
+  if (saved === undefined) return undefined;
+  const { snapshot, checkpoints } = saved;
+  const chains = { ...snapshot.omnichainSnapshot.chains };
+  for (const row of checkpoints) {
+    const [chain, head] = [chains[row.chainId], indexedBlock(row)];
+    if (chain?.chainStatus !== "chain-following" || head === undefined) continue;
+    const latestKnownBlock = higherBlock(head, chain.latestKnownBlock);
+    chains[row.chainId] = { ...chain, latestIndexedBlock: head, latestKnownBlock };
+  }
+  const cursor = omnichainCursor(Object.values(chains));
+  const of = {
+    slowestChainIndexingCursor: cursor,
+    snapshotTime: Math.max(snapshot.snapshotTime, cursor),
+    omnichainSnapshot: { ...snapshot.omnichainSnapshot, chains, omnichainIndexingCursor: cursor },
+  };
+  return { ...saved, heads: headsOf(checkpoints), snapshot: { ...snapshot, ...of } };
+}
+
 const savedReading = z.object({
   snapshot: snapshotSchema,
+  checkpoints: z.array(z.custom<CheckpointRow>()),
   reportedAt: z.int(),
   age: z.number(),
   savedAt: z.number(),
@@ -650,7 +709,7 @@ export async function readSavedSnapshot({ row }: { row: Row }): Promise<SavedRea
   if (typeof exists !== "string") return undefined;
   const [text] = await row(
     // Both times are of the database, so that no other clock decides how old a snapshot is.
-    `select json_build_object('snapshot', snapshot, 'reportedAt', floor(extract(epoch from saved_at)),
+    `select json_build_object('snapshot', snapshot, 'checkpoints', coalesce(${checkpointsSql}, '[]'), 'reportedAt', floor(extract(epoch from saved_at)),
       'age', extract(epoch from now() - saved_at), 'savedAt', extract(epoch from saved_at) * 1000)::text
       from _indexing_status where id = 'indexing'`,
     [],
