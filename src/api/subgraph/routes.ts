@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
-import { yieldToEventLoop } from "../../http/turn.ts";
+import { currentClient, yieldToEventLoop } from "../../http/turn.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
 import { BusyError, type Database } from "../database/client.ts";
 import { bothGenerations } from "../database/v2-domains.ts";
@@ -136,8 +136,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
         throw new RequestError("Content-Type header is required");
       // The server refuses bodies that are too long (src/api/index.ts).
       const text = await c.req.text();
-      await yieldToEventLoop();
-      return respond(c, readBody(text, subgraph), text);
+      return respond(c, text, () => readBody(text, subgraph));
     })
     .get("/", async (c) => {
       const url = new URL(c.req.url);
@@ -146,10 +145,8 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/") {
       if (accept.includes("text/html") || (!isRun && accept.includes("*/*"))) return sendGraphiql(c, isRun);
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
-      await yieldToEventLoop();
-      const request = readParameters(url.searchParams, subgraph);
-      if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
-      return respond(c, request, url.search, taggedBy(subgraph, url.search));
+      const read = () => readParameters(url.searchParams, subgraph);
+      return respond(c, url.search, read, taggedBy(subgraph, url.search));
     })
     .onError((error, c) => {
       if (error instanceof RequestError) {
@@ -174,30 +171,38 @@ function taggedBy(subgraph: Subgraph, search: string) {
   };
 }
 
-// Responds to requests. Runs equal ones of the same moment once.
+type Answered = Answer & { request: QueryRequest };
+
+// Responds to requests. Runs equal ones of the same moment once: a client's own before they wait for its turn, those of all after it.
 function createResponder(subgraph: Subgraph, send: Send) {
-  const join = joinEqual<Answer>();
+  const [join, joinOwn] = [joinEqual<Answer>(), joinEqual<Answered>()];
   return async (
     c: Context,
-    request: QueryRequest,
     text: string,
+    read: () => QueryRequest,
     tagOf?: ReturnType<typeof taggedBy>,
   ): Promise<Response> => {
     const { signal } = c.req.raw;
     const known = tagOf && c.req.header("If-None-Match");
     if (known) {
+      await yieldToEventLoop();
       const head = await subgraph.head(signal);
       const [tag, caching] = [tagOf(head), subgraph.caching({ head, holds: "for the block" })];
       if (tag && caching && known.includes(tag))
         return c.body(null, 304, { ETag: tag, "Cache-Control": caching, Vary: "Accept" });
     }
-    const answer = await join(text, signal, (stop) => subgraph.answer(request, stop)).catch((error) => {
+    const run = async (stop: AbortSignal) => {
+      await yieldToEventLoop();
+      const request = read();
+      return { ...(await join(text, stop, (each) => subgraph.answer(request, each))), request };
+    };
+    const answer = await joinOwn(`${currentClient()} ${text}`, signal, run).catch((error) => {
       // The client has gone: nobody reads the response.
       if (signal.aborted) return undefined;
       throw error;
     });
     if (answer === undefined) return c.body(null, 408);
-    const { body, head, holds } = answer;
+    const { body, head, holds, request } = answer;
     if (request.hash !== undefined && holds !== undefined)
       subgraph.persisted.keep(request.hash, request.query);
     // Also for clients that prefer application/graphql-response+json: some accept no other status than 200.
@@ -244,7 +249,9 @@ function readParameters(search: URLSearchParams, subgraph: Persisted): QueryRequ
   };
   const [query, operationName] = [search.get("query") ?? undefined, search.get("operationName")];
   const [variables, extensions] = [json("variables"), json("extensions")];
-  return readMembers({ query, operationName, variables, extensions }, subgraph);
+  const request = readMembers({ query, operationName, variables, extensions }, subgraph);
+  if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
+  return request;
 }
 
 function readMembers(
