@@ -134,8 +134,8 @@ function refused({ plugins, index }: Needs<never, Index>): string {
   return reasons.charAt(0).toUpperCase() + reasons.slice(1);
 }
 
-// While an index catches up, its head may move each time; then rows may be of a later block than `as_of`.
-const mostReadings = 4;
+// For how long a handler reads again. While an index catches up its head may move each time, and rows be of a later block than `as_of`.
+const readAgainMs = 500;
 
 const mostBodyBytes = 1_000_000;
 
@@ -169,15 +169,6 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
     const past = at === undefined ? undefined : ofPast(at, now());
     return past ?? untilNextBlock({ newest, chainIds: Object.keys(chains) }, now());
   };
-  // Blocks that come while a handler reads: it reads again, so that all it sends is of the blocks of its status.
-  const replyOf = async (call: { current: CurrentStatus | undefined }, readings = mostReadings) => {
-    const reply = await handle(call, context);
-    const { current } = call;
-    const isChecked = needs.index === "complete" && current !== undefined && !("stream" in reply);
-    const confirmed = isChecked ? await context.status.confirm?.(current) : undefined;
-    if (confirmed === undefined || confirmed === current || readings === 1) return { reply, current };
-    return replyOf({ ...call, current: confirmed }, readings - 1);
-  };
   const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
     try {
       const known = needs.index === undefined ? undefined : context.status.current();
@@ -197,7 +188,12 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const client = String(c.get("client") ?? "");
       const call = { ...input, body, current, request: c.req, client, keys };
       if (typeof at !== "string" || current === undefined) {
-        const { reply, current: read } = await replyOf(call);
+        const confirm = needs.index === "complete" ? context.status.confirm : undefined;
+        const { reply, current: read } = await confirmedReply(
+          async (one) => handle(one, context),
+          call,
+          confirm,
+        );
         return toResponse(c, reply, answers, cachingOf(read));
       }
       const found = (await context.past?.(at, current, c.req.raw.signal)) ?? { refusal: notKept.details };
@@ -212,6 +208,22 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
 
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
   app.on(endpoint.method.toUpperCase(), path, respond);
+}
+
+// Blocks that come while a handler reads: it reads again, so that all it sends is of the blocks of its status.
+async function confirmedReply<Call extends { current: CurrentStatus | undefined }>(
+  handle: (call: Call) => Promise<AnyReply>,
+  call: Call,
+  confirm: StatusSource["confirm"] | undefined,
+): Promise<{ reply: AnyReply; current: CurrentStatus | undefined }> {
+  const until = performance.now() + readAgainMs;
+  for (let { current } = call; ; ) {
+    const reply = await handle({ ...call, current });
+    if (confirm === undefined || current === undefined || "stream" in reply) return { reply, current };
+    const confirmed = await confirm(current);
+    if (confirmed === current || performance.now() > until) return { reply, current };
+    current = confirmed;
+  }
 }
 
 // A repeated parameter becomes a list.
