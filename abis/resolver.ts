@@ -33,6 +33,7 @@ export const resolverRecordsAbi = parseAbi([
   ...recordEvents,
   ...dnsRecordEvents,
   "event DNSZonehashChanged(bytes32 indexed node, bytes lastzonehash, bytes zonehash)",
+  "event DataChanged(bytes32 indexed node, string indexed indexedKey, string key, bytes indexed indexedData)",
 ]);
 
 /** The older form of TextChanged, which does not carry the value. */
@@ -49,7 +50,7 @@ export const universalResolverAbi = parseAbi([
 /** The registry's look-up of a node's own resolver. */
 export const registryReadAbi = parseAbi(["function resolver(bytes32 node) view returns (address)"]);
 
-/** Functions of resolvers (ENSIP-1, 3, 5, 7, 9, 10; EIP-165, 205, 619). */
+/** Functions of resolvers (ENSIP-1, 3, 5, 7, 9, 10, 24; EIP-165, 205, 619). */
 export const resolverReadAbi = parseAbi([
   "function supportsInterface(bytes4 interfaceId) view returns (bool)",
   "function resolve(bytes name, bytes data) view returns (bytes)",
@@ -57,6 +58,7 @@ export const resolverReadAbi = parseAbi([
   "function addr(bytes32 node) view returns (address)",
   "function addr(bytes32 node, uint256 coinType) view returns (bytes)",
   "function text(bytes32 node, string key) view returns (string)",
+  "function data(bytes32 node, string key) view returns (bytes)",
   "function contenthash(bytes32 node) view returns (bytes)",
   "function pubkey(bytes32 node) view returns (bytes32 x, bytes32 y)",
   "function zonehash(bytes32 node) view returns (bytes)",

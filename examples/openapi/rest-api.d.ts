@@ -512,8 +512,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Names whose expiry or grace period ends in a window
-         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.
+         * Names whose expiry or grace period ends in a window, or with records of agents
+         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.
          */
         get: operations["getV1Names"];
         put?: never;
@@ -2125,6 +2125,8 @@ export interface operations {
                  * @example avatar,com.x
                  */
                 texts?: string;
+                /** @description Keys of data records (ENSIP-24), with commas between */
+                data?: string;
                 /** @description `true`: the content hash (ENSIP-7) */
                 contenthash?: "true" | "false";
                 /** @description `true`: the public key (EIP-619) */
@@ -2164,6 +2166,9 @@ export interface operations {
                                 [key: string]: string | null;
                             };
                             texts?: {
+                                [key: string]: string | null;
+                            };
+                            data?: {
                                 [key: string]: string | null;
                             };
                             contenthash?: string | null;
@@ -2536,6 +2541,8 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
+                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                    seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
@@ -2737,6 +2744,8 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
+                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                    seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
@@ -3069,6 +3078,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -3621,6 +3632,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -4407,6 +4420,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -6134,10 +6149,15 @@ export interface operations {
                 /** @description `<from>..<to>`, the end excluded; up to 32 times */
                 grace_ends_window?: string | string[];
                 authority?: string;
+                /**
+                 * @description In place of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key begins so, by name
+                 * @example agent-endpoint[mcp]
+                 */
+                record_key_prefix?: string;
                 /** @description Only its direct subnames */
                 parent?: string;
-                /** @description The deadline that the window is of */
-                sort?: "expires_at" | "grace_ends_at";
+                /** @description The deadline that the window is of; `name` with `record_key_prefix` */
+                sort?: "expires_at" | "grace_ends_at" | "name";
                 order?: "asc" | "desc";
                 /**
                  * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
@@ -6273,6 +6293,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -6464,6 +6486,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description What cannot be answered */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -6630,6 +6670,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -6995,6 +7037,8 @@ export interface operations {
                                         };
                                         /** @description Content types */
                                         seen_abis?: string[];
+                                        /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                        seen_data?: string[];
                                         abi_unsupported_reason?: string;
                                         abis: {
                                             [key: string]: string;
@@ -8122,6 +8166,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;

@@ -22,6 +22,15 @@ export function textValue(raw: string): string | null {
   return raw === "" || raw.includes("\0") ? null : raw;
 }
 
+/** With what the keys of records of agents begin (ENSIP-25, ENSIP-26): names are listed by them. */
+export const agentKeys = "agent-";
+
+/** A text's bytes in hex, as ENSv2's keys of text records are stored. */
+export const hexOfText = (text: string): Hex => `0x${Buffer.from(text).toString("hex")}`;
+
+/** `agentKeys` likewise. */
+export const agentKeysInHex = hexOfText(agentKeys);
+
 /** Whether a text record's key can be stored: it is not empty and contains no NUL. */
 export function isTextKey(key: string): boolean {
   return textValue(key) !== null;

@@ -74,6 +74,18 @@ export function addAbiContentType(
   }));
 }
 
+/** DataChanged (ENSIP-24): the event carries only the hash of the value, that of no bytes clears it. Ignores unusable keys. */
+export async function setDataKey(
+  scope: Scope,
+  { node, key, indexedData }: { node: Hex; key: string; indexedData: Hex },
+): Promise<void> {
+  if (!isTextKey(key)) return;
+  await saveRecords(scope, node, (before) => {
+    const others = (before?.dataKeys ?? []).filter((one) => one !== key);
+    return { dataKeys: indexedData === keccak256("") ? others : [...others, key] };
+  });
+}
+
 /** VersionChanged: all records of the node were cleared at once. */
 export async function clearRecords(
   scope: Scope,
@@ -94,6 +106,7 @@ export async function clearRecords(
     pubkeyY: null,
     dnszonehash: null,
     abiContentTypes: null,
+    dataKeys: null,
     coinTypes: null,
     textKeys: null,
     version,

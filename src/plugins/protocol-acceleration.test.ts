@@ -1,4 +1,4 @@
-import { decodeAbiParameters, decodeFunctionData, type Hex, stringToHex } from "viem";
+import { decodeAbiParameters, decodeFunctionData, type Hex, keccak256, stringToHex } from "viem";
 import { expect, test } from "vitest";
 import { textRecordAbi } from "../../abis/resolver.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
@@ -108,7 +108,7 @@ async function rowsAfter(events: [event: string, args: object][]) {
     await call(
       `protocol-acceleration/Resolver:${event}`,
       { node, ...args },
-      { ...at, data: "0x", topics: event === "ABIChanged" ? 3 : 2 },
+      { ...at, data: "0x", topics: { ABIChanged: 3, DataChanged: 4 }[event] ?? 2 },
     );
   return {
     records: rows(resolverRecord),
@@ -135,10 +135,23 @@ test("keeps records that a node has once, content types of ABIs, and texts of DN
       id: `eip155:1:${emitter}/${node}`,
       ...{ chainId: 1, address: emitter, node, name: "vitalik.eth", contenthash: "0xe301" },
       ...{ pubkeyX: word("11"), pubkeyY: word("22"), dnszonehash: "0xabcd", version: null },
-      ...{ abiContentTypes: [4n, 1n], coinTypes: null, textKeys: ["avatar"] },
+      ...{ abiContentTypes: [4n, 1n], dataKeys: null, coinTypes: null, textKeys: ["avatar"] },
     },
   ]);
   expect(texts).toMatchObject([{ key: "avatar", value: "txt" }]);
+});
+
+test("keeps keys of data records (ENSIP-24) until no bytes are set, or all is cleared", async () => {
+  const set = (key: string, data: string): [string, object] => [
+    "DataChanged",
+    { indexedKey: keccak256(stringToHex(key)), key, indexedData: keccak256(stringToHex(data)) },
+  ];
+  const keysAfter = async (...events: [string, object][]) =>
+    (await rowsAfter(events)).records.map((row) => row["dataKeys"]);
+  const both = [set("agent-context", "a"), set("", "b"), set("", ""), set("other", "c")];
+  expect(await keysAfter(...both, set("agent-context", "d"))).toEqual([["other", "agent-context"]]);
+  expect(await keysAfter(...both, set("agent-context", ""))).toEqual([["other"]]);
+  expect(await keysAfter(...both, ["VersionChanged", { newVersion: 1n }])).toEqual([null]);
 });
 
 test("unsets records by empty values and names that are not normalised", async () => {

@@ -18,6 +18,7 @@ import {
   saveRecords,
   setAddressRecord,
   setAddrRecord,
+  setDataKey,
   setFormerRelation,
   setRelation,
   setReverseName,
@@ -96,6 +97,7 @@ function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
     return saveRecords(scope, node, () => ({ pubkeyX: x, pubkeyY: y }));
   });
   on("ABIChanged", addAbiContentType);
+  on("DataChanged", setDataKey);
   on("DNSZonehashChanged", (scope, { node, zonehash }) =>
     saveRecords(scope, node, () => ({ dnszonehash: bytesValue(zonehash) })),
   );

@@ -1,4 +1,5 @@
 import { onchainTable, primaryKey } from "ponder";
+import { agentKeysInHex } from "../ens/record-values.ts";
 import { hex, list, text } from "./columns.ts";
 import { indexed, prefixOf } from "./indexes.ts";
 import { nameIndexes } from "./subgraph.ts";
@@ -272,7 +273,10 @@ export const v2Record = indexed(
       pk: primaryKey({ columns: [table.chainId, table.resolver, table.recordId, table.keyHash] }),
     }),
   ),
-  (table) => ({ byAddress: { on: [prefixOf(table.value)], where: "kind = 'address'" } }),
+  (table) => ({
+    byAddress: { on: [prefixOf(table.value)], where: "kind = 'address'" },
+    byAgentKey: { on: [prefixOf(table.key)], where: `kind = 'text' AND key LIKE '${agentKeysInHex}%'` },
+  }),
 );
 
 /** How often the values of a record id were cleared at once; no row if never. */

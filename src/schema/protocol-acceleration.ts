@@ -1,4 +1,5 @@
 import { onchainTable, primaryKey } from "ponder";
+import { agentKeys } from "../ens/record-values.ts";
 import { hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
@@ -74,6 +75,8 @@ export const resolverRecord = indexed(
     version: t.bigint(),
     /** Content types of the ABIs set since then; their text is only on the chain. */
     abiContentTypes: list(t.bigint().array()),
+    /** Keys of the data records (ENSIP-24) that are set; their values are only on the chain. */
+    dataKeys: list(t.text().array()),
     /** Coin types and text keys that may have rows of their own, so that these can be cleared at once. */
     coinTypes: list(t.bigint().array()),
     textKeys: list(t.text().array()),
@@ -100,18 +103,21 @@ export const resolverAddressRecord = indexed(
 );
 
 /** Text record of a resolver; a cleared record has no row. */
-export const resolverTextRecord = onchainTable(
-  "resolver_text_records",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    address: hex(t).notNull(),
-    node: hex(t).notNull(),
-    /** keccak-256 of the key, which may be longer than an index entry can be. */
-    keyHash: hex(t).notNull(),
-    key: text(t).notNull(),
-    value: text(t).notNull(),
-  }),
-  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.keyHash] }) }),
+export const resolverTextRecord = indexed(
+  onchainTable(
+    "resolver_text_records",
+    (t) => ({
+      chainId: t.integer().notNull(),
+      address: hex(t).notNull(),
+      node: hex(t).notNull(),
+      /** keccak-256 of the key, which may be longer than an index entry can be. */
+      keyHash: hex(t).notNull(),
+      key: text(t).notNull(),
+      value: text(t).notNull(),
+    }),
+    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.keyHash] }) }),
+  ),
+  (table) => ({ byAgentKey: { on: [prefixOf(table.key)], where: `key LIKE '${agentKeys}%'` } }),
 );
 
 /** A node that the root chain's new registry has named: the old one no longer counts for it. */

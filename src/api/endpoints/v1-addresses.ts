@@ -60,6 +60,7 @@ import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, readGivenNames
 import { withSummaries } from "../names/permissions.ts";
 import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf, rowSchema } from "../names/rows.ts";
 import { primaryNameClaim } from "../resolution/resolve.ts";
+import { isCurrentRecord } from "../resolution/v2-records.ts";
 import { endpoint, unkeyed } from "../rest/endpoint.ts";
 import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } from "../rest/values.ts";
 import { askChain, type ResolveContext } from "./resolve.ts";
@@ -379,7 +380,7 @@ function addressRecords(namespaces: readonly IndexedNamespace[]): string {
   if (secondGeneration(namespaces) === undefined) return "resolver_address_records";
   return `(SELECT chain_id, address, node, coin_type, value FROM resolver_address_records UNION ALL
     SELECT l.chain_id, l.resolver, l.node, CASE WHEN r.kind = 'address' AND length(r.key) < 19 THEN r.key::bigint END, r.value
-    FROM v2_records r JOIN v2_record_links l USING (chain_id, resolver, record_id) WHERE r.kind = 'address')`;
+    FROM v2_records r JOIN v2_record_links l USING (chain_id, resolver, record_id) WHERE r.kind = 'address' AND ${isCurrentRecord("r")})`;
 }
 
 // 60, and those from the default one on (ENSIP-19).

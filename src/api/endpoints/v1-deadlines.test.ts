@@ -1,15 +1,18 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { namesOf } from "../../../test/support/lookups/lookups.ts";
 import {
+  addressOf,
+  bob,
   createStoredNames,
   grace,
   inGrace,
   later,
   now,
   past,
+  publicResolver,
 } from "../../../test/support/lookups/stored-names.ts";
 
-const { get, all } = await createStoredNames();
+const { get, all, open, store, setRecords } = await createStoredNames();
 
 const expiringLater = ["anew.eth", "locked.wrapped.eth", "plain.eth", "records.eth", "wrapped.eth"];
 const ended = ["grace.eth", "wrappedgrace.eth"];
@@ -56,6 +59,43 @@ test("pages join without gaps", async () => {
     expect(namesOf(await all(path, 2))).toEqual(namesOf((await get(path)).data));
   }
   expect(await all(`/v1/names?namespace=ens&${byGrace}`, 2)).toHaveLength(10);
+});
+
+describe("names with records of agents", async () => {
+  // The example of ENSIP-25, and those of ENSIP-26.
+  const registration = "agent-registration[0x000100000101148004a169fb4a3325136eb29fa0ceb6d2e539a432][167]";
+  const keys = { context: "agent-context", mcp: "agent-endpoint[mcp]" };
+  await store("swap.eth", { owner: bob, resolver: publicResolver });
+  await setRecords("swap.eth", { texts: { [keys.context]: "# Swap", [keys.mcp]: "https://token-swap.mcp" } });
+  await store("listed.eth", { owner: bob, resolver: publicResolver });
+  await setRecords("listed.eth", { texts: { [registration]: "1", url: "https://ens.domains" } });
+  // Its resolver is another one now.
+  await store("moved.eth", { owner: bob, resolver: addressOf("99") });
+  await setRecords("moved.eth", { texts: { [keys.context]: "# Moved" } });
+
+  test.each([
+    ["agent-", ["listed.eth", "swap.eth"]],
+    ["agent-endpoint[mcp]", ["swap.eth"]],
+    ["agent-endpoint[a2a]", []],
+    ["agent-registration[0x0001", ["listed.eth"]],
+    [registration, ["listed.eth"]],
+    [`${registration}${"x".repeat(300)}`, []],
+  ])("whose keys begin with %s", async (prefix, expected) => {
+    const path = `/v1/names?namespace=ens&record_key_prefix=${encodeURIComponent(prefix)}`;
+    expect(namesOf((await get(path)).data)).toEqual(expected);
+    expect(namesOf((await get(`${path}&order=desc`)).data)).toEqual([...expected].reverse());
+    expect(namesOf(await all(path, 1))).toEqual(expected);
+    expect((await get(`${path}&parent=plain.eth`)).data).toEqual([]);
+  });
+
+  test("are listed by keys of agents alone, and without a window", async () => {
+    const ofKeys = (query: string) => open().ask(`/v1/names?namespace=ens&record_key_prefix=${query}`);
+    expect((await ofKeys("url")).status).toBe(400);
+    expect((await ofKeys("agent-&expires_after=1")).status).toBe(400);
+    expect((await ofKeys("agent-&sort=expires_at")).status).toBe(400);
+    const without = await open({ hasRecords: false }).ask("/v1/names?namespace=ens&record_key_prefix=agent-");
+    expect(without.status).toBe(422);
+  });
 });
 
 test("other namespaces have no authority of ENS", async () => {

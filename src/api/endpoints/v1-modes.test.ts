@@ -32,8 +32,9 @@ const values: Readonly<Record<string, readonly string[]>> = {
   relation: [...relations, "role_holder", "resolves_to", "former_owner"],
   coin_type: ["60", "0", "2147483648", "2147492101", "evm"],
   include: ["counts", "inventory", "data,raw,total_count", "total_count", "role_summary", "lineage"],
-  keys: ["addr:60,text:url,avatar,contenthash,name", "addr:0"],
+  keys: ["addr:60,text:url,data:a,avatar,contenthash,name", "addr:0"],
   record_key: ["text:url", "addr:60", "abi:1"],
+  record_key_prefix: ["agent-"],
   ...{ type: ["registration,renewal"], exclude_type: ["record"], kind: ["NewOwner,TextChanged"] },
   ...{ from_timestamp: ["1"], to_timestamp: ["9"], from_block: ["1"], to_block: ["2"] },
   ...{ resolver: [`1:${contract}`], contract_address: [contract], chain_id: ["1", "8453"] },
@@ -48,9 +49,12 @@ const values: Readonly<Record<string, readonly string[]>> = {
 
 /** What requests of a route have in any case. */
 const always: Readonly<Record<string, readonly string[]>> = {
-  "/v1/names": ["expires", "grace_ends"].flatMap((kind) =>
-    ["after=1", "window=1..9999999999"].map((window) => `namespace=ens&${kind}_${window}`),
-  ),
+  "/v1/names": [
+    ...["expires", "grace_ends"].flatMap((kind) =>
+      ["after=1", "window=1..9999999999"].map((window) => `namespace=ens&${kind}_${window}`),
+    ),
+    "namespace=ens&record_key_prefix=agent-",
+  ],
   "/v1/addresses/{address}/names": ["", "relation=former_owner&expires_after=1&expires_before=9999999999"],
   "/v1/search": ["q=e", "q=e&sort=relevance"],
   "/v1/events": ["", `name=eth&address=${address}`],

@@ -367,22 +367,28 @@ describe("the inventory of a name's records", async () => {
     seen: { coins: [60], texts: ["url", "a b", "avatar"] },
     contenthash: "0xe301",
     abis: [4, 256, 1],
+    data: ["context"],
   });
   type Answer = { namespace: string; inventory: Record<string, unknown> };
-  const known = ["addr:60", "contenthash", "text:a b", "text:avatar", "text:url"];
+  const known = ["addr:60", "contenthash", "data:context", "text:a b", "text:avatar", "text:url"];
 
   test("keys, those that cannot be asked for, and ABIs, whose text is on the chain", async () => {
     const { data, meta } = await get<Answer>("/v1/names/stocked.eth/records?namespace=ens&include=inventory");
     expect(data.inventory).toEqual({
       known_keys: ["abi:1", "abi:256", "abi:4", ...known],
       unset_keys: [],
-      unsupported_keys: ["abi:1", "abi:256", "abi:4", "text:a b"],
+      unsupported_keys: ["abi:1", "abi:256", "abi:4", "data:context", "text:a b"],
       abi_content_types: ["1", "4", "256"],
     });
     expect(meta).not.toHaveProperty("completeness");
     expect((await get("/v1/names/stocked.eth/records")).data).not.toHaveProperty("inventory");
     const { records } = (await get("/v1/names/stocked.eth")).data;
-    expect(records).toMatchObject({ seen_abis: ["1", "4", "256"], abis: {} });
+    expect(records).toMatchObject({ seen_abis: ["1", "4", "256"], abis: {}, seen_data: ["context"] });
+    const asked = await get<{ records: object }>("/v1/names/stocked.eth/records?keys=data:context,data:none");
+    expect(asked.data.records).toEqual({
+      "data:context": { status: "unsupported", unsupported_reason: "value_not_retained" },
+      "data:none": { status: "not_found" },
+    });
   });
 
   test("without the values of records their keys alone are known", async () => {

@@ -1,5 +1,6 @@
 import { z } from "zod/v4";
 import { isNormalizedName } from "../../ens/normalization.ts";
+import { agentKeys } from "../../ens/record-values.ts";
 import type { Listed } from "../database/names.ts";
 import { addKeys, keyOfAll, subnamesKey } from "../names/cache-keys.ts";
 import {
@@ -37,17 +38,21 @@ import {
   ofAuthority,
   ofLookup,
   openStatement,
+  pageOf,
   type StatementCall,
   sorts,
   textParameter,
   withText,
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
+import { namesByRecordKey } from "../names/record-keys.ts";
 import {
+  dataKeyOf,
   defaultAddressOf,
   detailRow,
   type FoundName,
   isAddressKey,
+  isDataKey,
   isReadFromEvents,
   isTextKey,
   keysOf,
@@ -130,7 +135,7 @@ async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: str
 }
 
 const mostKeys = 200;
-const keyForm = /^(addr:\d{1,19}|text:[^\s,]+|avatar|contenthash|name)$/;
+const keyForm = /^(addr:\d{1,19}|(text|data):[^\s,]+|avatar|contenthash|name)$/;
 
 // The limit of `/api/resolve/records` for each kind.
 const mostLive = 50;
@@ -153,7 +158,8 @@ export const recordsParameters = {
       error: "keys must not contain duplicate record keys",
     })
     .refine((keys) => keys.every((key) => keyForm.test(key)), {
-      error: "keys must be addr:<coin type>, text:<key>, avatar, contenthash or name, with commas between",
+      error:
+        "keys must be addr:<coin type>, text:<key>, data:<key>, avatar, contenthash or name, with commas between",
     })
     .optional(),
   include: includeParameter(["inventory"]).meta({
@@ -261,11 +267,11 @@ async function liveRecordsOf(
 ): Promise<Map<string, RecordAnswer>> {
   if (keys.length === 0) return new Map();
   const addresses = keys.filter(isAddressKey);
-  const texts = keys.filter(isTextKey);
-  if (Math.max(addresses.length, texts.length) > mostLive)
+  const [texts, data] = [keys.filter(isTextKey), keys.filter(isDataKey)];
+  if (Math.max(addresses.length, texts.length, data.length) > mostLive)
     refuse(
       "unsupported",
-      `The chain is asked for at most ${mostLive} addresses and ${mostLive} texts: name fewer keys`,
+      `The chain is asked for at most ${mostLive} addresses, ${mostLive} texts and ${mostLive} data records: name fewer keys`,
     );
   const all = (answer: RecordAnswer) => new Map(keys.map((key) => [key, answer]));
   if (!isNormalizedName(name))
@@ -273,6 +279,7 @@ async function liveRecordsOf(
   const selection = {
     addresses: addresses.map(numberOf),
     texts: [...new Set(texts.map(textKeyOf))],
+    data: data.map(dataKeyOf),
     contenthash: keys.includes("contenthash"),
     name: keys.includes("name"),
   };
@@ -283,14 +290,13 @@ async function liveRecordsOf(
   return new Map(keys.map((key) => [key, answerOf(found.records, key)]));
 }
 
-function answerOf({ addresses, texts, contenthash, name }: Records, key: string): RecordAnswer {
-  const value = isAddressKey(key)
-    ? addresses?.[String(numberOf(key))]
-    : isTextKey(key)
-      ? texts?.[textKeyOf(key)]
-      : key === "name"
-        ? name
-        : contenthash;
+function answerOf({ addresses, texts, data, ...others }: Records, key: string): RecordAnswer {
+  const read = () => {
+    if (isAddressKey(key)) return addresses?.[String(numberOf(key))];
+    if (isTextKey(key)) return texts?.[textKeyOf(key)];
+    return isDataKey(key) ? data?.[dataKeyOf(key)] : others[key === "name" ? "name" : "contenthash"];
+  };
+  const value = read();
   return value ? { status: "ok", value } : unset;
 }
 
@@ -456,10 +462,18 @@ const deadlinesQuery = closedQuery({
   grace_ends_before: windowEnd("grace_ends_before", "excluded"),
   grace_ends_window: windows("grace_ends_window"),
   authority: authorityParameter,
-  parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
-  sort: choice("sort", ["expires_at", "grace_ends_at"])
+  record_key_prefix: textParameter("record_key_prefix", 500)
+    .refine((text) => text.startsWith(agentKeys), { error: `record_key_prefix must begin with ${agentKeys}` })
     .optional()
-    .meta({ description: "The deadline that the window is of" }),
+    .meta({
+      description:
+        "In place of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key begins so, by name",
+      example: "agent-endpoint[mcp]",
+    }),
+  parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
+  sort: choice("sort", ["expires_at", "grace_ends_at", "name"])
+    .optional()
+    .meta({ description: "The deadline that the window is of; `name` with `record_key_prefix`" }),
   order: choice("order", ["asc", "desc"]).default("asc"),
   ...listPosition,
   ...cursorParameters,
@@ -488,18 +502,46 @@ function windowsOf(asked: Asked) {
   return { ...family, isGrace: family.kind === "grace_ends" };
 }
 
+function namesOfAgents(context: LookupContext, call: StatementCall & { query: Asked }, prefix: string) {
+  const { lookup } = context;
+  const { namespace, parent, authority, order, sort = "name", ...others } = call.query;
+  const hasWindow = Object.entries(others).some(
+    ([key, value]) => /^(expires|grace_ends)_/.test(key) && value !== undefined,
+  );
+  if (hasWindow || sort !== "name")
+    refuse("invalid_input", "record_key_prefix goes without a window, and sorts by name");
+  if (!lookup.hasRecords)
+    refuse("unsupported", "record_key_prefix needs the plugin protocol-acceleration, which keeps records");
+  addKeys(call, keyOfAll);
+  const namespaces = lookup.namespaces.filter((home) => home.namespace === namespace);
+  const node = parent === undefined ? undefined : nameIn(parent).node;
+  return listPage(context, call, {
+    list: ["agents", namespace, parent, authority, order, prefix],
+    isCommon: false,
+    isDescending: order === "desc",
+    branches: (statement) => ({
+      branches: [namesByRecordKey(lookup.namespaces, statement, prefix)],
+      filters: [...inNamespace(lookup, namespace), ...ofAuthority(authority, namespaces)],
+      rowFilters: node === undefined ? [] : [`domain.parent_id = ${statement.bind(node)}`],
+    }),
+    show: ({ row }) => listRow(lookup.namespaces, row),
+  });
+}
+
 /** GET /v1/names: deadlines. */
 export const deadlineNames = endpoint({
   ...ofLookup,
   path: "/v1/names",
-  summary: "Names whose expiry or grace period ends in a window",
+  summary: "Names whose expiry or grace period ends in a window, or with records of agents",
   description:
-    "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.",
+    "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.",
   query: deadlinesQuery,
-  answers: listAnswers,
-  handle: async (call, { lookup }: LookupContext) => {
+  answers: answersOf("A page of names, perhaps empty", pageOf(rowSchema), 404, 422),
+  handle: async (call, context: LookupContext) => {
+    const { lookup } = context;
     const { query: asked, current } = call;
     const { namespace, parent, authority, order } = asked;
+    if (asked.record_key_prefix !== undefined) return namesOfAgents(context, call, asked.record_key_prefix);
     const { isGrace, windows, member } = windowsOf(asked);
     addKeys(call, keyOfAll);
     const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];

@@ -327,8 +327,8 @@ const mostGroups = 1_500;
 // Sorts after every text with the same beginning.
 const last = "\u{10ffff}";
 
-/** SQL condition that a name, given as SQL, begins with a text. */
-function beginsWith(bind: Bind, text: string): (name?: string) => string {
+/** SQL condition that a name or another column, given as SQL, begins with a text. */
+export function beginsWith(bind: Bind, text: string): (name?: string) => string {
   const first = [...text].slice(0, 256).join("");
   const [start, end] = [bind(first), bind(`${first}${last}`)];
   const like = first === text ? undefined : bind(`${escaped(text)}%`);

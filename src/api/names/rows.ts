@@ -43,6 +43,10 @@ const recordsSchema = z.strictObject({
   seen_texts: z.array(z.string()),
   texts: z.record(z.string(), z.string().nullable()),
   seen_abis: z.array(z.string()).optional().meta({ description: "Content types" }),
+  seen_data: z
+    .array(z.string())
+    .optional()
+    .meta({ description: "Keys of data records (ENSIP-24), whose values are only on the chain" }),
   abi_unsupported_reason: z.string().optional(),
   abis: z.record(z.string(), z.string()),
   seen_singletons: z.array(z.enum(["contenthash", "name"])),
@@ -99,10 +103,11 @@ const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 
 /** The keys of a row's records that the index knows of. */
 export function keysOf({ records }: Row): string[] {
   if (records === undefined) return [];
-  const { seen_addresses, seen_texts, seen_singletons } = records;
+  const { seen_addresses, seen_texts, seen_data = [], seen_singletons } = records;
   return [
     ...seen_addresses.map((coin) => `addr:${coin}`),
     ...seen_texts.map((key) => `text:${key}`),
+    ...seen_data.map((key) => `data:${key}`),
     ...seen_singletons,
   ];
 }
@@ -135,7 +140,10 @@ function groupedRecords(records: StoredRecords | null): GroupedRecords {
     // Clients copy what was seen, and ask the chain where nothing tells.
     ...(records !== null && set === undefined
       ? { abi_unsupported_reason: "abi_observations_not_supported" }
-      : { seen_abis: [...(set?.abis ?? [])].sort(byNumber) }),
+      : {
+          seen_abis: [...(set?.abis ?? [])].sort(byNumber),
+          ...(set?.dataKeys?.length ? { seen_data: [...set.dataKeys].sort() } : {}),
+        }),
     abis: {},
     seen_singletons: singletons,
     contenthash,
@@ -153,6 +161,10 @@ export const isAddressKey = (key: string) => key.startsWith("addr:");
 export const isTextKey = (key: string) => key === "avatar" || key.startsWith("text:");
 /** The text record's own key, without `text:`. */
 export const textKeyOf = (key: string) => key.replace(/^text:/, "");
+/** Whether a key is that of a data record. */
+export const isDataKey = (key: string) => key.startsWith("data:");
+/** The data record's own key, without `data:`. */
+export const dataKeyOf = (key: string) => key.slice("data:".length);
 
 /** Whether a name's resolver returns only what its events tell. A name without one may use that of a name above (ENSIP-10). */
 export function isReadFromEvents(
@@ -164,7 +176,7 @@ export function isReadFromEvents(
   return staticResolverOf(namespaces, row, known) !== undefined;
 }
 
-/** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `contenthash`, `name`). */
+/** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `data:abc`, `contenthash`, `name`). */
 export function recordOf(
   { records, status, unresolvable_reason }: Pick<Partial<Row>, "records" | "status" | "unresolvable_reason">,
   key: string,
@@ -180,6 +192,10 @@ export function recordOf(
     };
   if (key === "name" && records.name === undefined)
     return { status: "unsupported", unsupported_reason: "record_family_not_supported" };
+  if (isDataKey(key))
+    return records.seen_data?.includes(dataKeyOf(key))
+      ? { status: "unsupported", unsupported_reason: "value_not_retained" }
+      : { status: "not_found" };
   const isAddress = isAddressKey(key);
   const name = isAddress ? key.slice(5) : textKeyOf(key);
   const [values, seen]: [Readonly<Record<string, string | null | undefined>>, readonly string[]] = isAddress

@@ -184,6 +184,7 @@ const getters: Readonly<Record<Family, { functionName: string; read: (raw: unkno
   name: { functionName: "name", read: ofText(nameValue) },
   addresses: { functionName: "addr", read: ofText(addressValue) },
   texts: { functionName: "text", read: ofText(textValue) },
+  data: { functionName: "data", read: ofBytes },
   contenthash: { functionName: "contenthash", read: ofBytes },
   pubkey: { functionName: "pubkey", read: pubkeyOf },
   dnszonehash: { functionName: "zonehash", read: ofBytes },

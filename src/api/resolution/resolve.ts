@@ -150,14 +150,14 @@ async function findResolver<T extends { resolver: Hex }>(
   return found;
 }
 
-// Adds what only the resolver knows (version, ABI, interfaces) to the indexed records.
+// Adds what only the resolver knows (data, version, ABI, interfaces) to the indexed records.
 async function completed(
   records: IndexedRecords | null,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
   ...[reader, target, selection]: Parameters<typeof execute>
 ): Promise<Records> {
-  const { version, abi, interfaces, ...indexed } = selection;
-  const rest = { version, abi, interfaces };
+  const { data, version, abi, interfaces, ...indexed } = selection;
+  const rest = { data, version, abi, interfaces };
   const live = isEmptySelection(rest) ? {} : await execute(reader, target, rest);
   return { ...indexedRecords(records, indexed, { hasDefaultAddress }), ...live };
 }

@@ -49,6 +49,13 @@ export const selectionQuery = z.object({
   )
     .optional()
     .meta({ description: "Keys of text records (ENSIP-5), with commas between", example: "avatar,com.x" }),
+  data: listInput(
+    "data",
+    isTextKey,
+    "data must be keys with commas between, none of them empty or with a NUL",
+  )
+    .optional()
+    .meta({ description: "Keys of data records (ENSIP-24), with commas between" }),
   contenthash: flagInput("contenthash").meta({ description: "`true`: the content hash (ENSIP-7)" }),
   pubkey: flagInput("pubkey").meta({ description: "`true`: the public key (EIP-619)" }),
   dnszonehash: flagInput("dnszonehash").meta({ description: "`true`: the hash of the DNS zone" }),
@@ -77,6 +84,7 @@ export const recordsSchema = z.strictObject({
   name: nullableText.optional(),
   addresses: byKey(nullableText).optional(),
   texts: byKey(nullableText).optional(),
+  data: byKey(nullableText).optional(),
   contenthash: nullableText.optional(),
   pubkey: z
     .strictObject({ x: hexSchema(64), y: hexSchema(64) })

@@ -154,14 +154,18 @@ function withSuffix(labels: readonly Buffer[], index: number, target: Hex): Buff
 const wireForm = (labels: readonly Buffer[]): Buffer =>
   Buffer.concat([...labels.flatMap((label) => [Buffer.from([label.length]), label]), Buffer.from([0])]);
 
+/** SQL condition that a row of `v2_records` under an alias was not cleared with all others. */
+export const isCurrentRecord = (alias: string): string =>
+  `${alias}.generation = coalesce((SELECT g.generation FROM v2_record_generations g
+    WHERE g.chain_id = ${alias}.chain_id AND g.resolver = ${alias}.resolver AND g.record_id = ${alias}.record_id), 0)`;
+
 // $1: chain, $2 and $3: resolvers and nodes; $4: which of them have record ids.
 const storedSql = (
   hasRecords: boolean,
 ) => `SELECT json_agg(CASE WHEN q.by_id THEN r.found ELSE ${recordsJson({ chain: "$1", node: "q.node", resolver: "q.resolver", hasRecords })} END ORDER BY q.at)::text
 FROM unnest($2::text[], $3::text[], $4::boolean[]) WITH ORDINALITY q (resolver, node, by_id, at)
 LEFT JOIN resolver s2 ON NOT q.by_id AND s2.id IN ($1 || '-' || q.resolver || '-' || q.node, q.resolver || '-' || q.node)
-LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN r.generation = coalesce((
-    SELECT g.generation FROM v2_record_generations g WHERE g.chain_id = $1::int AND g.resolver = q.resolver AND g.record_id = r.record_id), 0)
+LEFT JOIN LATERAL (SELECT json_agg(json_build_array(r.kind, r.key, CASE WHEN ${isCurrentRecord("r")}
   THEN CASE r.kind WHEN 'abi' THEN '0x' ELSE r.value END END)) AS found
   FROM v2_records r WHERE q.by_id AND r.chain_id = $1::int AND r.resolver = q.resolver AND r.record_id = coalesce(
     (SELECT nullif(l.record_id, 0) FROM v2_record_links l WHERE l.chain_id = $1::int AND l.resolver = q.resolver AND l.node = q.node),
@@ -212,6 +216,7 @@ function recordsOfId(records: readonly StoredRecord[]): StoredRecords {
       addresses: keep(coins.map(([, coin, value]) => [coin, bytes(value)])),
       texts: keep(texts.map(([, key, value]) => [textOf(key), text(value)])),
       abis: ofKind("abi").flatMap(([, type, value]) => (value === null ? [] : [type])),
+      dataKeys: ofKind("data").flatMap(([, key, value]) => (bytes(value) === null ? [] : [textOf(key)])),
     },
   };
 }

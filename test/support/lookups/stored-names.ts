@@ -106,6 +106,8 @@ type Records = {
   name?: string;
   /** Content types of ABIs. */
   abis?: readonly number[];
+  /** Keys of data records. */
+  data?: readonly string[];
 };
 
 /** A database with these names, bob's primary name and its records; `store` and the like add rows, `open` its routes under /v1. It is closed after the tests of the file. */
@@ -178,6 +180,7 @@ export async function createStoredNames() {
       contenthash: records.contenthash,
       name: records.name,
       abi_content_types: records.abis,
+      data_keys: records.data,
     });
     await setAddresses(name, addresses, { chainId, resolver });
     const rows = Object.entries(texts).map(([key, value]) => ({

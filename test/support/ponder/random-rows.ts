@@ -182,6 +182,7 @@ function rowOf(table: Table, index: number, random: Random): Row {
     dnszonehash: null,
     version: random.pick([2n ** 64n - 1n, 0n, null]),
     abiContentTypes: random.pick([[2n ** 255n, 1n], [], null]),
+    dataKeys: random.pick([texts, null]),
     coinTypes: random.pick([[60n], null]),
     textKeys: random.pick([texts, [], null]),
   };
