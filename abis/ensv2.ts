@@ -22,6 +22,11 @@ export const proxyFactoryAbi = parseAbi([
 /** The event of the label store, once for each label of the chain. */
 export const labelStoreAbi = parseAbi(["event Label(bytes32 indexed labelHash, string label)"]);
 
+/** The event of the factory of accounts that act for their owners (hidden contract accounts). */
+export const accountFactoryAbi = parseAbi([
+  "event AccountCreated(address indexed hcaOwner, address indexed hca)",
+]);
+
 /** Events of the .eth registrar and of the contract that renews first-generation names. */
 export const leaseAbi = parseAbi([
   "event NameRegistered(uint256 indexed tokenId, string label, address owner, address subregistry, address resolver, uint64 duration, address paymentToken, bytes32 indexed referrer, uint256 base, uint256 premium)",

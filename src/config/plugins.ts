@@ -1,5 +1,5 @@
 import type { Abi } from "viem";
-import { labelStoreAbi, leaseAbi, proxyFactoryAbi } from "../../abis/ensv2.ts";
+import { accountFactoryAbi, labelStoreAbi, leaseAbi, proxyFactoryAbi } from "../../abis/ensv2.ts";
 import {
   erc1155TransferAbi,
   nameWrapperAbi,
@@ -29,6 +29,7 @@ const abis: { readonly [R in Role]?: Abi } = {
   v2Factory: proxyFactoryAbi,
   v2Registrar: leaseAbi,
   v2LabelStore: labelStoreAbi,
+  v2AccountFactory: accountFactoryAbi,
 };
 
 /** Roles that the plugin of a deployment reads. */
@@ -42,6 +43,7 @@ const deploymentRoles: readonly Role[] = [
   "v2Registry",
   "v2Factory",
   "v2LabelStore",
+  "v2AccountFactory",
 ];
 
 /** Roles that the other plugins read of every deployment. They require only the root chain, so that networks without the others work. */

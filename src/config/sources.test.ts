@@ -43,6 +43,7 @@ describe("contract entries", () => {
       ["ensv2/ensv2/ProxyTokens", proxies],
       ["ensv2/ensv2/ProxyRecords", proxies],
       ["ensv2/ensv2/LabelStore", "0xed8246ff02203a4d4cb262bd78beaa7408a57cae"],
+      ["ensv2/ensv2/StandaloneHCAFactory", "0x6bad0176236e97b346b5dd13bcc8325b931ee8ab"],
     ]);
   });
 

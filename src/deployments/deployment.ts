@@ -92,7 +92,9 @@ export type Contract =
   /** Sells names for a payment token, or renews those of the first generation (`isOfV1`). */
   | { role: "v2Registrar"; isOfV1: boolean }
   /** Announces the text of labels. */
-  | { role: "v2LabelStore" };
+  | { role: "v2LabelStore" }
+  /** Creates accounts that act for their owners. */
+  | { role: "v2AccountFactory" };
 
 /** Sells and renews names of a base registrar. `read` has a reader for each event that counts. */
 export type Controller = {

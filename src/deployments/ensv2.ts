@@ -19,6 +19,7 @@ export const ensv2: Deployment<"ensv2"> = {
     ETHRegistrar: { role: "v2Registrar", isOfV1: false },
     ETHRenewerV1: { role: "v2Registrar", isOfV1: true },
     LabelStore: { role: "v2LabelStore" },
+    StandaloneHCAFactory: { role: "v2AccountFactory" },
   },
   namespaces: {
     // Deployed on 2026-10-01.
@@ -32,6 +33,7 @@ export const ensv2: Deployment<"ensv2"> = {
           ETHRenewerV1: "0xf2ece44980778966b8a0fccb3a9e339440f6e045",
           VerifiableFactory: "0xda70306c98e97ece36f997a21368e53298572991",
           LabelStore: "0xed8246ff02203a4d4cb262bd78beaa7408a57cae",
+          StandaloneHCAFactory: "0x6bad0176236e97b346b5dd13bcc8325b931ee8ab",
           PermissionedResolverImpl: "0x115eb53f0c60696633855f90b138178fb40b2b2c",
           UserRegistryImpl: "0x9bd8a88719068d09ecee662f36c0e3856708366a",
           WrapperRegistryImpl: "0xbe768b63e5fbbfbb0ae97e9064e0002df8001880",

@@ -3,6 +3,7 @@ import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } fr
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
 import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
+import { actingAccount, type Transaction } from "../ens/user-operations.ts";
 import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
 
 /** An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the name. */
@@ -35,7 +36,7 @@ export type LogsOf = <const A extends Abi>(
 type PonderEvent = {
   id: string;
   block: { number: bigint; timestamp: bigint };
-  transaction: { hash: Hex; from: Hex };
+  transaction: Transaction & { hash: Hex; from: Hex };
   log: { address: Hex; logIndex: number };
 };
 
@@ -58,6 +59,7 @@ function scopeOf(
     timestamp: block.timestamp,
     transactionHash: transaction.hash,
     sender: transaction.from,
+    account: actingAccount(transaction),
     logIndex: log.logIndex,
     emitter: log.address.toLowerCase() as Hex,
     client: context.client,

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
 import { accountId, subnode } from "../ens/ids.ts";
 import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
+import { v2Account } from "../schema/ensv2.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
 import { type DomainRow, expectDomain, findDomain, healedLabel, homeOf, saveDomain } from "./domains.ts";
@@ -235,6 +236,12 @@ function actionReference(scope: Scope, duration: bigint) {
     : { actionId: scope.eventId, actionTransactionHash: scope.transactionHash };
 }
 
+// Who acts: an account of ENSv2's own factory does so for its owner.
+async function actorOf({ db, chainId, sender, account, isV2Indexed }: Scope): Promise<Hex> {
+  if (account === undefined) return sender;
+  return (isV2Indexed && (await db.find(v2Account, { chainId, account }))?.owner) || account;
+}
+
 /** Adds an action on a node's name, with the facts that its event carries. */
 export async function openAction(
   scope: Scope,
@@ -249,7 +256,7 @@ export async function openAction(
     id: scope.eventId,
     ...{ ...action, ...facts },
     incrementalDuration: duration,
-    registrant: scope.sender,
+    registrant: await actorOf(scope),
     blockNumber: BigInt(scope.blockNumber),
     timestamp: scope.timestamp,
     transactionHash: scope.transactionHash,

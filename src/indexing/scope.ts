@@ -119,6 +119,8 @@ export type Scope = Settings & {
   timestamp: bigint;
   transactionHash: Hex;
   sender: Hex;
+  /** See `actingAccount`. */
+  account?: Hex | undefined;
   logIndex: number;
   /** In lower case. */
   emitter: Hex;

@@ -1,4 +1,10 @@
-import { labelStoreAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
+import {
+  accountFactoryAbi,
+  labelStoreAbi,
+  proxyFactoryAbi,
+  registryV2Abi,
+  resolverV2Abi,
+} from "../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../abis/names.ts";
 import { ensv2, ensv2Datasources } from "../deployments/ensv2.ts";
 import { namesKey } from "../deployments/namespaces.ts";
@@ -22,6 +28,7 @@ export function registerEnsv2(logs: LogsOf): void {
     }
     logs(source("VerifiableFactory"), proxyFactoryAbi)("ProxyDeployed", entries.applyProxyDeployed);
     logs(source("LabelStore"), labelStoreAbi)("Label", records.applyLabel);
+    logs(source("StandaloneHCAFactory"), accountFactoryAbi)("AccountCreated", records.applyAccountCreated);
   }
 }
 

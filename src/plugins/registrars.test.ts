@@ -1,9 +1,11 @@
 import fc from "fast-check";
-import { type Hex, namehash } from "viem";
+import { encodeFunctionData, type Hex, namehash } from "viem";
+import { entryPoint07Abi, entryPoint07Address } from "viem/account-abstraction";
 import { expect, test } from "vitest";
 import { checkpointOf } from "../../test/support/checkpoints.ts";
 import { createChainsHarness, type EventOrigin } from "../../test/support/handlers.ts";
 import { labelhash } from "../ens/labels.ts";
+import { v2Account } from "../schema/ensv2.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 
 const owner: Hex = `0x${"a1".repeat(20)}`;
@@ -29,8 +31,8 @@ const at = (logIndex: number, more: EventOrigin = {}): EventOrigin => ({
 const idAt = (logIndex: number, chainId = 1) =>
   checkpointOf({ number: 7, timestamp: now, logIndex }, chainId);
 
-function createHarness() {
-  const harness = createChainsHarness();
+function createHarness(settings: Parameters<typeof createChainsHarness>[0] = {}) {
+  const harness = createChainsHarness(settings);
   const register = (place: EventOrigin, args: Record<string, unknown> = {}, deployment = "ensroot") =>
     harness.play(
       `registrars/${deployment}/BaseRegistrar:NameRegistered`,
@@ -77,6 +79,26 @@ test("a registration opens an action and a lifecycle, and names its registrar", 
   ]);
   expect(rows(subregistry)).toEqual([{ subregistryId: `eip155:1:${registrar}`, node: namehash("eth") }]);
   expect(anomalies).toEqual([]);
+});
+
+test("an action by a user operation (ERC-4337) is the account's, or that of the owner for whom ENSv2's account acts", async () => {
+  const account: Hex = `0x${"ac".repeat(20)}`;
+  const empty = `0x${"00".repeat(32)}` as const;
+  const operation = {
+    ...{ sender: account, nonce: 0n, initCode: "0x", callData: "0x12", accountGasLimits: empty },
+    ...{ preVerificationGas: 0n, gasFees: empty, paymasterAndData: "0x", signature: "0x" },
+  } as const;
+  const args = [[operation], registrant] as never;
+  const input = encodeFunctionData({ abi: entryPoint07Abi, functionName: "handleOps", args });
+  const place = at(1, { transaction: { to: entryPoint07Address, input } });
+  const first = createHarness();
+  await first.register(place);
+  expect(first.actions()).toMatchObject([{ registrant: account }]);
+  const second = createHarness({ isV2Indexed: true });
+  await second.register(place);
+  await second.store.db.insert(v2Account).values({ chainId: 1, account, owner });
+  await second.register({ ...place, logIndex: 2 });
+  expect(second.actions().map((action) => action.registrant)).toEqual([account, owner]);
 });
 
 const none = { baseCost: null, premium: null, total: null };

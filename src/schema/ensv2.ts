@@ -223,6 +223,13 @@ export const v2Resource = indexed(
   (table) => ({ byNode: [table.resolver, table.node, table.resource] }),
 );
 
+/** An account that acts for its owner; the registries name the owner where it calls them. */
+export const v2Account = onchainTable(
+  "v2_accounts",
+  (t) => ({ chainId: t.integer().notNull(), account: hex(t).notNull(), owner: hex(t).notNull() }),
+  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.account] }) }),
+);
+
 /** Every label that the label store announced, as bytes. */
 export const v2Label = onchainTable("v2_labels", (t) => ({
   labelhash: hex(t).primaryKey(),

@@ -16,6 +16,7 @@ import { ens } from "../../src/deployments/ens.ts";
 import { lineanames } from "../../src/deployments/lineanames.ts";
 import { namespaces, v2KnownContracts } from "../../src/deployments/namespaces.ts";
 import { labelhash } from "../../src/ens/labels.ts";
+import type { Transaction } from "../../src/ens/user-operations.ts";
 import { registerNames } from "../../src/handlers/names.ts";
 import {
   type EventsOf,
@@ -40,6 +41,8 @@ export type EventOrigin = {
   logIndex?: number;
   transactionHash?: Hex;
   sender?: Hex;
+  /** The transaction's recipient and data; none unless given. */
+  transaction?: Transaction;
   emitter?: Hex;
   data?: Hex;
   /** Topics of the log, or their number, if they differ from those that the event declares. */
@@ -81,7 +84,7 @@ export function openHandlers({ labels = [], settings, isSource = () => true, reg
   async function call(
     key: string,
     args: object,
-    at: Required<EventOrigin>,
+    at: Required<Omit<EventOrigin, "transaction">> & Pick<EventOrigin, "transaction">,
     client: unknown = {},
   ): Promise<void> {
     const handler = registered.get(key);
@@ -92,7 +95,7 @@ export function openHandlers({ labels = [], settings, isSource = () => true, reg
         id: checkpointOf({ number: block, timestamp, logIndex }, chainId),
         args,
         block: { number: BigInt(block), timestamp: BigInt(timestamp) },
-        transaction: { hash: at.transactionHash, from: at.sender },
+        transaction: { ...at.transaction, hash: at.transactionHash, from: at.sender },
         log: {
           address: at.emitter,
           logIndex,

@@ -5,6 +5,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { decodedReferrer } from "../../ens/registrations.ts";
 import {
+  v2Account,
   v2Alias,
   v2Label,
   v2Record,
@@ -18,7 +19,7 @@ import { applyProvenLabel, completeAction, openAction } from "../registrar.ts";
 import { type Scope, upsert } from "../scope.ts";
 
 // What the common events do not carry of ENSv2: records under record ids, to which names are linked; aliases of resolvers keyed by nodes;
-// sales of names.
+// sales of names; accounts that act for others.
 
 /** Linked: the node has the records of the record id; 0 unlinks it. The root node's link is the default. */
 export function applyLinked(
@@ -83,6 +84,14 @@ export async function setResource(
 
 function resolverOf({ chainId, emitter: resolver }: Scope) {
   return { chainId, resolver };
+}
+
+/** AccountCreated: whoever calls through the account acts for its owner. */
+export function applyAccountCreated(
+  { db, chainId }: Scope,
+  { hcaOwner: owner, hca: account }: { hcaOwner: Hex; hca: Hex },
+) {
+  return db.insert(v2Account).values({ chainId, account, owner }).onConflictDoUpdate({ owner });
 }
 
 type Price = { base: bigint; premium: bigint };
