@@ -8506,6 +8506,12 @@ export interface operations {
                                     protocol: "ens_v1" | "ens_v2";
                                     since_block: number | null;
                                 };
+                                /** @description Since when the registrar of ENSv2 may register names under `.eth` */
+                                registration?: {
+                                    /** @constant */
+                                    protocol: "ens_v2";
+                                    since_block: number;
+                                };
                             }[];
                         };
                         meta: Record<string, never>;

@@ -61,6 +61,7 @@ import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { createChainBlocks } from "./status/chain-blocks.ts";
+import { readGoLive, watchGoLive } from "./status/go-live.ts";
 import { openReadServers } from "./status/read-servers.ts";
 import { shared as sharedReading } from "./status/shared-reading.ts";
 import {
@@ -400,6 +401,11 @@ function openApi(config: Config) {
     const current = status.current();
     return current ? timesOf(names.namespaces, current) : [];
   };
+  const live =
+    v2 && config.plugins.includes("ensv2")
+      ? watchGoLive((signal) => readGoLive(database, v2, signal), { log, registry })
+      : undefined;
+  if (live !== undefined) stops.push(live.stop);
   const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log, registry });
   stops.push(feed.stop);
   const common = {
@@ -432,6 +438,7 @@ function openApi(config: Config) {
       names: namesContext(config.datasources, config.plugins),
       actions: openActions(database, config.plugins.includes("ensv2") ? v2 : undefined),
       ensv2: v2,
+      goLive: live?.current,
       ...{ lookup, feed },
       resolution: {
         known: knownContracts(config.datasources),

@@ -20,6 +20,7 @@ const contracts: V2Contracts = {
   userRegistries: [userCode],
   v1Resolver: address(9),
   publicResolver: address(10),
+  registrar: address(12),
   lockedMigrator: address(11),
   wrappers: [],
   currencyOf: () => undefined,

@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import { closedQuery, errorSchema, lookupEnvelope, refuse } from "../names/contract.ts";
 import type { LookupContext } from "../names/lists.ts";
 import { endpoint } from "../rest/endpoint.ts";
+import type { GoLive } from "../status/go-live.ts";
 import { indexedBlockOf } from "../status/status.ts";
 import type { ResolveContext } from "./resolve.ts";
 
@@ -38,6 +39,8 @@ type ChainState = z.output<typeof chainSchema>;
 const [degradedAfter, staleAfter] = [60, 600];
 
 type StatusContext = LookupContext & { clock: () => number };
+/** Since when ENSv2 registers names, if it does. */
+type GoLiveContext = { goLive?: (() => GoLive | undefined) | undefined };
 
 /** GET /v1/status. */
 export const lookupStatus = endpoint({
@@ -110,7 +113,13 @@ const namespaceSchema = z.strictObject({
       resolution: z
         .strictObject({ protocol: z.enum(["ens_v1", "ens_v2"]), since_block: z.int().nullable() })
         .optional()
-        .meta({ description: "The generation that `.eth` names resolve by; since when is not indexed" }),
+        .meta({
+          description: "The generation that `.eth` names resolve by; since when is not indexed",
+        }),
+      registration: z
+        .strictObject({ protocol: z.literal("ens_v2"), since_block: z.int() })
+        .optional()
+        .meta({ description: "Since when the registrar of ENSv2 may register names under `.eth`" }),
     }),
   ),
 });
@@ -137,7 +146,10 @@ export const lookupNamespace = endpoint({
     },
     404: { description: "A namespace that is not indexed", schema: errorSchema },
   },
-  handle: ({ params: { namespace } }, { lookup, ensv2, resolution }: LookupContext & ResolveContext) => {
+  handle: (
+    { params: { namespace } },
+    { lookup, ensv2, resolution, goLive }: LookupContext & ResolveContext & GoLiveContext,
+  ) => {
     const ofIt = lookup.namespaces.filter((home) => home.namespace === namespace);
     if (ofIt.length === 0)
       return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed`);
@@ -158,10 +170,12 @@ export const lookupNamespace = endpoint({
       primary_names: withRecords,
     };
     const protocol = ensv2?.isInForce ? ("ens_v2" as const) : ("ens_v1" as const);
+    const live = goLive?.();
     const networks = ofIt.map(({ network, chainId, isRoot }) => ({
       network,
       chain_id: chainId,
       resolution: isRoot ? { protocol, since_block: null } : undefined,
+      registration: isRoot && live ? { protocol: "ens_v2" as const, since_block: live.block } : undefined,
     }));
     return { status: 200, body: { data: { namespace, capabilities, networks }, meta: {} } };
   },

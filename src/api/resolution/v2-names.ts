@@ -24,6 +24,8 @@ export type V2Contracts = WalkContracts & {
   /** Implementations of the resolvers that the factory deploys. */
   resolvers: readonly Hex[];
   publicResolver: Hex;
+  /** Sells names under .eth. */
+  registrar: Hex;
   lockedMigrator: Hex;
 };
 
@@ -41,6 +43,7 @@ export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
     ethRegistryIds: [...v2Subregistries(namespace).values()].map(({ subregistryId }) => subregistryId),
     currencyOf: currencies(namespace),
     registries: [root, ethRegistry],
+    registrar: named("ETHRegistrar"),
     graveyard: named("Graveyard"),
     resolvers: Object.keys(set.contracts).filter(isResolverCode).map(named),
     wrapperRegistries: [named("WrapperRegistryImpl")],

@@ -93,6 +93,7 @@ export const generatedV2: V2Contracts = {
   currencyOf: () => undefined,
   resolvers: [`0x${"8".repeat(40)}`],
   publicResolver: `0x${"5".repeat(40)}`,
+  registrar: `0x${"7".repeat(40)}`,
   lockedMigrator: `0x${"6".repeat(40)}`,
   isInForce: true,
   root: `0x${"1".repeat(40)}`,
