@@ -390,6 +390,21 @@ function stopServing(): void {
   for (const stop of stops.splice(0)) stop();
 }
 
+function openGoLive({ datasources, plugins }: Config) {
+  const v2 = v2ContractsOf(datasources);
+  if (v2 === undefined || !plugins.includes("ensv2")) return undefined;
+  const watch = watchGoLive((signal) => readGoLive(database, v2, signal), { log, registry });
+  stops.push(watch.stop);
+  return watch.current;
+}
+
+const openResolution = (config: Config) => ({
+  known: knownContracts(config.datasources),
+  clientOf: createChainClients(config.chains),
+  gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
+  admit: createAdmission(resolutionLimits),
+});
+
 function openApi(config: Config) {
   const v2 = v2ContractsOf(config.datasources);
   const names = createNamesSource({
@@ -401,11 +416,6 @@ function openApi(config: Config) {
     const current = status.current();
     return current ? timesOf(names.namespaces, current) : [];
   };
-  const live =
-    v2 && config.plugins.includes("ensv2")
-      ? watchGoLive((signal) => readGoLive(database, v2, signal), { log, registry })
-      : undefined;
-  if (live !== undefined) stops.push(live.stop);
   const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log, registry });
   stops.push(feed.stop);
   const common = {
@@ -438,14 +448,9 @@ function openApi(config: Config) {
       names: namesContext(config.datasources, config.plugins),
       actions: openActions(database, config.plugins.includes("ensv2") ? v2 : undefined),
       ensv2: v2,
-      goLive: live?.current,
+      goLive: openGoLive(config),
       ...{ lookup, feed },
-      resolution: {
-        known: knownContracts(config.datasources),
-        clientOf: createChainClients(config.chains),
-        gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
-        admit: createAdmission(resolutionLimits),
-      },
+      resolution: openResolution(config),
     },
     subgraph: config.plugins.includes("subgraph") ? openSubgraph(config) : undefined,
     pages: {

@@ -1,5 +1,4 @@
 import { onchainTable, primaryKey } from "ponder";
-import { agentKeysInHex } from "../ens/record-values.ts";
 import { hex, list, text } from "./columns.ts";
 import { indexed, prefixOf } from "./indexes.ts";
 import { nameIndexes } from "./subgraph.ts";
@@ -282,7 +281,8 @@ export const v2Record = indexed(
   ),
   (table) => ({
     byAddress: { on: [prefixOf(table.value)], where: "kind = 'address'" },
-    byAgentKey: { on: [prefixOf(table.key)], where: `kind = 'text' AND key LIKE '${agentKeysInHex}%'` },
+    // `agent-` in hex.
+    byAgentKey: { on: [prefixOf(table.key)], where: "kind = 'text' AND key LIKE '0x6167656e742d%'" },
   }),
 );
 

@@ -1,5 +1,4 @@
 import { onchainTable, primaryKey } from "ponder";
-import { agentKeys } from "../ens/record-values.ts";
 import { hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
@@ -117,7 +116,7 @@ export const resolverTextRecord = indexed(
     }),
     (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.keyHash] }) }),
   ),
-  (table) => ({ byAgentKey: { on: [prefixOf(table.key)], where: `key LIKE '${agentKeys}%'` } }),
+  (table) => ({ byAgentKey: { on: [prefixOf(table.key)], where: "key LIKE 'agent-%'" } }),
 );
 
 /** A node that the root chain's new registry has named: the old one no longer counts for it. */
