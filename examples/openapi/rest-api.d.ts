@@ -664,6 +664,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/referrers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who referred registrations and renewals
+         * @description Exact, by the duration that was referred, the longest first; in an edition by its awards. Referrals without an address count for nobody.
+         */
+        get: operations["getV1Referrers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/referrers/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an address referred
+         * @description Its row of `/v1/referrers` under the same filters, with zeros if it referred nothing.
+         */
+        get: operations["getV1ReferrersAddress"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/status": {
         parameters: {
             query?: never;
@@ -1186,6 +1226,8 @@ export interface operations {
                 withReferral?: "true" | "false";
                 /** @description Address */
                 decodedReferrer?: string;
+                /** @description The same */
+                referrer?: string;
                 /** @description Unix seconds, inclusive */
                 beginTimestamp?: string;
                 /** @description Unix seconds, inclusive */
@@ -1419,6 +1461,8 @@ export interface operations {
                 withReferral?: "true" | "false";
                 /** @description Address */
                 decodedReferrer?: string;
+                /** @description The same */
+                referrer?: string;
                 /** @description Unix seconds, inclusive */
                 beginTimestamp?: string;
                 /** @description Unix seconds, inclusive */
@@ -8268,6 +8312,373 @@ export interface operations {
                             page_size: number;
                             total_count: number | null;
                             has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Referrers: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds or RFC 3339, included */
+                from?: string;
+                /** @description Unix seconds or RFC 3339, excluded */
+                to?: string;
+                /** @description Only referrals of its direct subnames */
+                parent?: string;
+                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
+                edition?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                finality?: "latest";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of referrers, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Null without referrals */
+                            rank: number | null;
+                            /** @description Address, lower case */
+                            referrer: string;
+                            referral_count: number;
+                            /** @description Seconds by which referrals moved expiries */
+                            duration: string;
+                            revenue: {
+                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
+                                currency: string;
+                                /** @description Address, lower case */
+                                token?: string;
+                                /** @description Wei, or the smallest unit of the token */
+                                amount: string;
+                            }[];
+                            award?: {
+                                qualified: boolean;
+                                /** @description Millionths of a USDC, as all amounts of awards */
+                                amount: string;
+                                /** @description Years of duration */
+                                score?: number;
+                                /** @description The score with the boost of the rank */
+                                final_score?: number;
+                                pool_share?: number;
+                                uncapped_amount?: string;
+                                admin_action?: {
+                                    type: string;
+                                    reason: string;
+                                };
+                            };
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1ReferrersAddress: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds or RFC 3339, included */
+                from?: string;
+                /** @description Unix seconds or RFC 3339, excluded */
+                to?: string;
+                /** @description Only referrals of its direct subnames */
+                parent?: string;
+                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
+                edition?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                finality?: "latest";
+            };
+            header?: never;
+            path: {
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The referrer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Null without referrals */
+                            rank: number | null;
+                            /** @description Address, lower case */
+                            referrer: string;
+                            referral_count: number;
+                            /** @description Seconds by which referrals moved expiries */
+                            duration: string;
+                            revenue: {
+                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
+                                currency: string;
+                                /** @description Address, lower case */
+                                token?: string;
+                                /** @description Wei, or the smallest unit of the token */
+                                amount: string;
+                            }[];
+                            award?: {
+                                qualified: boolean;
+                                /** @description Millionths of a USDC, as all amounts of awards */
+                                amount: string;
+                                /** @description Years of duration */
+                                score?: number;
+                                /** @description The score with the boost of the rank */
+                                final_score?: number;
+                                pool_share?: number;
+                                uncapped_amount?: string;
+                                admin_action?: {
+                                    type: string;
+                                    reason: string;
+                                };
+                            };
                         };
                         meta: {
                             as_of?: {

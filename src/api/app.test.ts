@@ -45,6 +45,8 @@ function api({
     status: { current: () => (hasSnapshot && snapshot ? { snapshot, stale } : undefined) },
     clock: () => now * 1000 + 999,
     subregistries: [],
+    referrals: async () => [],
+    editions: [],
     actions: openActions(chainOf().database, undefined),
     names: { managedNames: ["eth"], inactiveNames: [], rootManagedName: "eth", nameWrappers: [] },
     lookup: {

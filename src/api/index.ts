@@ -53,6 +53,7 @@ import { hookReader, reminderReader } from "./hook-feed.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
+import { openReferrals } from "./names/referrals.ts";
 import { createReadPast } from "./past.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
@@ -446,6 +447,8 @@ function openApi(config: Config) {
       past: readPast,
       subregistries: indexedSubregistries(config.datasources, config.plugins),
       names: namesContext(config.datasources, config.plugins),
+      referrals: openReferrals(database),
+      editions: configured.referralEditions,
       actions: openActions(database, config.plugins.includes("ensv2") ? v2 : undefined),
       ensv2: v2,
       goLive: openGoLive(config),

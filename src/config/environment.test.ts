@@ -62,6 +62,7 @@ test("reads the minimal environment with the documented defaults", () => {
     rowCacheMegabytes: 512,
     sharesSessions: false,
     readUrls: [],
+    referralEditions: [],
     readLagSeconds: 10,
     pgliteDirectory: ".ponder/pglite",
     databaseSchema: "public",

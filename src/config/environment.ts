@@ -12,6 +12,7 @@ import { applyDatasourcesFile } from "./datasources-file.ts";
 import { limits, limitsOf } from "./limits.ts";
 import { nearestOf } from "./nearest.ts";
 import { indexedChainIds, namespaceFaults, pluginIds, pluginsFrom } from "./plugins.ts";
+import { referralEditionsFrom } from "./referral-editions.ts";
 import { webhooksFrom } from "./webhooks-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -99,6 +100,7 @@ const variables = z.object({
   DATASOURCES_FILE: text,
   WEBHOOKS_FILE: text,
   API_KEYS_FILE: text,
+  REFERRAL_EDITIONS_FILE: text,
   CCIP_ALLOW_PRIVATE_HOSTS: flag("false"),
   LOG_LEVEL: oneOf(["silent", "fatal", "error", "warn", "info", "debug", "trace"]).default("info"),
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
@@ -120,6 +122,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   if (fault) faults.push(fault);
   const webhooks = webhooksFrom(sound.WEBHOOKS_FILE, readTextFile, faults);
   const apiKeys = apiKeysFrom(sound.API_KEYS_FILE, readTextFile, faults);
+  const referralEditions = referralEditionsFrom(sound.REFERRAL_EDITIONS_FILE, readTextFile, faults);
   const plugins = pluginsFrom(sound.PLUGINS, sound.SUBGRAPH_COMPAT === true, datasources, faults);
   const chainIds = indexedChainIds(plugins, datasources);
   const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
@@ -138,6 +141,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     datasourcesText: text,
     /** Hooks of WEBHOOKS_FILE; the words of their filters are not checked. */
     webhooks,
+    referralEditions,
     /** Keys of API_KEYS_FILE, and its path; undefined without it. */
     apiKeys: apiKeys && { path: String(sound.API_KEYS_FILE), keys: apiKeys },
     plugins,

@@ -38,7 +38,12 @@ function comparable(name: string, value: string): string {
 /** The environment of a reader, which has no webhooks and keys of its own, with the settings of the index it serves and a reader of its DATASOURCES_FILE. */
 export function environmentOf(settings: RowSettings, environment: Environment) {
   const { DATASOURCES_FILE = "" } = settings;
-  const own = { DATASOURCES_FILE: DATASOURCES_FILE && "of the index", WEBHOOKS_FILE: "", API_KEYS_FILE: "" };
+  const own = {
+    DATASOURCES_FILE: DATASOURCES_FILE && "of the index",
+    WEBHOOKS_FILE: "",
+    API_KEYS_FILE: "",
+    REFERRAL_EDITIONS_FILE: "",
+  };
   return {
     environment: { ...environment, ...settings, ...own },
     readTextFile: () => DATASOURCES_FILE,

@@ -30,6 +30,8 @@ export type GivenAction = {
   registrant?: Hex;
   referrer?: Hex;
   price?: [baseCost: number, premium: number];
+  /** Seconds; a year of 365 days unless given. */
+  duration?: number;
 };
 
 /** The id of an action, as Ponder's checkpoint of its first log is built. */
@@ -72,7 +74,7 @@ export async function insertAction(client: PGlite, action: GivenAction, finalize
   await client.query(
     `INSERT INTO registrar_actions (id, type, subregistry_id, node, incremental_duration, registrant, block_number, timestamp,
       transaction_hash, event_ids, base_cost, premium, total, encoded_referrer, decoded_referrer)
-      VALUES ($1, $2, $3, $4, 31536000, $5, $6, $7, $8, ARRAY[$1::text], $9::bigint, $10::bigint, $9::bigint + $10::bigint, $11, $12)`,
+      VALUES ($1, $2, $3, $4, $13, $5, $6, $7, $8, ARRAY[$1::text], $9::bigint, $10::bigint, $9::bigint + $10::bigint, $11, $12)`,
     [
       actionId(action),
       type,
@@ -86,6 +88,7 @@ export async function insertAction(client: PGlite, action: GivenAction, finalize
       price?.[1] ?? null,
       encoded,
       decoded,
+      action.duration ?? 31_536_000,
     ],
   );
   if (finalized === undefined) return;

@@ -13,6 +13,7 @@ import { lookup } from "./v1-lookup.ts";
 import { deadlineNames, nameDetail, nameRecords, search, subnames } from "./v1-names.ts";
 import { overviews } from "./v1-overviews.ts";
 import { lookupPermissions } from "./v1-permissions.ts";
+import { referrer, referrers } from "./v1-referrers.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
 const list = [
@@ -42,6 +43,8 @@ const list = [
   deadlineNames,
   search,
   ...overviews,
+  referrers,
+  referrer,
   lookupStatus,
   lookupNamespace,
 ];

@@ -144,6 +144,7 @@ const query = pagedQuery({
     .optional()
     .meta({ description: "`true`: only actions with a referrer" }),
   decodedReferrer: addressParameter("decodedReferrer").optional().meta({ description: "Address" }),
+  referrer: addressParameter("referrer").optional().meta({ description: "The same" }),
   beginTimestamp: timestampParameter("beginTimestamp")
     .optional()
     .meta({ description: "Unix seconds, inclusive" }),
@@ -171,6 +172,11 @@ const query = pagedQuery({
     path: ["name"],
     error: "name and node are given and differ",
   })
+  .refine(
+    ({ referrer, decodedReferrer: decoded }) =>
+      referrer === undefined || decoded === undefined || referrer === decoded,
+    { path: ["referrer"], error: "referrer and decodedReferrer are given and differ" },
+  )
   .refine(
     ({ beginTimestamp, endTimestamp }) =>
       beginTimestamp === undefined || endTimestamp === undefined || endTimestamp >= beginTimestamp,
@@ -307,7 +313,7 @@ function conditionsOf({ subregistryIds, beginTimestamp, endTimestamp, ...filter 
     ["type = $", filter.type],
     ["node = $", filter.node ?? filter.name],
     ["registrant = $", filter.registrant],
-    ["decoded_referrer = $", filter.decodedReferrer],
+    ["decoded_referrer = $", filter.decodedReferrer ?? filter.referrer],
     ["id >= $", beginTimestamp === undefined ? undefined : idAt(beginTimestamp)],
     ["id < $", endTimestamp === undefined ? undefined : idAt(endTimestamp + 1)],
   ];

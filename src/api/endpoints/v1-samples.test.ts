@@ -6,8 +6,10 @@ import { readRecording } from "../../../devnet/recording.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
+import { indexedSubregistries } from "../../deployments/namespaces.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
 import { createNamesSource } from "../names/lookups.ts";
+import { openReferrals } from "../names/referrals.ts";
 import { knownContracts } from "../resolution/known-contracts.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { documentOf } from "../rest/docs.ts";
@@ -40,6 +42,9 @@ const context = {
   plugins,
   status: { current: () => status },
   clock: () => block.timestamp * 1_000,
+  subregistries: indexedSubregistries(datasources, plugins),
+  referrals: openReferrals(stored.database),
+  editions: [],
   lookup: {
     ...createNamesSource(source),
     hashOf: () => String(last?.hash),

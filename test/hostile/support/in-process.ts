@@ -7,6 +7,7 @@ import { openActions } from "../../../src/api/endpoints/registrar-actions.ts";
 import { openFeed } from "../../../src/api/feed/follow.ts";
 import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
+import { openReferrals } from "../../../src/api/names/referrals.ts";
 import { createAdmission, resolutionLimits } from "../../../src/api/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/api/resolution/gateway.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
@@ -60,6 +61,8 @@ export async function createWholeApi() {
       ...common,
       feed: openFeed({ source: { database, namespaces: homes, times: () => [now] }, log }),
       subregistries: indexedSubregistries(namespace),
+      referrals: openReferrals(database),
+      editions: [],
       names: namesContext(namespace, plugins),
       actions: openActions(database, undefined),
       ensv2: v2ContractsOf(namespaces["sepolia-v2"]),

@@ -7,11 +7,13 @@ import type { metaSchema } from "../../../src/api/names/contract.ts";
 import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
 import type { NamesSource } from "../../../src/api/names/lists.ts";
 import { createNamesSource } from "../../../src/api/names/lookups.ts";
+import { openReferrals } from "../../../src/api/names/referrals.ts";
 import type { Row } from "../../../src/api/names/rows.ts";
 import { createReadPast } from "../../../src/api/past.ts";
 import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import { createChainBlocks } from "../../../src/api/status/chain-blocks.ts";
 import type { Namespace } from "../../../src/deployments/deployment.ts";
+import { indexedSubregistries } from "../../../src/deployments/namespaces.ts";
 import type { SqlClient } from "../../../src/ponder/sql-client.ts";
 import { chainOf, currentStatus, openEndpoints } from "../endpoints.ts";
 
@@ -113,6 +115,9 @@ export function openLookups({
       readFrom: async () => time,
       clock: () => clock * 1_000,
     }),
+    subregistries: indexedSubregistries(datasources, plugins),
+    referrals: openReferrals(source.database),
+    editions: [],
     lookup: { ...source, hashOf: () => undefined, known: knownContracts(datasources) },
     feed: openFeed({ source: { ...source, times: () => [time] }, log: (_, message) => logged.push(message) }),
   };

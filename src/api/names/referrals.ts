@@ -1,0 +1,103 @@
+import { LRUCache } from "lru-cache";
+import type { ReferralEdition } from "../../config/referral-editions.ts";
+import { zeroAddress } from "../../ens/ids.ts";
+import type { Database } from "../database/client.ts";
+import { currentMoment } from "../database/moment.ts";
+import { type Award, awardsOf, byDuration, type Referral } from "./awards.ts";
+
+/** Which referrals count: of base registrars by CAIP-10 id, all if undefined, in a range of Unix seconds, `from` included, `to` excluded. */
+export type ReferralFilter = {
+  subregistryIds?: readonly string[] | undefined;
+  from?: number | undefined;
+  to?: number | undefined;
+};
+
+/** What an address referred. `revenue`: by payment token, null for ETH. */
+export type Referrer = {
+  rank: number;
+  referrer: string;
+  count: number;
+  duration: bigint;
+  revenue: { token: string | null; amount: string }[];
+  award?: Award | undefined;
+};
+
+const noReferrer = `0x${"0".repeat(64)}`;
+
+// Ids begin with the time in ten digits.
+const idAt = (time: number) => String(Math.min(Math.max(time, 0), 10 ** 10 - 1)).padStart(10, "0");
+
+function whereOf({ subregistryIds, from, to }: ReferralFilter) {
+  const values: string[] = [];
+  const bind = (value: string) => `$${values.push(value)}`;
+  const conditions = [
+    // As in the condition of the index.
+    `encoded_referrer <> '${noReferrer}'`,
+    `decoded_referrer <> '${zeroAddress}'`,
+    ...(from === undefined ? [] : [`id >= ${bind(idAt(from))}`]),
+    ...(to === undefined ? [] : [`id < ${bind(idAt(to))}`]),
+    ...(subregistryIds ? [`subregistry_id = ANY (${bind(`{${subregistryIds.join(",")}}`)}::text[])`] : []),
+  ];
+  return { where: conditions.join(" AND "), values };
+}
+
+const totalsSql = (where: string) => `
+SELECT json_agg(json_build_object('referrer', t.referrer, 'count', t.count, 'duration', t.duration::text, 'revenue', t.revenue))::text FROM (
+  SELECT a.referrer, sum(a.count) AS count, sum(a.duration) AS duration,
+    json_agg(json_build_object('token', a.token, 'amount', a.amount::text) ORDER BY a.token NULLS FIRST) AS revenue
+  FROM (
+    SELECT decoded_referrer AS referrer, payment_token AS token, count(*) AS count, sum(incremental_duration) AS duration, sum(coalesce(total, 0)) AS amount
+    FROM registrar_actions WHERE ${where} GROUP BY decoded_referrer, payment_token
+  ) a GROUP BY a.referrer
+) t`;
+
+const referralsSql = (where: string) => `
+SELECT json_agg(json_build_object('referrer', decoded_referrer, 'duration', incremental_duration::text) ORDER BY id)::text
+FROM registrar_actions WHERE ${where}`;
+
+type Stored = Omit<Referrer, "rank" | "duration"> & { duration: string };
+
+/** Referrers of a database, ranked. The last rankings are kept until a block comes. */
+export function openReferrals(database: Database) {
+  const rankings = new LRUCache<string, Promise<Referrer[]>>({ max: 200 });
+
+  async function rank(filter: ReferralFilter, edition: ReferralEdition | undefined): Promise<Referrer[]> {
+    const { where, values } = whereOf(filter);
+    // Others may wait for the same ranking.
+    const signal = AbortSignal.timeout(10_000);
+    const [text] = await database.row(totalsSql(where), values, signal);
+    const totals = (JSON.parse(text ?? "null") ?? []).map((one: Stored) => ({
+      ...one,
+      duration: BigInt(one.duration),
+    })) as Omit<Referrer, "rank">[];
+    if (edition === undefined)
+      return totals.sort(byDuration).map((total, index) => ({ rank: index + 1, ...total }));
+    const [list] = await database.row(referralsSql(where), values, signal);
+    const referrals = (JSON.parse(list ?? "null") ?? []).map(
+      ({ referrer, duration }: Record<"referrer" | "duration", string>): Referral => ({
+        referrer,
+        duration: BigInt(duration),
+      }),
+    );
+    const byReferrer = new Map(totals.map((total) => [total.referrer, total]));
+    return awardsOf(edition, referrals).flatMap(({ referrer, award }, index) => {
+      const total = byReferrer.get(referrer);
+      return total ? [{ rank: index + 1, ...total, award }] : [];
+    });
+  }
+
+  /** All referrers under a filter from the first rank on, by an edition's rules if given. `heads`: see `CurrentStatus`. */
+  return (
+    filter: ReferralFilter,
+    { edition, heads }: { edition?: ReferralEdition | undefined; heads: string | undefined },
+  ): Promise<Referrer[]> => {
+    if (currentMoment() !== undefined || heads === undefined) return rank(filter, edition);
+    const key = JSON.stringify([filter, edition?.slug, heads]);
+    const known = rankings.get(key);
+    if (known !== undefined) return known;
+    const found = rank(filter, edition);
+    rankings.set(key, found);
+    found.catch(() => rankings.delete(key));
+    return found;
+  };
+}
