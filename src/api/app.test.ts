@@ -190,6 +190,8 @@ describe("every path", () => {
     "/api/indexing-status/",
     "/amirealtime/",
     "/subgraph",
+    "/mainnet/avatar/vitalik.eth",
+    "/mainnet/0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85/1",
     "/%zz",
     "/%00",
     "//",

@@ -5,6 +5,7 @@ import type { Log } from "../log/json-log.ts";
 import type { Admission, openApiKeys } from "./api-keys.ts";
 import { clientOf } from "./client-address.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
+import { type MetadataSources, metadataRoutes } from "./metadata/routes.ts";
 import { unknownPath } from "./names/contract.ts";
 import { type Ask, nameRoutes } from "./pages/name-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
@@ -77,6 +78,7 @@ export function createApi({
   context,
   subgraph,
   pages,
+  metadata,
   trustedProxies,
   keys,
   log,
@@ -85,6 +87,8 @@ export function createApi({
   subgraph?: Hono | undefined;
   /** Sources of the pages for browsers; without them there are no pages. */
   pages?: PageSources;
+  /** Sources of images and metadata of tokens; without them their paths are 404. */
+  metadata?: Omit<MetadataSources, "ask"> | undefined;
   /** Number of proxies in front of the service. */
   trustedProxies?: number;
   /** API keys; without them everybody is admitted. */
@@ -115,6 +119,7 @@ export function createApi({
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(documentOf({ version, endpoints })));
   if (subgraph) app.route("/subgraph", subgraph);
+  if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
   // ponder: mounts the app in its own, whose answer to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
   app.all("*", notFound);

@@ -6,7 +6,7 @@ import { getBlock } from "viem/actions";
 import { type Config, ConfigurationError, parseEnvironment, readConfig } from "../config/environment.ts";
 import { changesOf, environmentOf, type RowSettings, rowSettings } from "../config/row-settings.ts";
 import { contractSources } from "../config/sources.ts";
-import { indexedSubregistries } from "../deployments/namespaces.ts";
+import { indexedSubregistries, tokenIssuers } from "../deployments/namespaces.ts";
 import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { seeOperations } from "../log/json-log.ts";
@@ -50,6 +50,8 @@ import { openActions } from "./endpoints/registrar-actions.ts";
 import { openFeed } from "./feed/follow.ts";
 import { createFeed, keepFeed, readReindexed, writeHealed } from "./feed/log.ts";
 import { hookReader, reminderReader } from "./hook-feed.ts";
+import { startMedia } from "./metadata/process.ts";
+import type { MetadataSources } from "./metadata/routes.ts";
 import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
@@ -238,6 +240,9 @@ if ((await readHealing().catch(() => undefined)) !== "done") {
   ponder.onStop(repeat(readHealing, { everyMs: 1_000, log, failure, fields }));
 }
 
+const media = configured.metadata && startMedia(configured.metadata, log);
+if (media !== undefined) ponder.onStop(media.stop);
+
 const readCoverage = sharedReading(
   "How many labels are known",
   async (signal) => {
@@ -399,13 +404,6 @@ function openGoLive({ datasources, plugins }: Config) {
   return watch.current;
 }
 
-const openResolution = (config: Config) => ({
-  known: knownContracts(config.datasources),
-  clientOf: createChainClients(config.chains),
-  gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
-  admit: createAdmission(resolutionLimits),
-});
-
 function openApi(config: Config) {
   const v2 = v2ContractsOf(config.datasources);
   const names = createNamesSource({
@@ -439,6 +437,7 @@ function openApi(config: Config) {
     clock: Date.now,
   };
 
+  const resolution = resolutionOf(config);
   const lookup = { ...names, known: knownContracts(config.datasources), hashOf };
   const app = createApi({
     context: {
@@ -453,7 +452,7 @@ function openApi(config: Config) {
       ensv2: v2,
       goLive: openGoLive(config),
       ...{ lookup, feed },
-      resolution: openResolution(config),
+      resolution,
     },
     subgraph: config.plugins.includes("subgraph") ? openSubgraph(config) : undefined,
     pages: {
@@ -468,11 +467,28 @@ function openApi(config: Config) {
       ...{ hooks: () => webhooks?.status(), keys: () => apiKeys?.uses() },
       onStop: (stop) => void stops.push(stop),
     },
+    metadata: media && metadataOf(config, { resolution, media: media.ask }),
     trustedProxies: config.subgraphLimits.trustedProxies,
     ...{ keys: apiKeys, log },
   });
   const ofHooks = { lookup, feed };
   return { app, config, feed, readFeed: hookReader(ofHooks), readReminders: reminderReader(ofHooks) };
+}
+
+function resolutionOf(config: Config) {
+  return {
+    known: knownContracts(config.datasources),
+    clientOf: createChainClients(config.chains),
+    gatewayLimits: { ...defaultGatewayLimits, allowsPrivateHosts: config.allowsPrivateGateways },
+    admit: createAdmission(resolutionLimits),
+  };
+}
+
+function metadataOf(config: Config, sources: Pick<MetadataSources, "resolution" | "media">) {
+  // Paths name the chain of the root.
+  const network = config.namespace.replace(/-v2$/, "");
+  const { datasources, metadata } = config;
+  return { ...sources, network, url: metadata?.url, issuers: tokenIssuers(datasources), clock: Date.now };
 }
 
 const { bodyBytes } = configured.subgraphLimits;

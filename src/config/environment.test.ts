@@ -294,6 +294,30 @@ describe("a misspelt variable", () => {
   });
 });
 
+test("avatars are off, or have their defaults", () => {
+  expect(
+    parseEnvironment({ ...root, IPFS_GATEWAY_URL: "https://ipfs.example" }, noFiles).metadata,
+  ).toBeUndefined();
+  expect(
+    parseEnvironment({ ...root, METADATA: "true", METADATA_URL: "https://names.example/" }, noFiles).metadata,
+  ).toEqual({
+    url: "https://names.example",
+    folder: ".ponder/metadata",
+    megabytes: 512,
+    ipfsGateway: "https://ipfs.io",
+  });
+});
+
+test("faults of the settings of avatars are named together, without credentials", () => {
+  const given = { METADATA: "yes", METADATA_CACHE_MB: "0", METADATA_URL: "names.example" };
+  expect(faultsOf({ ...root, ...given, IPFS_GATEWAY_URL: "http://u:hunter2@ipfs.example" })).toEqual([
+    'METADATA is "yes", which is unknown. Set one of: true, false.',
+    "METADATA_URL must be an http(s):// URL without credentials.",
+    "METADATA_CACHE_MB must be a whole number between 1 and 1000000.",
+    "IPFS_GATEWAY_URL must be an http(s):// URL without credentials.",
+  ]);
+});
+
 test("a misspelt plugin is one fault, with the nearest", () => {
   expect(faultsOf({ ...root, PLUGINS: "subgrah", SUBGRAPH_COMPAT: "true" })).toEqual([
     expect.stringMatching(

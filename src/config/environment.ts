@@ -39,6 +39,7 @@ const schemaName = z.string().regex(/^[^\0"]{1,45}$/, "must be 1 to 45 character
 const notCache = (text: string) => text !== "ponder_sync";
 const noLabels =
   "is missing. Set the label service's address (http://localhost:3223) or a label database (file:./data/labels.sqlite).";
+const notHttpUrl = "must be an http(s):// URL without credentials.";
 const text = z.string().optional();
 const ofLimits = Object.values(limits).map(
   ([variable, usual, least, most]) => [variable, decimal(least, most).default(usual)] as const,
@@ -102,6 +103,11 @@ const variables = z.object({
   API_KEYS_FILE: text,
   REFERRAL_EDITIONS_FILE: text,
   CCIP_ALLOW_PRIVATE_HOSTS: flag("false"),
+  METADATA: flag("false"),
+  METADATA_URL: z.string().refine(isHttpUrl, notHttpUrl).optional(),
+  METADATA_CACHE_DIR: z.string().default(".ponder/metadata"),
+  METADATA_CACHE_MB: decimal(1, 1_000_000).default(512),
+  IPFS_GATEWAY_URL: z.string().refine(isHttpUrl, notHttpUrl).default("https://ipfs.io"),
   LOG_LEVEL: oneOf(["silent", "fatal", "error", "warn", "info", "debug", "trace"]).default("info"),
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
 });
@@ -167,6 +173,15 @@ const settingsOf = (given: Variables) => ({
   firstLabelSetVersion: given.FIRST_LABEL_SET_VERSION as number | undefined,
   /** Whether gateways of off-chain names may be in private networks and without TLS. */
   allowsPrivateGateways: given.CCIP_ALLOW_PRIVATE_HOSTS,
+  /** Avatars and metadata of tokens; undefined where they are off. `url`: where clients reach the service, if it is set. */
+  metadata: given.METADATA
+    ? {
+        url: given.METADATA_URL?.replace(/\/+$/, ""),
+        folder: given.METADATA_CACHE_DIR,
+        megabytes: given.METADATA_CACHE_MB,
+        ipfsGateway: given.IPFS_GATEWAY_URL,
+      }
+    : undefined,
   /** Blocks of the only chain to index. */
   blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as BlockRange,
   /** Blocks of the root chain for which former rows are kept; undefined for those alone that are not final. */
@@ -344,6 +359,12 @@ export function isPostgresUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, port, pathname } = new URL(text);
   return /^postgres(ql)?:$/.test(protocol) && hostname !== "" && port !== "" && pathname.length > 1;
+}
+
+function isHttpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === "" && password === "";
 }
 
 function isArchive(text = ""): boolean {

@@ -1,0 +1,203 @@
+import { pipeline } from "node:stream";
+import { createUnzip } from "node:zlib";
+import { imageSize } from "image-size";
+import { LRUCache } from "lru-cache";
+import { send } from "../../rpc/public-address.ts";
+import type { Store } from "./store.ts";
+import { cleanSvg } from "./svg.ts";
+
+/** Limits of what is fetched, safe on the public internet. */
+export const mediaLimits = {
+  /** For one URL, redirects included. */
+  timeoutMs: 10_000,
+  imageBytes: 5 * 1024 * 1024,
+  /** Of an SVG document, which is parsed. */
+  svgBytes: 2 * 1024 * 1024,
+  /** Of the metadata of a token. */
+  jsonBytes: 1024 * 1024,
+  redirects: 3,
+  /** Pixels of a side. */
+  side: 16_384,
+  /** Whether hosts in private networks may be asked, for tests. */
+  allowsPrivateHosts: false,
+};
+
+/** An image whose type is that of its bytes. */
+export type Image = { type: string; bytes: Buffer };
+
+/** What a URI leads to cannot be used. `status`: 404, or 504 if it did not arrive in time. */
+export class MediaError extends Error {
+  override name = "MediaError";
+  readonly status: 404 | 504;
+
+  constructor(message: string, status: 404 | 504 = 404) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// Servers accept no longer URLs.
+const mostUrlCharacters = 16_384;
+
+/** The URL (http, https or data) that a URI of ENSIP-12 or of a token's metadata stands for. Throws a MediaError for any other. */
+export function locate(uri: string, ipfsGateway: string): URL {
+  const given = uri.trim();
+  const [, scheme, inner, path = ""] = /^(ipfs|ipns):\/\/(?:(ipfs|ipns)\/)?(.+)$/is.exec(given) ?? [];
+  const url = scheme
+    ? `${ipfsGateway.replace(/\/+$/, "")}/${(inner ?? scheme).toLowerCase()}/${path}`
+    : given.replace(/^ar:\/\//i, "https://arweave.net/");
+  // Metadata may have the SVG document in place of its URL.
+  const text = /^</.test(given) ? `data:,${encodeURIComponent(given.toWellFormed())}` : url;
+  const found = URL.canParse(text) ? new URL(text) : undefined;
+  if (found?.protocol === "data:") return found;
+  if (found && /^https?:$/.test(found.protocol) && found.href.length <= mostUrlCharacters) return found;
+  throw new MediaError("The record is no URL of an image that is supported.");
+}
+
+/** Creates a reader of images and of metadata of tokens. What it fetched stays in the store, and failures for a minute in memory. */
+export function createMedia(options: {
+  /** URL of the gateway, whose folders `ipfs` and `ipns` alone may be in a private network. */
+  ipfsGateway: string;
+  store?: Store | undefined;
+  limits?: typeof mediaLimits;
+}) {
+  const { ipfsGateway, store, limits = mediaLimits } = options;
+  const folders = ["ipfs", "ipns"].map(
+    (folder) => `${new URL(ipfsGateway).href.replace(/\/+$/, "")}/${folder}/`,
+  );
+  const isOwn = ({ href }: URL) => folders.some((folder) => href.startsWith(folder));
+  const failures = new LRUCache<string, MediaError>({ max: 10_000, ttl: 60_000 });
+
+  type Wanted = { kind: string; most: number; check: (bytes: Buffer) => Buffer; signal: AbortSignal };
+  async function read(uri: string, { kind, most, check, signal }: Wanted): Promise<Buffer> {
+    const url = locate(uri, ipfsGateway);
+    if (url.protocol === "data:") return check(await bytesOf(url));
+    const key = `${kind} ${url}`;
+    const kept = await store?.read(key);
+    if (kept !== undefined) return kept;
+    const failure = failures.get(key);
+    if (failure !== undefined) throw failure;
+    try {
+      const bytes = check(await download(url, { ...limits, most, isOwn, signal }));
+      await store?.write(key, bytes);
+      return bytes;
+    } catch (error) {
+      if (error instanceof MediaError) failures.set(key, error);
+      throw error;
+    }
+  }
+
+  return {
+    /** The image that a URI names: a raster as it is, or an SVG document that was cleaned. Throws a MediaError. */
+    async image(uri: string, signal: AbortSignal): Promise<Image> {
+      const check = (bytes: Buffer) => checkImage(bytes, limits);
+      const bytes = await read(uri, { kind: "image", most: limits.imageBytes, check, signal });
+      return { bytes, type: isXml(bytes) ? svgType : (rasters[sizeOf(bytes).type ?? ""] ?? "") };
+    },
+    /** The metadata of a token at a URI, a JSON object. Throws a MediaError. */
+    async metadata(uri: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+      const bytes = await read(uri, {
+        kind: "json",
+        most: limits.jsonBytes,
+        check: (given) => given,
+        signal,
+      });
+      try {
+        const value: unknown = JSON.parse(bytes.toString());
+        if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+      } catch {}
+      throw new MediaError("The metadata of the token is no JSON object.");
+    },
+  };
+}
+
+async function bytesOf(dataUrl: URL): Promise<Buffer> {
+  const response = await fetch(dataUrl).catch(() => undefined);
+  if (response === undefined) throw new MediaError("The data URL is malformed.");
+  return Buffer.from(await response.arrayBuffer());
+}
+
+const svgType = "image/svg+xml";
+// By the names that the library has for them.
+const rasters: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+  avif: "image/avif",
+};
+
+const isXml = (bytes: Buffer) => /^(\xef\xbb\xbf)?\s*</.test(bytes.toString("latin1", 0, 1_000));
+
+// The type is that of the first bytes. Rasters are not decoded.
+function checkImage(bytes: Buffer, limits: typeof mediaLimits): Buffer {
+  const isSvg = isXml(bytes);
+  const most = isSvg ? limits.svgBytes : limits.imageBytes;
+  const clean = bytes.length > most || !isSvg ? bytes : Buffer.from(cleanSvg(bytes.toString().trim()) ?? "");
+  if (bytes.length > most || clean.length > limits.imageBytes)
+    throw new MediaError("The image is too large.");
+  const { type = "", width, height } = isSvg ? { width: 0, height: 0 } : sizeOf(bytes);
+  if (isSvg ? clean.length === 0 : rasters[type] === undefined)
+    throw new MediaError("The record leads to no image.");
+  if (Math.max(width, height) > limits.side) throw new MediaError("The image has too many pixels.");
+  return clean;
+}
+
+function sizeOf(bytes: Buffer): { type?: string; width: number; height: number } {
+  try {
+    return imageSize(bytes);
+  } catch {
+    return { width: 0, height: 0 };
+  }
+}
+
+type Download = typeof mediaLimits & { most: number; isOwn: (url: URL) => boolean; signal: AbortSignal };
+
+// Each host on the way is checked when it is connected to. Only what the operator's gateway has of IPFS may be in a private network.
+async function download(first: URL, { signal: leaving, ...limits }: Download): Promise<Buffer> {
+  const late = AbortSignal.timeout(limits.timeoutMs);
+  let url = first;
+  try {
+    for (let left = limits.redirects; left >= 0; left -= 1) {
+      const response = await send(url, undefined, {
+        // RFC 8586: this service refuses requests that it sent itself.
+        headers: { accept: "image/*, application/json", "accept-encoding": "gzip", "cdn-loop": "nsindex" },
+        signal: AbortSignal.any([leaving, late]),
+        allowsPrivate: limits.allowsPrivateHosts || (limits.isOwn(first) && limits.isOwn(url)),
+        refusal: () => new MediaError("The record leads to a host that is not public."),
+      });
+      const { statusCode = 0, headers } = response.on("error", () => undefined);
+      if (statusCode === 200) {
+        const isPacked = /gzip|deflate/i.test(headers["content-encoding"] ?? "");
+        // An error also ends the loop over it.
+        return await readUpTo(
+          limits.most,
+          isPacked ? pipeline(response, createUnzip(), () => undefined) : response,
+        );
+      }
+      response.destroy();
+      const next = statusCode >= 300 && statusCode < 400 ? (headers.location ?? "") : undefined;
+      if (next === undefined) throw new MediaError(`The host responds with ${statusCode}.`);
+      url = locate(URL.canParse(next, url) ? new URL(next, url).href : next, "");
+      if (url.protocol === "data:") break;
+    }
+    throw new MediaError("The host redirects elsewhere again and again.");
+  } catch (error) {
+    leaving.throwIfAborted();
+    if (error instanceof MediaError) throw error;
+    throw late.aborted
+      ? new MediaError("The host does not respond in time.", 504)
+      : new MediaError("The host cannot be asked.");
+  }
+}
+
+async function readUpTo(most: number, body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > most) throw new MediaError("The response is too long.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { childrenOf } from "../../../test/support/process-tree.ts";
+import { startServer } from "../../../test/support/server.ts";
+import { mediaLimits } from "./media.ts";
+import { type Asked, startMedia } from "./process.ts";
+
+const clean = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"/>';
+const dataUrl = (type: string, text: string) => `data:${type};base64,${btoa(text)}`;
+
+async function start() {
+  const folder = await mkdtemp(join(tmpdir(), "images-"));
+  const logged: string[] = [];
+  const before = await childrenOf(process.pid);
+  const limits = { ...mediaLimits, allowsPrivateHosts: true };
+  const settings = { ipfsGateway: "https://ipfs.example", folder, megabytes: 1, limits };
+  const media = startMedia(settings, (_, message) => void logged.push(message));
+  onTestFinished(async () => {
+    media.stop();
+    await rm(folder, { recursive: true });
+  });
+  const ask = (asked: Omit<Asked, "want">, want: Asked["want"] = "image") =>
+    media.ask({ want, ...asked }, new AbortController().signal);
+  const isThere = () => expect.poll(async () => (await ask({ uri: clean }))?.status).toBe(200);
+  const pids = async () => (await childrenOf(process.pid)).filter((pid) => !before.includes(pid));
+  return { ...{ media, logged, ask, isThere, pids } };
+}
+
+test("images, metadata and cards come from a process of its own", async () => {
+  const { ask, isThere } = await start();
+  await isThere();
+  const answer = async (...asked: Parameters<typeof ask>) => {
+    const response = await ask(...asked);
+    return [response?.status, response?.headers.get("content-type"), await response?.text()];
+  };
+  expect(await answer({ uri: clean })).toEqual([200, "image/svg+xml", clean]);
+  const { headers } = (await ask({ uri: clean })) ?? {};
+  expect(headers?.get("content-length")).toBe(String(clean.length));
+  expect(headers?.get("etag")).toMatch(/^"[\w-]{22}"$/);
+  expect(await answer({ uri: "nothing" })).toEqual([
+    404,
+    "application/json",
+    '{"message":"The record is no URL of an image that is supported."}',
+  ]);
+  const token = "ff".padStart(64, "0");
+  const uris: string[] = [];
+  const url = await startServer(({ url = "" }, response) => {
+    uris.push(url);
+    response.end(JSON.stringify({ name: "N", image: "", image_url: null, image_data: clean }));
+  });
+  // ERC-1155: 64 hex digits in lower case, without 0x.
+  expect(await answer({ uri: `${url}/0x{id}.json`, token })).toEqual([200, "image/svg+xml", clean]);
+  expect(uris).toEqual([`/${token}.json`]);
+  const json = dataUrl("application/json", '{"name":"N"}');
+  expect(await answer({ uri: json, token }, "metadata")).toEqual([200, "application/json", '{"name":"N"}']);
+  expect(await answer({ uri: json, token })).toMatchObject([404, "application/json", /names no image/]);
+  for (const uri of ["", "https://", clean]) {
+    const [status, type, card] = await answer({ uri, card: { name: "a<b>&.eth", isNormalized: true } });
+    expect([status, type]).toEqual([200, "image/svg+xml"]);
+    expect(card).toContain(">a&lt;b&gt;&amp;.eth</text>");
+    expect(String(card).includes(`data:image/svg+xml;base64,${btoa(clean)}`)).toBe(uri === clean);
+  }
+});
+
+test("after kill -9 the process is away, then back, and it does not outlive a stop", async () => {
+  const { ask, isThere, pids, logged, media } = await start();
+  await isThere();
+  const [first = 0] = await pids();
+  process.kill(first, "SIGKILL");
+  await expect.poll(() => logged).toEqual(["The process of images ended (SIGKILL); it is started again."]);
+  expect(await ask({ uri: clean })).toBeUndefined();
+  await isThere();
+  const [second] = await pids();
+  expect(second).not.toBe(first);
+  media.stop();
+  await expect.poll(pids).toEqual([]);
+  expect(logged).toHaveLength(1);
+});

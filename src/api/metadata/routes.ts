@@ -1,0 +1,203 @@
+import { type Context, Hono } from "hono";
+import { type Hex, parseAbi } from "viem";
+import { namespaceIds } from "../../deployments/deployment.ts";
+import { nodeOfToken, type TokenIssuer } from "../../deployments/namespaces.ts";
+import { tokenIdToHex } from "../../ens/ids.ts";
+import { createLane } from "../database/client.ts";
+import type { ResolveContext } from "../endpoints/resolve.ts";
+import type { Row } from "../names/rows.ts";
+import { memberOf } from "../pages/layout.ts";
+import type { Ask } from "../pages/name-page.ts";
+import { createChainReader } from "../resolution/chain-reader.ts";
+import { createGatewayReader } from "../resolution/gateway.ts";
+import { ApiError } from "../rest/errors.ts";
+import { locate } from "./media.ts";
+import type { Asked, AskMedia } from "./process.ts";
+import { metadataOf, nameOfToken, versionOf } from "./token.ts";
+
+/** What the paths are served from. `network`: the root chain in paths; `url`: where clients reach the service, if it is set. */
+export type MetadataSources = {
+  network: string;
+  url: string | undefined;
+  issuers: readonly TokenIssuer[];
+  resolution: Pick<ResolveContext["resolution"], "clientOf" | "known" | "gatewayLimits">;
+  media: AskMedia;
+  ask: Ask;
+  clock: () => number;
+};
+
+// Requests of all clients that work at a time: a client may have ten resolutions (`resolutionLimits`). Some places are for others.
+const lane = { concurrency: 10, spare: 6, queue: 256, queuePerClient: 64 };
+const imageHeaders = {
+  // A record may change with the next block.
+  "cache-control": "public, max-age=300",
+  "x-content-type-options": "nosniff",
+  // An SVG document that is opened by itself runs nothing and loads nothing.
+  "content-security-policy":
+    "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; sandbox",
+};
+
+const tokenAbi = parseAbi([
+  "function tokenURI(uint256) view returns (string)",
+  "function uri(uint256) view returns (string)",
+  "function ownerOf(uint256) view returns (address)",
+  "function balanceOf(address, uint256) view returns (uint256)",
+]);
+
+// CAIP-22 and CAIP-29.
+const nftForm = /^eip155:(\d{1,15})\/(erc721|erc1155):(0x[0-9a-f]{40})\/(\d{1,78}|0x[0-9a-f]{1,64})$/;
+
+function stop(status: 400 | 404 | 410 | 503 | 508, message: string): never {
+  throw new ApiError(status, { message }, status === 503 ? { "retry-after": "2" } : {});
+}
+
+/** The paths of ENS's metadata service: images of names and what they are, metadata of tokens and their images. */
+export function metadataRoutes(sources: MetadataSources): Hono {
+  const { turn } = createLane(lane);
+  const inTurn = (run: (sources: MetadataSources, c: Context) => Promise<Response>) => async (c: Context) => {
+    if (c.req.header("cdn-loop")?.includes("nsindex")) stop(508, "The record leads back to this service.");
+    if (c.req.param("network") !== sources.network) stop(400, `network must be ${sources.network}.`);
+    const leave = await turn(String(c.get("client") ?? ""), c.req.raw.signal);
+    return run(sources, c).finally(leave);
+  };
+  const network = `/:network{${[...namespaceIds, sources.network].join("|")}}`;
+  const names = `${network}/:key{avatar|header}/:name`;
+  const tokens = `${network}/:contract{0x[0-9a-fA-F]{40}}/:token`;
+  return new Hono()
+    .get(names, inTurn(sendName))
+    .get(`${names}/meta`, inTurn(sendNameMetadata))
+    .get(tokens, inTurn(sendToken))
+    .get(`${tokens}/image`, inTurn(sendTokenImage));
+}
+
+async function sendName(sources: MetadataSources, c: Context): Promise<Response> {
+  const { asked, nft } = await mediaOf(sources, c, param(c, "name"), param(c, "key"));
+  // ENSIP-12: a token that the name's address does not own is no avatar.
+  if (nft?.is_owner === false) stop(404, "The name's address does not own the token of the record.");
+  return sendImage(sources, c, asked);
+}
+
+async function sendNameMetadata(sources: MetadataSources, c: Context): Promise<Response> {
+  const [uri, key] = [param(c, "name"), param(c, "key")];
+  const { asked, nft } = await mediaOf(sources, c, uri, key);
+  if (nft === undefined) return c.json({ uri, [key === "avatar" ? "image" : key]: publicUrl(asked.uri) });
+  const response = await askMedia(sources, c, { ...asked, want: "metadata" });
+  const metadata = (await response.json()) as Record<string, unknown>;
+  const { image = metadata["image_url"] ?? `${baseOf(sources, c)}/${key}/${uri}` } = metadata;
+  return c.json(response.ok ? { ...metadata, image, uri, ...nft } : metadata, response.status as 200 | 404);
+}
+
+// For clients, which the operator's gateway may not serve.
+function publicUrl(uri: string): string {
+  try {
+    return locate(uri, "https://ipfs.io").href;
+  } catch (error) {
+    return stop(404, (error as Error).message);
+  }
+}
+
+async function sendToken(sources: MetadataSources, c: Context): Promise<Response> {
+  const { row, issuer, tokenId } = await tokenOf(sources, c);
+  const base = baseOf(sources, c);
+  const links = { token: `${base}/${param(c, "contract")}/${tokenId}`, avatars: `${base}/avatar` };
+  const version = versionOf(row, issuer.isNameWrapper);
+  return c.json(metadataOf(row, { tokenId, version, links, now: sources.clock() }));
+}
+
+async function sendTokenImage(sources: MetadataSources, c: Context): Promise<Response> {
+  const { row, tokenId } = await tokenOf(sources, c);
+  const card = nameOfToken(row, tokenId);
+  const found = card.isNormalized
+    ? await mediaOf(sources, c, row.name, "avatar").catch(unlessBusy)
+    : undefined;
+  const asked = found?.nft?.is_owner === false ? undefined : found?.asked;
+  return sendImage(sources, c, { want: "image", uri: "", ...asked, card });
+}
+
+// A name without an avatar has a card without one.
+function unlessBusy(error: unknown): undefined {
+  if (!(error instanceof ApiError) || error.status === 503) throw error;
+}
+
+const param = (c: Context, name: string) => c.req.param(name) ?? "";
+const baseOf = ({ url, network }: MetadataSources, c: Context) =>
+  `${url ?? new URL(c.req.url).origin}/${network}`;
+
+/** The name of the token in the path. Ends the request if there is none. */
+async function tokenOf({ issuers, ask }: MetadataSources, c: Context) {
+  const given = param(c, "token");
+  if (!/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(given) || BigInt(given) >= 2n ** 256n)
+    stop(400, "token must be a token id: a decimal number, or 0x and up to 64 hex digits.");
+  const contract = param(c, "contract").toLowerCase();
+  // Several chains may have a contract at one address.
+  const own = issuers.filter(({ address }) => address.toLowerCase() === contract);
+  if (own.length === 0) stop(400, "contract must be a registrar or name wrapper of this service.");
+  for (const issuer of own) {
+    const { status, body } = await ask(`/v1/names/${nodeOfToken(issuer, BigInt(given))}`, c);
+    if (status === 404) continue;
+    if (status !== 200) stop(503, String(memberOf(body, "error.message")));
+    const row = memberOf(body, "data") as Row;
+    if (row.status === "released") stop(410, "The name has expired, and so has its grace period.");
+    return { row, issuer, tokenId: tokenIdToHex(BigInt(given)) };
+  }
+  return stop(404, "No results found.");
+}
+
+/** What a record of a name leads to; `nft` says of which token, and whether the name's address owns it. Ends the request without one. */
+async function mediaOf(sources: MetadataSources, c: Context, name: string, key: string) {
+  const path = `/api/resolve/records/${encodeURIComponent(name)}?texts=${key}&addresses=60&accelerate=true`;
+  const { status, body } = await sources.ask(path, c);
+  if (status === 400) stop(400, "name must be a normalized name (ENSIP-15).");
+  if (status !== 200) stop(503, String(memberOf(body, "message")));
+  const record = String(memberOf(body, `records.texts.${key}`) ?? "").trim();
+  if (record === "") stop(404, `The name has no record ${key}.`);
+  const [, chain, namespace = "", contract = "", id = ""] = nftForm.exec(record.toLowerCase()) ?? [];
+  if (chain === undefined) return { asked: { want: "image", uri: record } satisfies Asked };
+  const host_meta = {
+    ...{ chain_id: Number(chain), namespace, contract_address: contract, token_id: id },
+    reference_url: `https://opensea.io/assets/${contract}/${id}`,
+  };
+  const owner = memberOf(body, "records.addresses.60") as string | null;
+  const { uri, is_owner } = await readToken(sources, c, host_meta, owner);
+  const token = tokenIdToHex(BigInt(id)).slice(2);
+  return { asked: { want: "image", uri, token } satisfies Asked, nft: { host_meta, is_owner } };
+}
+
+type HostMeta = { chain_id: number; namespace: string; contract_address: string; token_id: string };
+
+async function readToken({ resolution }: MetadataSources, c: Context, token: HostMeta, owner: string | null) {
+  const { clientOf, known, gatewayLimits } = resolution;
+  const { chain_id: chainId, contract_address, token_id } = token;
+  if (clientOf(chainId) === undefined) stop(404, `The chain of the token, ${chainId}, is not indexed here.`);
+  const { signal } = c.req.raw;
+  const askGateways = createGatewayReader(gatewayLimits, signal);
+  const reader = createChainReader({ clientOf, known, askGateways, signal });
+  const call = (functionName: string, ...args: unknown[]) =>
+    reader
+      .read(chainId, contract_address as Hex, { abi: tokenAbi, functionName, args } as never)
+      .catch((error: Error) => stop(503, error.message));
+  const id = BigInt(token_id);
+  const isSingle = token.namespace === "erc721";
+  const held = isSingle ? call("ownerOf", id) : owner === null ? 0n : call("balanceOf", owner, id);
+  const [uri, holding] = await Promise.all([call(isSingle ? "tokenURI" : "uri", id), held]);
+  if (typeof uri !== "string" || uri === "") return stop(404, "The token has no metadata.");
+  const is_owner = isSingle
+    ? String(holding).toLowerCase() === owner?.toLowerCase()
+    : BigInt(`${holding ?? 0}`) > 0n;
+  return { uri, is_owner };
+}
+
+async function askMedia({ media }: MetadataSources, c: Context, asked: Asked): Promise<Response> {
+  return (await media(asked, c.req.raw.signal)) ?? stop(503, "Images are not available now.");
+}
+
+async function sendImage(sources: MetadataSources, c: Context, asked: Asked): Promise<Response> {
+  const response = await askMedia(sources, c, asked);
+  if (!response.ok) return c.json(await response.json(), response.status as 404 | 504);
+  const of = (name: string) => response.headers.get(name) ?? "";
+  const [type, length, etag] = ["content-type", "content-length", "etag"].map(of) as [string, string, string];
+  const headers = { ...imageHeaders, etag, "content-type": type, "content-length": length };
+  if (!c.req.header("if-none-match")?.includes(etag)) return c.newResponse(response.body, 200, headers);
+  await response.body?.cancel();
+  return c.body(null, 304, { ...imageHeaders, etag });
+}
