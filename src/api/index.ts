@@ -464,6 +464,7 @@ function openApi(config: Config) {
       log,
       earliest: async () => (await readEarliest()).value,
       streams: feed.streams,
+      explorers: config.explorers,
       ...{ hooks: () => webhooks?.status(), keys: () => apiKeys?.uses() },
       onStop: (stop) => void stops.push(stop),
     },

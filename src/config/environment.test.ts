@@ -70,6 +70,7 @@ test("reads the minimal environment with the documented defaults", () => {
     webhooks: [],
     subgraphLimits: defaultSubgraphLimits,
     port: 42069,
+    explorers: {},
     logLevel: "info",
   });
   expect(datasources["ensroot"]?.contracts["ENSv1Registry"]).toEqual({
@@ -92,6 +93,15 @@ test("reads the servers of readers in their order", () => {
   const [one, two] = ["postgresql://u:p@one:5432/db", "postgres://two:5433/db?sslmode=require"];
   const config = parseEnvironment({ ...root, DATABASE_READ_URLS: ` ${one}, ${two}` }, noFiles);
   expect(config.readUrls).toEqual([one, two]);
+});
+
+test("reads block explorers by chain", () => {
+  const config = parseEnvironment(
+    { ...root, BLOCK_EXPLORER_URLS: "1=https://a.example, 8453=http://b.example/x" },
+    noFiles,
+  );
+  expect(config.explorers).toEqual({ 1: "https://a.example", 8453: "http://b.example/x" });
+  expect(parseEnvironment(root, noFiles).explorers).toEqual({});
 });
 
 test("treats an empty variable as unset", () => {
@@ -204,6 +214,16 @@ describe("refused alone", () => {
     ["half of QuickNode", { QUICKNODE_API_KEY: "k" }, "QUICKNODE_ENDPOINT_NAME"],
     ["an end before the start", { START_BLOCK: "9", END_BLOCK: "9" }, "greater than START_BLOCK"],
     ["a fraction of a block", { START_BLOCK: "1.5" }, "START_BLOCK"],
+    [
+      "an explorer without its chain",
+      { BLOCK_EXPLORER_URLS: "https://a.example" },
+      "BLOCK_EXPLORER_URLS must be",
+    ],
+    [
+      "an explorer that is a script",
+      { BLOCK_EXPLORER_URLS: "1=javascript:alert(1)" },
+      "BLOCK_EXPLORER_URLS must be",
+    ],
     ["a host with a port", { API_HOST: "http://127.0.0.1" }, "API_HOST must be an IP address"],
     ["port 65536", { PORT: "65536" }, "between 1 and 65535"],
     ["an unknown log level", { LOG_LEVEL: "verbose" }, "LOG_LEVEL"],

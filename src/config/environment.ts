@@ -108,6 +108,13 @@ const variables = z.object({
   METADATA_CACHE_DIR: z.string().default(".ponder/metadata"),
   METADATA_CACHE_MB: decimal(1, 1_000_000).default(512),
   IPFS_GATEWAY_URL: z.string().refine(isHttpUrl, notHttpUrl).default("https://ipfs.io"),
+  BLOCK_EXPLORER_URLS: z
+    .string()
+    .refine((urls) => Object.values(explorersIn(urls)).every(isWebUrl), {
+      error: "must be <chain id>=<http(s) URL>, several of them separated by commas.",
+    })
+    .transform(explorersIn)
+    .optional(),
   LOG_LEVEL: oneOf(["silent", "fatal", "error", "warn", "info", "debug", "trace"]).default("info"),
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
 });
@@ -220,6 +227,8 @@ const settingsOf = (given: Variables) => ({
   port: given.PORT,
   /** Address that the API listens on; undefined for all of the machine's. */
   host: given.API_HOST,
+  /** Base URLs of block explorers by chain id, in place of the usual ones. */
+  explorers: given.BLOCK_EXPLORER_URLS ?? {},
   logLevel: given.LOG_LEVEL,
 });
 
@@ -341,7 +350,7 @@ function combinationFaults(sound: Partial<Variables>, given: Environment, chainI
 
 function isLabelsUrl(text: string): boolean {
   if (text.startsWith("file:")) return text.length > "file:".length;
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  return isWebUrl(text);
 }
 
 // A relative path after `file:` is relative to the working directory; a URL alone would start at the root.
@@ -353,6 +362,17 @@ function absoluteLabelsUrl(text: string): string {
 function listOf(text: string): string[] {
   return text.split(",").map((one) => one.trim());
 }
+
+// URLs by chain id; anything else has a value that is no URL.
+function explorersIn(text: string): Readonly<Record<number, string>> {
+  const pairs = listOf(text).map((one) => {
+    const [, id = "0", url = ""] = /^([1-9]\d{0,14})=(.+)$/.exec(one) ?? [];
+    return [Number(id), url] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+const isWebUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 
 /** Whether a text is the URL of a Postgres database. */
 export function isPostgresUrl(text: string): boolean {
