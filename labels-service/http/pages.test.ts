@@ -68,7 +68,7 @@ test("/docs and / load files of the service only, and each is there", async () =
     const { text, status } = await page(path);
     expect(status).toBe(200);
     const urls = [...text.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, url]) => url ?? "");
-    expect(urls.length).toBe(path === "/" ? 1 : 3);
+    expect(urls.length).toBe(path === "/" ? 2 : 3);
     expect(text).not.toMatch(/(src|href)="(https?:)?\/\//i);
     for (const url of urls) {
       const { status, headers } = await page(url);
@@ -82,6 +82,6 @@ test.each(["package.json", "../package.json", "constructor", "page.js", ""])(
   "other files are not served: %s",
   async (name) => {
     const [, css = ""] = /href="(\/assets\/[^"]+)"/.exec((await page("/")).text) ?? [];
-    expect((await page(css.replace("page.css", name))).status).toBe(404);
+    expect((await page(css.replace("frame.css", name))).status).toBe(404);
   },
 );

@@ -9,10 +9,12 @@ import { escapeControls } from "../../src/log/json-log.ts";
 import { type Answer, notFound } from "./answer.ts";
 
 // Each release has its own folder, so that browsers may keep the files.
+const assets = new URL("../../src/api/pages/assets/", import.meta.url);
 const prefix = `/assets/${packageJson.version}/`;
 const assetOf = createAssets({
   ...docsFiles(prefix),
-  [`${prefix}page.css`]: fileURLToPath(new URL("../../src/api/pages/assets/page.css", import.meta.url)),
+  [`${prefix}frame.css`]: fileURLToPath(new URL("frame.css", assets)),
+  [`${prefix}page.css`]: fileURLToPath(new URL("page.css", assets)),
 });
 
 const homePolicy =
@@ -73,10 +75,11 @@ function homePage(asked: string | null, file: LabelFile | undefined) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Label service</title>
 <link rel="icon" href="data:,">
+<link rel="stylesheet" href="${prefix}frame.css">
 <link rel="stylesheet" href="${prefix}page.css">
 </head>
 <body>
-<header><nav aria-label="Pages"><a href="/">Labels</a><a href="/docs">REST API</a><a href="/metrics">Metrics</a></nav></header>
+<header class="site"><nav aria-label="Pages"><a href="/">Labels</a><a href="/docs">REST API</a><a href="/metrics">Metrics</a></nav></header>
 <main>
 <h1>Label service</h1>
 <p class="state ${state[0]}"><strong>${state[1]}</strong></p>

@@ -7,7 +7,9 @@ import { clientOf } from "./client-address.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
 import { type MetadataSources, metadataRoutes } from "./metadata/routes.ts";
 import { unknownPath } from "./names/contract.ts";
-import { type Ask, nameRoutes } from "./pages/name-page.ts";
+import type { Ask } from "./pages/ask.ts";
+import type { Frame } from "./pages/layout.ts";
+import { nameRoutes } from "./pages/routes.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
 import { addAssets, docsRoutes, documentOf } from "./rest/docs.ts";
 import type { GateContext } from "./rest/endpoint.ts";
@@ -24,12 +26,15 @@ export function commonHeaders(version: string) {
   };
 }
 
-type PageSources = Omit<StatusSources, "ask">;
+// The root chain, and whether there is a subgraph.
+type Served = { root: number | undefined; hasSubgraph: boolean };
 
-function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
+type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metadata">;
+
+function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served): void {
   const assets = `/assets/${sources.versions.nsIndexer}`;
   const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
-  const names = ["page.css", "page.js"];
+  const names = ["frame.css", "page.css", "page.js"];
   addAssets(app, Object.fromEntries(names.map((name) => [`${assets}/${name}`, fileOf(name)])));
   const links = [
     ["/", "Status"],
@@ -37,25 +42,30 @@ function addPages(app: Hono, sources: PageSources, hasSubgraph: boolean): void {
     ["/docs", "REST API"],
     ["/metrics", "Metrics"],
   ] as const;
-  const frame = { assets, links };
+  const indexed = sources.config.chains.map(({ id }) => id);
+  const chains = [...new Set([...(root === undefined ? [] : [root]), ...indexed])];
+  const { explorers = {}, metadata } = sources;
+  const frame = { assets, links, chains, explorers, metadata };
   const ask = askOf(app);
   app.route("/", statusRoutes({ ...sources, ask }, frame));
-  app.route("/", nameRoutes({ ask }, frame));
+  app.route("/", nameRoutes({ ask, clock: sources.clock }, frame));
 }
 
 // Requests a path of the app itself, for the client of the request `c`; without one the service itself asks, and needs no key.
 const askOf =
   (app: Hono): Ask =>
-  async (path, c) => {
+  async (path, c, body) => {
     const { incoming } = (c?.env ?? {}) as { incoming?: unknown };
     const headers = new Headers();
     for (const name of ["x-forwarded-for", "forwarded", "authorization", "x-api-key"]) {
       const value = c?.req.header(name);
       if (value !== undefined) headers.set(name, value);
     }
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     const response = await app.request(
       path,
-      { headers, signal: c?.req.raw.signal ?? null },
+      { ...sent, headers, signal: c?.req.raw.signal ?? null },
       { incoming, isOwn: c === undefined },
     );
     const keys = response.headers.get("cache-tag")?.split(",");
@@ -115,7 +125,8 @@ export function createApi({
     return undefined;
   });
   app.onError((error, c) => errorResponse(error, c, log));
-  if (pages) addPages(app, pages, subgraph !== undefined);
+  const root = context.lookup.namespaces[0]?.chainId;
+  if (pages) addPages(app, pages, { root, hasSubgraph: subgraph !== undefined });
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(documentOf({ version, endpoints })));
   if (subgraph) app.route("/subgraph", subgraph);

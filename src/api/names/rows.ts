@@ -258,6 +258,10 @@ const ofFuses = <T>(value: (bit: number) => T) =>
     T
   >;
 
+/** Names of the fuses of the name wrapper that are burned in a bitmap, lowest first. */
+export const fusesIn = (fuses: number): string[] =>
+  Object.entries(fuseBits).flatMap(([name, bit]) => ((fuses & bit) !== 0 ? name : []));
+
 const noDates: Readonly<Record<string, "not_set" | "no_expiry">> = {
   "0": "not_set",
   [noExpiry]: "no_expiry",

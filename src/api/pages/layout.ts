@@ -1,20 +1,64 @@
 import { html } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
 import { namehash } from "../../ens/names.ts";
+import { isNormalizedName } from "../../ens/normalization.ts";
 import { escapeControls } from "../../log/json-log.ts";
+import {
+  amountOf,
+  chainName,
+  type Explorers,
+  explorerOf,
+  lettersOf,
+  shortHex,
+  sinceOrUntil,
+} from "./words.ts";
 
 /** Content-Security-Policy of the pages: files of this service alone, no inline script or style. */
-export const policy = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+export const policy = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Markup whose values are escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** What surrounds every page: the folder of its style sheet and script, and the paths and names of other pages. */
-export type Frame = { assets: string; links: readonly (readonly [path: string, name: string])[] };
+/**
+ * What surrounds every page, and what pages depend on beyond their facts: the folder of style sheet and script, the paths and names of
+ * other pages, the chains that are indexed, the root chain first, configured block explorers, and the network under which avatars are
+ * served, if they are.
+ */
+export type Frame = {
+  assets: string;
+  links: readonly (readonly [path: string, name: string])[];
+  chains?: readonly number[];
+  explorers?: Explorers;
+  metadata?: string | undefined;
+};
+
+/** What values are shown by: the frame, the time in Unix seconds, and verified primary names by address. */
+export type View = {
+  frame: Frame;
+  now: number;
+  primaries: ReadonlyMap<string, string>;
+  /** The address that the page is of, which is not a link. */
+  own?: string;
+};
+
+/** What pages of names are shown by before their accounts are known. */
+export type Shown = Pick<View, "frame" | "now">;
+
+/** The heading and the content of a page, and its title if that is not what was asked for. */
+export type Page = { heading: Html; content: Html; title?: string };
+
+/** The header of every page: links, and the form that looks up names, addresses, blocks and transactions. */
+export const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">Skip to the content</a>
+<header class="site">
+<nav aria-label="Pages">${links.map(([path, name]) => html`<a href="${path}">${name}</a>`)}</nav>
+<form action="/name" role="search"><label for="name" class="unseen">Name or address</label>
+<input id="name" name="name" required maxlength="1000" placeholder="Search a name or address" list="suggestions" autocapitalize="none" autocomplete="off" spellcheck="false">
+<datalist id="suggestions"></datalist><button>Look up</button></form>
+</header>`;
 
 /** A page. The script keeps an `isLive` page up to date. */
 export function page(
-  { assets, links }: Frame,
+  frame: Frame,
   { title, heading, content, isLive }: { title: string; heading: Html; content: Html; isLive?: boolean },
 ): Html {
   return html`<!doctype html>
@@ -23,38 +67,51 @@ export function page(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${assets}/page.css">
-<script src="${assets}/page.js" defer></script>
+<link rel="stylesheet" href="${frame.assets}/frame.css">
+<link rel="stylesheet" href="${frame.assets}/page.css">
+<script src="${frame.assets}/page.js" defer></script>
 </head>
 <body>
-<a class="skip" href="#content">Skip to the content</a>
-<header>
-<nav aria-label="Pages">${links.map(([path, name]) => html`<a href="${path}">${name}</a>`)}</nav>
-<form action="/name" role="search"><label for="name">Name or address</label>
-<input id="name" name="name" required maxlength="1000" autocapitalize="none" autocomplete="off" spellcheck="false">
-<button>Look up</button></form>
-</header>
+${header(frame)}
 <main id="content"${isLive ? html` data-live` : ""}>
-<h1>${heading}</h1>
+${heading}
 ${content}
 </main>
 </body>
 </html>`;
 }
 
-/** A section under a heading, whose text gives its id. */
-export function section(title: string, content: Html): Html {
-  const id = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  return html`<section id="${id}"><h2>${title}</h2>
+const idOf = (title: string) => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+
+/** A section under a heading, whose text gives its id. `note`: beside the heading. */
+export function section(title: string, content: Html, note?: string): Html {
+  const beside = note === undefined ? "" : html` <small>${note}</small>`;
+  return html`<section id="${idOf(title)}"><h2>${title}${beside}</h2>
 ${content}</section>`;
 }
 
+/** A section that is folded until it is opened. */
+export const folded = (
+  title: string,
+  content: Html,
+): Html => html`<section id="${idOf(title)}" class="fold"><details>
+<summary><h2>${title}</h2></summary>
+${content}</details></section>`;
+
+/** The REST endpoint that a section shows. */
+export const asked = (path: string): Html => html`<details class="rest"><summary>REST endpoint</summary>
+<pre>${path}</pre><p><a href="${path}">Open</a></p></details>`;
+
+/** Words in place of facts. */
+export const note = (words: unknown): Html => html`<p class="note">${shown(String(words), 1_500)}</p>`;
+
 /** A description list of terms and values, without those that have none. */
-export function facts(pairs: readonly (readonly [string, Html | string | undefined])[]): Html {
-  const known = pairs.filter(([, value]) => value !== undefined);
-  return html`<dl>${known.map(([term, value]) => html`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
+export function facts(pairs: readonly (readonly [Html | string, Html | string | undefined])[]): Html {
+  const found = pairs.filter(([, value]) => value !== undefined);
+  return html`<dl>${found.map(([term, value]) => html`<div><dt>${term}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 const grouped = new Intl.NumberFormat("en");
@@ -72,18 +129,81 @@ export function shown(text: string, most = 100): Html {
   return html`<bdi>${escapeControls(cut)}</bdi>`;
 }
 
-// The style cuts a hash, so that it is copied and read out whole.
-const hash = (hex: string) => html`<code class="hash">${hex}</code>`;
+/** A hash or an address in short, which the script lets copy in full. */
+export const hash = (hex: string): Html =>
+  html`<code title="${hex}" data-copy="${hex}">${shortHex(hex)}</code>`;
 
-const addressLink = (address: string) => html`<a href="/address/${address}">${hash(address)}</a>`;
+const zero = /^0x0{40}$/;
+
+/** An address as a link, with its verified primary name if it has one. */
+export function account(view: View, address: string): Html {
+  if (zero.test(address)) return html`nobody`;
+  if (address === view.own) return hash(address);
+  const name = view.primaries.get(address);
+  const link = html`<a href="/address/${address}" title="${address}" data-copy="${address}"><code>${shortHex(address)}</code></a>`;
+  return name === undefined
+    ? link
+    : html`${link} <a href="/name/${encodeURIComponent(name)}">${nameText(name)}</a>`;
+}
+
+// A link to a block explorer; nothing where a chain has none.
+function explored({ frame }: View, chainId: number, path: string): Html {
+  const base = explorerOf(chainId, frame.explorers);
+  const what = `${chainName(chainId)} block explorer`;
+  return base === undefined
+    ? html``
+    : html` <a class="out" href="${base}/${path}" rel="noopener noreferrer nofollow" aria-label="${what}" title="${what}">↗</a>`;
+}
+
+/** A contract, with its chain where that is not the root chain. */
+export function contract(view: View, chainId: number, address: string): Html {
+  const on = chainId === view.frame.chains?.[0] ? "" : ` on ${chainName(chainId)}`;
+  return html`${hash(address)}${on}${explored(view, chainId, `address/${address}`)}`;
+}
+
+/** A place in a chain: its transaction, else its block, as links to pages of it. */
+export function place(view: View, { chain, block, transaction }: Place): Html {
+  const at = `${chain}:${block}`;
+  if (transaction === null)
+    return html`<a href="/block/${at}">${count(block)}</a>${explored(view, chain, `block/${block}`)}`;
+  return html`<a href="/transaction/${at}:${transaction}" title="${transaction}" data-copy="${transaction}"><code>${shortHex(transaction)}</code></a>${explored(view, chain, `tx/${transaction}`)}`;
+}
+
+/** A block of a chain, or a transaction in it. */
+export type Place = { chain: number; block: number; transaction: string | null };
+
+/** A price in the unit of its currency, exact on hover. */
+export function price(amount: string, currency: string): Html {
+  const { exact, short } = amountOf(amount, currency);
+  return html`<span title="${exact}">${short}</span>`;
+}
 
 const longestLink = 255;
 
-// A link to a name's page: by node if the text does not lead there.
-function nameLink({ id, name }: { id: string; name: string | null }): Html {
-  if (name === null || name === "") return html`<a href="/name/${id}">${hash(id)}</a>`;
+// Joiners of emoji are part of a normalized name.
+// A label that is a hash or an address tells nobody more than its ends.
+const shortLabels = (name: string) =>
+  name.replace(/(?<=^|\.)(\[?[0-9a-f]{5})[0-9a-f]{30,60}([0-9a-f]{4}\]?)(?=\.|$)/g, "$1…$2");
+
+/** A name as text: whole if it is normalized, else without what could deceive readers. */
+export const nameText = (name: string): Html =>
+  name.length <= longestLink && isNormalizedName(name)
+    ? html`<bdi>${shortLabels(name)}</bdi>`
+    : shown(shortLabels(name));
+
+/** A link to a name's page, by node if the text does not lead there, with what readers should know of its letters. */
+export function nameLink({ id, name }: { id: string; name: string | null | undefined }): Html {
+  if (!name) return html`<a href="/name/${id}"><code title="${id}">${shortHex(id)}</code></a>`;
   const isPlain = name.length <= longestLink && !/[\p{C}\p{Z}]/u.test(name) && namehash(name) === id;
-  return html`<a href="/name/${isPlain ? encodeURIComponent(name) : id}">${shown(name)}</a>`;
+  return html`<a href="/name/${isPlain ? encodeURIComponent(name) : id}">${nameText(name)}</a>${lettersNote(name)}`;
+}
+
+/** A note of the letters of a name that is not plain. */
+export function lettersNote(name: string): Html {
+  const letters = lettersOf(name);
+  if (letters === undefined) return html``;
+  const isFault = letters.startsWith("Not");
+  return html` <small class="letters${isFault ? " fault" : ""}">${shown(letters, 200)}</small>`;
 }
 
 const units = [
@@ -106,12 +226,13 @@ export function span(seconds: number): string {
   return parts.join(" ") || "0 s";
 }
 
-// Takes Unix seconds; shows minutes.
-function date(seconds: number): Html {
+/** A time in Unix seconds, as seen from now, exact on hover. */
+export function moment({ now }: View, seconds: number): Html {
   const time = new Date(seconds * 1_000);
   if (Number.isNaN(time.getTime())) return html`later than any date`;
   const text = time.toISOString();
-  return html`<time datetime="${text}">${text.slice(0, 16).replace("T", " ")} UTC</time>`;
+  const exact = `${text.slice(0, 16).replace("T", " ")} UTC`;
+  return html`<time datetime="${text}" title="${exact}">${sinceOrUntil(seconds, now)}</time>`;
 }
 
 function bytes(size: number): string {
@@ -123,55 +244,67 @@ function bytes(size: number): string {
 export const memberOf = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | null)?.[key], body);
 
-// What an event changed, as words: `owner 0x…, resolver (chain_id 1, address 0x…)`.
-function words(data: object): string {
-  const members = Object.entries(data).filter(([, value]) => value !== null);
-  const textOf = (value: unknown) => {
-    if (Array.isArray(value)) return value.join(" ");
-    return typeof value === "object" ? `(${words(Object(value))})` : String(value);
-  };
-  return members.map(([name, value]) => `${name} ${textOf(value)}`).join(", ");
-}
+type Format = (value: unknown, row: unknown, view: View) => Html;
 
-const formats: Readonly<Record<string, (value: unknown, row: unknown) => Html>> = {
+const formats: Readonly<Record<string, Format>> = {
   text: (value) => shown(Array.isArray(value) ? value.join(", ") : String(value), 600),
   number: (value) => html`${count(Number(value))}`,
   decimal: (value) => html`${decimal(Number(value))}`,
   bytes: (value) => html`${bytes(Number(value))}`,
   span: (value) => html`${span(Number(value))}`,
+  chain: (value) => html`${chainName(Number(value))}`,
   state: (value) => html`<span class="state ${value}">${value}</span>`,
   percent: (value, row) =>
     html`<progress max="100" value="${value}" aria-label="${memberOf(row, "name")}"></progress> ${Number(value).toFixed(2)} %`,
-  time: (value) => date(Number(value)),
+  time: (value, _, view) => moment(view, Number(value)),
   hash: (value) => hash(String(value)),
-  address: (value) => addressLink(String(value)),
-  details: (value) => shown(words(Object(value)), 600),
-  name: (name, row) => {
-    const nodes = ["namehash", "action.registrationLifecycle.node", "id"].map((one) => memberOf(row, one));
-    return nameLink({ id: String(nodes.find((node) => node !== undefined)), name: String(name) });
-  },
+  address: (value, _, view) => account(view, String(value)),
+  name: (name, row) =>
+    nameLink({ id: String(memberOf(row, "namehash") ?? memberOf(row, "id")), name: String(name) }),
 };
 
 /** Titles and values of a row. `columns`: `Title=member:format, …`, where a member may be a path (`a.b`). */
-export function valuesOf(row: unknown, columns: string): [title: string, value: Html | undefined][] {
+export function valuesOf(
+  view: View,
+  row: unknown,
+  columns: string,
+): [title: string, value: Html | undefined][] {
   return columns.split(", ").map((column) => {
     const [, title = "", member = "", format = "text"] = /^(.+)=([\w.]+):?(\w+)?$/.exec(column) ?? [];
     const value = memberOf(row, member) ?? undefined;
-    return [title, value === undefined ? undefined : formats[format]?.(value, row)];
+    return [title, value === undefined ? undefined : formats[format]?.(value, row, view)];
   });
 }
 
-/** A table of rows, with `columns` as of `valuesOf`: a row's first cell is its header, numbers are aligned. Wide tables scroll. */
-export function listOf(caption: string, rows: readonly unknown[], columns: string): Html {
-  const kinds = columns
-    .split(", ")
-    .map((column) => (column.endsWith(":number") ? html` class="number"` : ""));
-  const head = valuesOf({}, columns).map(([title]) => title);
-  const body = rows.map((row) => valuesOf(row, columns).map(([, value]) => value ?? html`–`));
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table><caption>${caption}</caption>
-<thead><tr>${head.map((title, index) => html`<th scope="col"${kinds[index]}>${title}</th>`)}</tr></thead>
-<tbody>${body.map(
-    ([first, ...cells]) => html`<tr><th scope="row">${first}</th>
-${cells.map((cell, index) => html`<td${kinds[index + 1]}>${cell}</td>`)}</tr>`,
+/** A table of rows, with `columns` as of `valuesOf`. */
+export function listOf(
+  view: View,
+  label: string,
+  { rows, columns }: { rows: readonly unknown[]; columns: string },
+): Html {
+  const head = valuesOf(view, {}, columns).map(([title]) => title);
+  const cells = rows.map((row) => valuesOf(view, row, columns).map(([, value]) => value ?? html`–`));
+  const numbers = columns.split(", ").map((column) => column.endsWith(":number"));
+  return table(label, { head, rows: cells, numbers });
+}
+
+/**
+ * A table whose rows begin with their header; `numbers` are aligned. Wide tables scroll, and narrow windows show each row as a card, for
+ * which the roles keep what CSS would take from the elements.
+ */
+export function table(
+  label: string,
+  {
+    head,
+    rows,
+    numbers = [],
+  }: { head: readonly string[]; rows: readonly (readonly Html[])[]; numbers?: readonly boolean[] },
+): Html {
+  const kinds = head.map((_, at) => (numbers[at] ? html` class="number"` : ""));
+  return html`<div class="scroll" role="region" aria-label="${label}" tabindex="0"><table role="table" aria-label="${label}">
+<thead role="rowgroup"><tr role="row">${head.map((title, at) => html`<th scope="col" role="columnheader"${kinds[at]}>${title}</th>`)}</tr></thead>
+<tbody role="rowgroup">${rows.map(
+    ([first, ...cells]) => html`<tr role="row"><th scope="row" role="rowheader"${kinds[0]}>${first}</th>
+${cells.map((cell, at) => html`<td role="cell" data-title="${head[at + 1]}"${kinds[at + 1]}>${cell}</td>`)}</tr>`,
   )}</tbody></table></div>`;
 }

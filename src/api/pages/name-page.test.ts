@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { alice, bob, createStoredNames, day, now } from "../../../test/support/lookups/stored-names.ts";
+import {
+  alice,
+  bob,
+  carol,
+  createStoredNames,
+  day,
+  now,
+  publicResolver,
+} from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
-import { valuesOf } from "./layout.ts";
-import { nameRoutes } from "./name-page.ts";
+import { nameRoutes } from "./routes.ts";
 
 const { insert, store, setRecords, fetch } = await createStoredNames();
 
@@ -10,7 +17,10 @@ const script = "<script>alert(1)</script>";
 const node = namehash("records.eth");
 const resolver = `0x${"ab".repeat(20)}`;
 await store("hostile.eth", { owner: bob, lease: { holder: bob, expires: now + day }, resolver });
-await setRecords("hostile.eth", { resolver, texts: { [script]: "\u202e<b>\u0007" } });
+await setRecords("hostile.eth", {
+  resolver,
+  texts: { [script]: "\u202e<b>\u0007", notice: "x".repeat(5_000_000) },
+});
 for (let i = 0; i < 40; i++) await store(`sub${i}.hostile.eth`, {});
 const strange = ["x".repeat(10_000), "<img src=x onerror=alert(1)>", "a\u202eb\n"];
 for (const label of strange) await store(`${label}.hostile.eth`, {});
@@ -30,10 +40,11 @@ const action = {
   name: "records.eth",
   action: {
     type: "renewal",
+    incrementalDuration: 63_072_000,
     registrant: bob,
-    block: { timestamp: 1_700_000_000 },
-    pricing: { total: { amount: "123456789012345678901234567890", currency: "ETH" } },
-    registrationLifecycle: { node },
+    block: { timestamp: 1_700_000_000, number: 7 },
+    pricing: { total: { amount: "10600000000000123", currency: "ETH" }, premium: null },
+    registrationLifecycle: { node, subregistry: { subregistryId: { chainId: 1 } } },
     transactionHash: `0x${"7f".repeat(32)}`,
   },
 };
@@ -41,16 +52,18 @@ const action = {
 function pages(others: Readonly<Record<string, unknown>> = {}) {
   const app = nameRoutes(
     {
-      ask: async (path) => {
+      clock: () => now * 1_000,
+      ask: async (path, _, body) => {
         const [start = ""] = path.split("?");
         if (!path.startsWith("/v1/"))
           return start in others ? { status: 200, body: others[start] } : { status: 503, body: {} };
-        const response = await fetch(path);
+        const sent = body && { method: "POST", body: JSON.stringify(body) };
+        const response = await fetch(path, sent);
         const keys = response.headers.get("cache-tag")?.split(",");
         return { status: response.status, body: await response.json(), keys };
       },
     },
-    { assets: "/assets", links: [] },
+    { assets: "/assets", links: [], chains: [1, 8453] },
   );
   return async (path: string) => {
     const response = await app.request(path);
@@ -60,30 +73,48 @@ function pages(others: Readonly<Record<string, unknown>> = {}) {
 const headingsIn = (text: string) => [...text.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, heading]) => heading);
 
 describe("the page of a name", () => {
-  test("shows who holds it, its records, actions, history and subnames, each with its endpoint", async () => {
+  test("shows who holds it, its records and what happened, each with its endpoint", async () => {
     const ask = pages({ "/api/registrar-actions": { registrarActions: [action] } });
     const { status, text, headers } = await ask("/name/records.eth");
     expect(status).toBe(200);
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self';/,
     );
-    expect(headingsIn(text)).toEqual(["Ownership", "Records", "Registrations and renewals", "History"]);
-    expect(text).toContain(`<dt>Owner</dt><dd><a href="/address/${bob}">`);
-    expect(text).toContain("<dt>End of the grace period</dt>");
-    expect(text).toContain("https://ens.domains");
-    expect(text).toContain("123456789012345678901234567890");
-    expect(text).toContain(action.action.transactionHash);
-    expect(text).toContain("2027-01-15 08:00 UTC");
+    expect(headingsIn(text)).toEqual(["Ownership", "Records", "Addresses", "History <small>1</small>"]);
+    expect(text).toContain('<span class="chip active">Registered</span><span class="chip">Ethereum</span>');
+    expect(text).toContain(">in 10 days</time>");
+    expect(text).toContain(`<dt>Owner</dt><dd><a href="/address/${bob}"`);
+    expect(text).toContain('<a href="https://ens.domains/" rel="noopener noreferrer nofollow ugc">');
     expect(text).toContain(`<pre>/v1/names/${node}/records</pre>`);
+  });
+
+  test("says a renewal in a sentence: how long, by whom, for how much in the unit of its currency", async () => {
+    const ask = pages({ "/api/registrar-actions": { registrarActions: [action] } });
+    const { text } = await ask("/name/records.eth");
+    expect(text.replaceAll(/<[^>]*>/g, "")).toContain("Renewed for 2 years by 0x2222…2222 for 0.0106 ETH");
+    expect(text).toContain('title="0.010600000000000123 ETH"');
+    expect(text).toContain(`href="https://etherscan.io/tx/${action.action.transactionHash}"`);
+  });
+
+  test("goes to the normal form of a name", async () => {
+    const { status, headers } = await pages()("/name/ReCords.ETH");
+    expect([status, headers.get("location")]).toEqual([302, "/name/records.eth"]);
+  });
+
+  test("of a name that is not indexed has those that are like it", async () => {
+    const { status, text } = await pages()("/name/record.eth");
+    expect(status).toBe(404);
+    expect(text).toContain("It is not registered, as far as it is indexed.");
+    expect(text).toContain('<a href="/name/records.eth">');
   });
 
   test("has 30 rows of a list at most", async () => {
     const { text } = await pages()("/name/hostile.eth");
-    expect(text).toContain("Subnames: 30 of them");
-    expect(text.match(/<th scope="row"><a href="\/name\//g)).toHaveLength(30);
+    expect(text).toContain("<h2>Subnames <small>30 of them</small></h2>");
+    expect(text.match(/role="rowheader"><a href="\/name\//g)).toHaveLength(30);
   });
 
-  test("escapes and cuts what comes from the chain", async () => {
+  test("escapes and cuts what comes from the chain, and says what it left out", async () => {
     const ask = pages();
     const shown = [
       await ask("/name/hostile.eth"),
@@ -93,16 +124,18 @@ describe("the page of a name", () => {
     expect(text).not.toMatch(/<script>alert|<img|<b>|[\u202e\u0007]/);
     expect(text).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");
     expect(text).toContain("\\u202e&lt;b&gt;\\u0007");
-    expect(text).not.toContain("x".repeat(200));
+    expect(text).toContain("4,999,400 more characters are left out");
+    expect(text).not.toContain("x".repeat(700));
+    expect(text.length).toBeLessThan(200_000);
   });
 
-  test.each([node, `0x${node.slice(2).toUpperCase()}`, "Records.eth", `%5B${"0".repeat(64)}%5D.eth`])(
+  test.each([node, `0x${node.slice(2).toUpperCase()}`, `%5B${"0".repeat(64)}%5D.eth`])(
     "%s is what /v1 takes it for",
     async (name) => {
       const { status, text } = await pages()(`/name/${name}`);
       const response = await fetch(`/v1/names/${name}`);
       expect(status).toBe(response.status);
-      if (status === 200) expect(text).toContain(`<code class="hash">${node}</code>`);
+      if (status === 200) expect(text).toContain(`<code title="${node}" data-copy="${node}">`);
     },
   );
 
@@ -128,14 +161,14 @@ describe("the page of an address", () => {
     const ask = pages({ "/api/registrar-actions": { registrarActions: [action] } });
     const { status, text } = await ask(`/address/${alice.toUpperCase().replace("X", "x")}`);
     expect(status).toBe(200);
-    expect(headingsIn(text)).toEqual([
-      "Names",
-      "Names that it held until they ended",
-      "Registered or renewed",
-      "History",
-    ]);
+    expect(headingsIn(text)).toEqual(["Names <small>51</small>", "What ends when", "Activity"]);
     expect(text).toContain('<a href="/name/plain.eth">');
-    expect((await ask(`/address/${bob}`)).text).toContain("<h2>Primary name</h2>");
+    const ofBob = (await ask(`/address/${bob}`)).text;
+    // Its claim is not verified: the name resolves to alice.
+    expect(ofBob).toContain(`<h1><code title="${bob}"`);
+    expect(ofBob).toContain(
+      '<dt>Ethereum</dt><dd><a href="/name/records.eth"><bdi>records.eth</bdi></a></dd>',
+    );
   });
 
   test.each(["0x1", "vitalik.eth", "%E0%A4%A", "%3Cscript%3E"])("%s is refused", async (address) => {
@@ -151,23 +184,30 @@ describe("the page of an address", () => {
   });
 });
 
-test("what an event changed is said in words", () => {
-  const data = { action: "set", resolver: { chain_id: 1, address: "0xab" }, powers: ["a", "b"], cost: null };
-  const [[title, value] = []] = valuesOf({ data }, "With=data:details");
-  expect([title, String(value)]).toEqual([
-    "With",
-    "<bdi>action set, resolver (chain_id 1, address 0xab), powers a b</bdi>",
-  ]);
+const reverse = (address: string) => namehash(`${address.slice(2)}.addr.reverse`);
+
+test("accounts have their verified primary names", async () => {
+  await store("carol.eth", {
+    owner: carol,
+    lease: { holder: carol, expires: now + day },
+    resolver: publicResolver,
+  });
+  await setRecords("carol.eth", { addresses: { 60: carol } });
+  await insert("reverse_name_records", { address: carol, coin_type: 2_147_483_648, value: "carol.eth" });
+  const { text } = await pages()("/name/child.plain.eth");
+  expect(text).toContain('<code>0x3333…3333</code></a> <a href="/name/carol.eth"><bdi>carol.eth</bdi></a>');
+  expect((await pages()(`/address/${carol}`)).text).toContain("<h1><bdi>carol.eth</bdi></h1>");
 });
 
 test("the page of a name has the keys of the responses that it shows, also where there is none", async () => {
   const get = pages();
   const keysOf = async (path: string) => (await get(path)).headers.get("surrogate-key")?.split(" ").sort();
-  const keys = [`name:${node}`, `name:${namehash("eth")}`, `subnames:${node}`];
+  const accounts = [alice, bob].flatMap((address) => [`address:${address}`, `name:${reverse(address)}`]);
+  const keys = [`name:${node}`, `name:${namehash("eth")}`, `subnames:${node}`, ...accounts];
   expect(await keysOf("/name/records.eth")).toEqual(keys.sort());
   expect(await keysOf("/name/nobody.eth")).toEqual(
-    [`name:${namehash("nobody.eth")}`, `name:${namehash("eth")}`].sort(),
+    ["all", `name:${namehash("nobody.eth")}`, `name:${namehash("eth")}`].sort(),
   );
-  const ofAlice = [`address:${alice}`, `name:${namehash(`${alice.slice(2)}.addr.reverse`)}`];
+  const ofAlice = [`address:${alice}`, `name:${reverse(alice)}`];
   expect(await keysOf(`/address/${alice}`)).toEqual(ofAlice);
 });

@@ -17,21 +17,25 @@ import {
   type StatusSource,
   slowestOf,
 } from "../status/status.ts";
+import type { Ask } from "./ask.ts";
 import {
   count,
   type Frame,
   facts,
+  folded,
   type Html,
   listOf,
   memberOf,
+  note,
   page,
   policy,
   section,
   shown,
   span,
+  type View,
   valuesOf,
 } from "./layout.ts";
-import type { Ask } from "./name-page.ts";
+import { chainName, shortHex } from "./words.ts";
 
 // `now` is in Unix seconds, `behind` in seconds.
 function chainProgress(chain: ChainSnapshot | undefined, now: number) {
@@ -308,7 +312,11 @@ function describe(sources: StatusSources, found: Found) {
     labels: {
       ...config.labelSet,
       ...found.labels,
-      ...{ hitPercent, healing: healing && { ...healing, ...healingOf(healing) } },
+      ...{
+        hitPercent,
+        asked: process.isIndexer && heals > 0 ? heals : undefined,
+        healing: healing && { ...healing, ...healingOf(healing) },
+      },
       coverage: found.coverage && coverageFacts(found.coverage, clock()),
       ...(process.isIndexer ? used : {}),
     },
@@ -404,7 +412,7 @@ const phaseTexts = {
   completed: "Complete",
 };
 
-function content(found: StatusFacts): Html {
+function content(found: StatusFacts, view: View): Html {
   const { phase, problems, distance } = found;
   const behind =
     (phase === "live" || phase === "building-indexes") && distance !== undefined
@@ -415,34 +423,35 @@ function content(found: StatusFacts): Html {
   const state = isLate ? "late" : problems.length > 0 ? "trouble" : phase;
   return html`<div id="state"><p class="state ${state}"><strong>${text}</strong>${behind}</p>
 ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}</div>
-${section("Progress", facts(valuesOf(summaryOf(found), progress)))}
-${section("Chains", listOf("How far each chain is indexed", found.chains, chain))}
-${section("Newest names", newestNames(found))}
-${section("Feed of events", feed(found.feed))}
-${found.keys?.length ? section("API keys", keys(found.keys)) : ""}
-${section("Anomalies", anomalies(found.anomalies))}
-${section("RPC requests", requests(found.rpc))}
-${section("Labels", labelFacts(found.labels))}
-${section("Database", facts(valuesOf(found.database, database)))}
-${section("Configuration", facts(valuesOf(found.configuration, configuration)))}`;
+${section("Chains", listOf(view, "Chains", { rows: found.chains, columns: chain }))}
+${section("Progress", facts(valuesOf(view, summaryOf(found), progress)))}
+${section("Newest names", newestNames(view, found))}
+${section("Feed of events", feed(view, found.feed))}
+${found.keys?.length ? section("API keys", keys(view, found.keys)) : ""}
+${section("Anomalies", anomalies(view, found.anomalies))}
+${folded("RPC requests", requests(view, found.rpc))}
+${folded("Labels", labelFacts(view, found.labels))}
+${folded("Database", facts(valuesOf(view, found.database, database)))}
+${folded("Configuration", facts(valuesOf(view, found.configuration, configuration)))}`;
 }
 
 const progress =
-  "Behind now=distance:span, Events indexed since the start=events:number, Events/s=rate.events:decimal, " +
+  "Events indexed since the start=events:number, Events/s=rate.events:decimal, " +
   "Expected end of the backfill in=expectedEnd.seconds:span, Indexes built; until all are queries are slow=indexes.built:number, " +
   "Of indexes=indexes.total:number, Reorganizations followed=reorganizations:number";
 const chain =
-  "Chain=name, Id=id, State=state:state, Indexed block=indexed.number:number, Of block=target.number:number, Progress=percent:percent, " +
+  "Chain=id:chain, State=state:state, Indexed block=indexed.number:number, Of block=target.number:number, Progress=percent:percent, " +
   "Age of block=behind:span, Hash of block=head.hash:hash";
 const labels =
   "Label set=labelSetId, Version of the set=labelSetVersion, Version with which the index began=healing.from, Rows without a label looked at=healing.asked:number, " +
   "Rows that have one now=healing.healed:number, Healing=healing.state, Healed of the table in percent=healing.percent:decimal, Expected end of the table in=healing.secondsLeft:span, Age of the counts below=coverage.age:span, Version of the program=version, Layout of the label database=schemaVersion, " +
-  "Highest version of the source=highestLabelSetVersion, Labels of the source=recordsCount:number, Healed in percent=hitPercent:decimal, " +
-  "Healed=healed:number, Unknown=unknown:number, Answered from memory=cached:number, Outages=outages:number, Waiting=waiting:number";
+  "Highest version of the source=highestLabelSetVersion, Labels of the source=recordsCount:number, Labels asked for since the start=asked:number, " +
+  "Of them known to the source=healed:number, Share known in percent=hitPercent:decimal, Answered from memory=cached:number, Outages=outages:number, Waiting=waiting:number";
 const coverage =
   "Names=of, Number=names:number, Unknown labels=unknown:number, Known in percent=percent:decimal";
-const labelFacts = (found: StatusFacts["labels"]) => html`${facts(valuesOf(found, labels))}
-${found.coverage && listOf("Known labels", found.coverage.counts, coverage)}`;
+const labelFacts = (view: View, found: StatusFacts["labels"]) => html`${facts(valuesOf(view, found, labels))}
+<p class="note">Events tell most labels of names by their hash alone. A label is healed when the label source knows the text of its hash; other names are shown as [hash].</p>
+${found.coverage && listOf(view, "Known labels", { rows: found.coverage.counts, columns: coverage })}`;
 const database =
   "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes, " +
   "Can be read as it was since block=earliest.number:number, Age of that block=earliest.seconds:span";
@@ -458,11 +467,9 @@ const summaryOf = ({ rate, events, reorganizations, ...found }: StatusFacts) => 
   reorganizations: found.phase === "live" ? reorganizations : undefined,
 });
 
-const note = (text: string) => html`<p class="note">${text}</p>`;
-
-function newestNames({ newestNames: names, phase }: StatusFacts): Html {
+function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Html {
   const columns = "Name=name:name, Registered=since:time, Expires=expiry:time, By=registrant:address";
-  if (names?.length) return listOf("Names registered last", names, columns);
+  if (names?.length) return listOf(view, "Newest names", { rows: names, columns });
   const isBackfilled = phase === "live" || phase === "completed";
   const missing = isBackfilled
     ? "The names could not be read."
@@ -471,41 +478,43 @@ function newestNames({ newestNames: names, phase }: StatusFacts): Html {
 }
 
 // Open streams and webhooks. `hooks` is undefined in a reader.
-function feed({ hooks, ...streams }: StatusFacts["feed"]): Html {
-  const caption = "Webhooks, with counts since the start";
+function feed(view: View, { hooks, ...streams }: StatusFacts["feed"]): Html {
+  const label = "Webhooks, with counts since the start";
   const columns =
     "Webhook=name, State=state:state, Messages wait for=lagSeconds:span, Delivered=delivered:number, Attempts failed=failed:number, Reason=reason";
   const list = hooks === undefined ? note("The indexing process sends webhooks.") : undefined;
-  return html`${facts(valuesOf(streams, "Open streams of this process=streams:number"))}
-${hooks?.length ? listOf(caption, hooks, columns) : list}`;
+  return html`${facts(valuesOf(view, streams, "Open streams of this process=streams:number"))}
+${hooks?.length ? listOf(view, label, { rows: hooks, columns }) : list}`;
 }
 
-function keys(list: readonly KeyUse[]): Html {
+function keys(view: View, rows: readonly KeyUse[]): Html {
   const columns =
     "Key=name, Requests=requests:number, Refused=refused:number, Units this minute=minute:number, Budget a minute=budget:number";
-  return listOf("API keys, with counts since the start of this process", list, columns);
+  return listOf(view, "API keys, with counts since the start of this process", { rows, columns });
 }
 
 // Anomalies by kind, with the last events of each.
-function anomalies(kinds: StatusFacts["anomalies"]): Html {
+function anomalies(view: View, kinds: StatusFacts["anomalies"]): Html {
   if (kinds.length === 0) return note("None since the start.");
   const rows = kinds.map(({ examples, ...kind }) => ({
     ...kind,
-    last: examples.map((one) => `chain ${one.chainId}, log ${one.logIndex} of ${one.transactionHash}`),
+    last: examples.map(
+      (one) => `${chainName(one.chainId)}, log ${one.logIndex} of ${shortHex(one.transactionHash)}`,
+    ),
   }));
-  const caption = "Events that were skipped or repaired, since the start";
-  return listOf(caption, rows, "Kind=kind, Events=count:number, Last ones=last");
+  const label = "Events that were skipped or repaired, since the start";
+  return listOf(view, label, { rows, columns: "Kind=kind, Events=count:number, Last ones=last" });
 }
 
 // `list` is undefined in a reader, which sends no requests.
-function requests(list: readonly Requests[] | undefined): Html {
-  if (list === undefined) return note("The indexing process counts them; this one serves its index.");
-  if (list.length === 0) return note("None.");
-  const units = count(list.reduce((sum, one) => sum + one.units, 0));
-  const caption = `Requests to the nodes since the start: ${units} compute units of Alchemy`;
+function requests(view: View, rows: readonly Requests[] | undefined): Html {
+  if (rows === undefined) return note("The indexing process counts them; this one serves its index.");
+  if (rows.length === 0) return note("None.");
+  const units = count(rows.reduce((sum, one) => sum + one.units, 0));
+  const label = `Requests to the nodes since the start: ${units} compute units of Alchemy`;
   const columns =
     "Chain=chain, Method=method, Answered=answered:number, Failed=failed:number, Compute units=units:number";
-  return listOf(caption, list, columns);
+  return html`<p>${label}</p>${listOf(view, "RPC requests", { rows, columns })}`;
 }
 
 /** GET /: the page for browsers, its facts as JSON for others. */
@@ -517,7 +526,9 @@ export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
     if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.json(found, 200, headers);
     const { namespace } = found.configuration;
     const title = `${phaseTexts[found.phase]} · ${namespace} · nsindex`;
-    const parts = { title, heading: html`Index of ${namespace}`, content: content(found), isLive: true };
+    const view = { frame, now: Math.floor(sources.clock() / 1_000), primaries: new Map() };
+    const heading = html`<h1>Index of ${namespace}</h1>`;
+    const parts = { title, heading, content: content(found, view), isLive: true };
     return c.html(page(frame, parts), 200, { ...headers, "content-security-policy": policy });
   });
 }

@@ -1,4 +1,4 @@
-// Keeps the status page up to date and adds buttons that copy. Without this script every page can be read as it is.
+// Keeps the status page up to date, suggests names and adds buttons that copy. Without this script every page can be read as it is.
 
 const everyMs = 2_000;
 
@@ -20,7 +20,7 @@ function showContact(isThere) {
   }
 }
 
-/** Takes over each part of the page that has changed, but for the one that the keyboard is in. */
+/** Takes over each part of the page that has changed, but for the one that the keyboard is in; what is open stays open. */
 async function updatePage() {
   const response = await fetch("/", { headers: { accept: "text/html" } });
   if (!response.ok) return;
@@ -28,8 +28,14 @@ async function updatePage() {
   document.title = fresh.title;
   for (const part of fresh.querySelectorAll("main > [id]")) {
     const shown = document.getElementById(part.id);
+    addButtons(part);
     if (shown === null) main.append(part);
-    else if (shown.outerHTML !== part.outerHTML && !shown.contains(document.activeElement)) {
+    else {
+      const folds = shown.querySelectorAll("details");
+      for (const [place, fold] of part.querySelectorAll("details").entries()) {
+        fold.open = folds[place]?.open ?? false;
+      }
+      if (shown.outerHTML === part.outerHTML || shown.contains(document.activeElement)) continue;
       const scrolled = [...shown.querySelectorAll(".scroll")].map(({ scrollLeft }) => scrollLeft);
       shown.replaceWith(part);
       for (const [place, element] of part.querySelectorAll(".scroll").entries()) {
@@ -50,23 +56,66 @@ async function repeat() {
   setTimeout(repeat, everyMs);
 }
 
-if (main.hasAttribute("data-live")) setTimeout(repeat, everyMs);
+if (main?.hasAttribute("data-live")) setTimeout(repeat, everyMs);
 
 // Browsers offer the clipboard over HTTPS and on this machine only.
 const canCopy = navigator.clipboard !== undefined;
 
-for (const query of canCopy ? document.querySelectorAll("pre") : []) {
+/** A button that copies a text. */
+function copyButton(text, label) {
   const button = document.createElement("button");
   button.type = "button";
-  button.textContent = "Copy";
+  button.textContent = label;
   button.addEventListener("click", async () => {
-    button.textContent = await navigator.clipboard.writeText(query.textContent).then(
+    button.textContent = await navigator.clipboard.writeText(text).then(
       () => "Copied",
       () => "Not allowed by the browser",
     );
+    button.classList.add("done");
     setTimeout(() => {
-      button.textContent = "Copy";
+      button.textContent = label;
+      button.classList.remove("done");
     }, 2_000);
   });
-  query.after(button);
+  return button;
 }
+
+/** Adds the buttons that copy queries, hashes and addresses below an element. */
+function addButtons(root) {
+  if (!canCopy) return;
+  for (const query of root.querySelectorAll("pre")) query.after(copyButton(query.textContent, "Copy"));
+  for (const element of root.querySelectorAll("[data-copy]")) {
+    const button = copyButton(element.dataset.copy, `Copy ${element.textContent}`);
+    button.className = "copy";
+    element.after(button);
+  }
+}
+
+addButtons(document);
+
+const box = document.getElementById("name");
+const list = document.getElementById("suggestions");
+let wait;
+
+/** Suggests names that begin with what is typed, or are nearest to it. */
+async function suggest() {
+  const typed = box.value.trim();
+  if (typed.length < 2 || /^0x/i.test(typed)) return list.replaceChildren();
+  const query = new URLSearchParams({ q: typed, page_size: "8" });
+  if (!typed.includes(".")) query.set("sort", "relevance");
+  const response = await fetch(`/v1/search?${query}`).catch(() => undefined);
+  if (!response?.ok || box.value.trim() !== typed) return;
+  const { data } = await response.json();
+  list.replaceChildren(
+    ...data.map(({ name }) => {
+      const option = document.createElement("option");
+      option.value = name;
+      return option;
+    }),
+  );
+}
+
+box?.addEventListener("input", () => {
+  clearTimeout(wait);
+  wait = setTimeout(suggest, 150);
+});

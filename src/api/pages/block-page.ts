@@ -1,0 +1,41 @@
+import { html } from "hono/html";
+import type { Asking } from "./ask.ts";
+import { asked, count, facts, hash, memberOf, moment, note, place, type Shown, section } from "./layout.ts";
+import { activityTable, type Entry } from "./sentences.ts";
+import { chainName, shortHex } from "./words.ts";
+
+/** The page of a block, `<chain>:<block>`, or of a transaction in it, `<chain>:<block>:<hash>`: what happened to names. */
+export const blockPage =
+  (given: string) =>
+  async (body: unknown, asking: Asking, { frame, now }: Shown) => {
+    const [chain = "", block = "", transaction = null] = given.split(":");
+    const entries = (memberOf(body, "data") as Entry[]).toReversed();
+    const view = { frame, now, primaries: await asking.primaries(entries) };
+    const [first] = entries;
+    const at = {
+      chain: Number(chain),
+      block: Number(block),
+      transaction: transaction?.toLowerCase() ?? null,
+    };
+    const title =
+      at.transaction === null ? `Block ${count(at.block)}` : `Transaction ${shortHex(at.transaction)}`;
+    const about = facts([
+      ["Chain", chainName(at.chain)],
+      ["Block", place(view, { ...at, transaction: null })],
+      ["Transaction", at.transaction === null ? undefined : html`${hash(at.transaction)} ${place(view, at)}`],
+      ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],
+    ]);
+    const activity = { entries, actions: [], sales: [], isWhole: true, hasNames: true };
+    const path = `/v1/blocks/${at.chain}:${at.block}?include=data,raw${at.transaction === null ? "" : `&transaction_hash=${at.transaction}`}`;
+    const list = section(
+      "Name events",
+      html`${activityTable(view, "Name events", activity)}${asked(path)}`,
+      count(entries.length),
+    );
+    const none = note("No event of a name is indexed there.");
+    return {
+      title,
+      heading: html`<h1>${title}</h1>`,
+      content: html`${about}${entries.length > 0 ? list : none}`,
+    };
+  };

@@ -1,0 +1,121 @@
+import { html } from "hono/html";
+import { account, count, facts, type Html, hash, shown, type View } from "./layout.ts";
+import { coinName, contentUri } from "./words.ts";
+
+// Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown: what they are called, and how the
+// page of an account begins at services that have one.
+const texts: Readonly<Record<string, readonly [label: string, page?: string]>> = {
+  name: ["Display name"],
+  description: ["Description"],
+  url: ["Website"],
+  email: ["E-mail"],
+  avatar: ["Avatar"],
+  header: ["Header"],
+  location: ["Location"],
+  keywords: ["Keywords"],
+  notice: ["Notice"],
+  phone: ["Phone"],
+  "com.twitter": ["X (Twitter)", "https://x.com/"],
+  "com.github": ["GitHub", "https://github.com/"],
+  "xyz.farcaster": ["Farcaster", "https://farcaster.xyz/"],
+  "org.telegram": ["Telegram", "https://t.me/"],
+  "com.discord": ["Discord"],
+  "com.reddit": ["Reddit", "https://www.reddit.com/user/"],
+  "com.instagram": ["Instagram", "https://www.instagram.com/"],
+  "com.youtube": ["YouTube", "https://www.youtube.com/@"],
+  "com.linkedin": ["LinkedIn", "https://www.linkedin.com/in/"],
+  "io.keybase": ["Keybase", "https://keybase.io/"],
+  "eth.ens.delegate": ["ENS delegate"],
+};
+const order = Object.keys(texts);
+const knownText = (key: string) => (Object.hasOwn(texts, key) ? texts[key] : undefined);
+
+/** What a record is called, by its key such as `text:url` or `addr:60`. */
+export function recordLabel(key: string): string {
+  const [family = "", ...rest] = key.split(":");
+  const name = rest.join(":");
+  if (family === "addr") return `${coinName(name)} address`;
+  if (family === "abi") return `ABI of type ${name}`;
+  if (key === "contenthash") return "Content hash";
+  return family === "text" ? (knownText(name)?.[0] ?? name) : "Reverse name";
+}
+
+const most = 600;
+
+// A text, cut, with how much is left out.
+function cutText(text: string, at = most): Html {
+  const left = text.length - at;
+  const more = left > 0 ? html` <small>${count(left)} more characters are left out</small>` : "";
+  return html`${shown(text, at)}${more}`;
+}
+
+const outside = (url: string, text: Html) =>
+  html`<a href="${url}" rel="noopener noreferrer nofollow ugc">${text}</a>`;
+
+// A text record's value as a link where it leads to a page, an e-mail address or a name.
+function textValue(key: string, value: string): Html {
+  const text = cutText(value);
+  const page = knownText(key)?.[1];
+  const handle = /^@?([\w.-]{1,60})$/.exec(value)?.[1];
+  if (page !== undefined && handle !== undefined) return outside(`${page}${handle}`, text);
+  if (key === "email" && /^[\w.+-]{1,60}@[\w.-]{1,100}$/.test(value)) return outside(`mailto:${value}`, text);
+  const isUrl = value.length < 2_000 && /^https?:\/\/[^\s\p{C}]+$/iu.test(value) && URL.canParse(value);
+  return isUrl ? outside(new URL(value).href, text) : text;
+}
+
+/** A record's value, by its key such as `text:url` or `addr:60`; `undefined` if it is cleared. */
+export function recordValue(view: View, key: string, value: string): Html | undefined {
+  if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
+  if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? account(view, value) : hash(value);
+  if (key === "contenthash") return shown(contentUri(value) ?? value, 200);
+  return key.startsWith("text:") ? textValue(key.slice(5), value) : cutText(value);
+}
+
+/** Records of a name as `/v1/names` has them. */
+export type Records = {
+  seen_texts: string[];
+  texts: Record<string, string | null>;
+  seen_addresses: string[];
+  addresses: Record<string, string | null>;
+  contenthash?: string | null;
+  name?: string | null;
+};
+
+const mostShown = 100;
+
+function list(view: View, keys: readonly string[], valueFor: (key: string) => string | null | undefined) {
+  const shownKeys = keys.slice(0, mostShown);
+  const pairs = shownKeys.flatMap((key) => {
+    const value = valueFor(key);
+    const [family = "", ...rest] = key.split(":");
+    const label = family === "addr" ? coinName(rest.join(":")) : recordLabel(key);
+    if (value === undefined)
+      return [[shown(label), html`<span class="quiet">only on the chain</span>`] as const];
+    const found = value === null ? undefined : recordValue(view, key, value);
+    return found === undefined ? [] : [[shown(label), found] as const];
+  });
+  const left = keys.length - shownKeys.length;
+  return { pairs, more: left > 0 ? html`<p class="note">${count(left)} more are left out.</p>` : "" };
+}
+
+/** The text records of a name and its content hash, known keys first; undefined if it has none. */
+export function textList(view: View, records: Records): Html | undefined {
+  const place = new Map(order.map((key, at) => [key, at]));
+  const keys = records.seen_texts.toSorted((a, b) => (place.get(a) ?? 99) - (place.get(b) ?? 99));
+  const all = [
+    ...keys.map((key) => `text:${key}`),
+    ...["contenthash", "name"].filter((key) => records[key as "name"]),
+  ];
+  const of = new Map(Object.entries(records.texts));
+  const { pairs, more } = list(view, all, (key) =>
+    key.startsWith("text:") ? of.get(key.slice(5)) : records[key as "name"],
+  );
+  return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
+}
+
+/** The addresses of a name by chain; undefined if it has none. */
+export function addressList(view: View, records: Records): Html | undefined {
+  const keys = records.seen_addresses.map((coin) => `addr:${coin}`);
+  const { pairs, more } = list(view, keys, (key) => records.addresses[key.slice(5)]);
+  return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
+}

@@ -1,0 +1,293 @@
+import { html } from "hono/html";
+import type { z } from "zod/v4";
+import { zeroAddress } from "../../ens/ids.ts";
+import type { entrySchema } from "../names/history.ts";
+import { fusesIn } from "../names/rows.ts";
+import {
+  account,
+  contract,
+  type Html,
+  moment,
+  nameLink,
+  place,
+  price,
+  shown,
+  table,
+  type View,
+} from "./layout.ts";
+import { recordLabel, recordValue } from "./records.ts";
+import { chainName, coinName, leaseLength } from "./words.ts";
+
+type At = { chain_id: number; address: string };
+
+/** An entry of a history as `/v1` has it. */
+export type Entry = Omit<z.output<typeof entrySchema>, "data"> & {
+  data?: Partial<
+    Record<
+      | "action"
+      | "registrant"
+      | "cost"
+      | "from"
+      | "to"
+      | "owner"
+      | "key"
+      | "value"
+      | "address"
+      | "name"
+      | "migration_path",
+      string
+    > &
+      Record<"added_powers" | "removed_powers", string[]> &
+      Record<"resolver" | "subregistry" | "payment_token", At> & {
+        expires_at: string | null;
+        coin_type: number;
+        fuses: number;
+      }
+  >;
+};
+
+/** A registration or renewal as `/api/registrar-actions` has it. */
+export type Action = {
+  name: string;
+  action: {
+    type: "registration" | "renewal";
+    incrementalDuration: number;
+    registrant: string;
+    block: { timestamp: number; number: number };
+    pricing: { total: { amount: string; currency: string } | null; premium: { amount: string } | null };
+    registrationLifecycle: { node: string; subregistry: { subregistryId: { chainId: number } } };
+    transactionHash: string;
+  };
+};
+
+/** A sale as `/api/name-sales` has it. */
+export type Sale = {
+  block: { timestamp: number; number: number };
+  seller: string;
+  buyer: string;
+  price: { amount: string; currency: string };
+  transactionHash: string;
+  token: { contract: { chainId: number } };
+};
+
+/** What happened, for a page; actions and sales complete the entries. `isWhole`: whether no older entries are left out. */
+export type Activity = {
+  entries: readonly Entry[];
+  actions: readonly Action[];
+  sales: readonly Sale[];
+  isWhole: boolean;
+};
+
+type Told = { view: View; entry: Entry; former: Entry["data"]; action: Action["action"] | undefined };
+type Facts = NonNullable<Entry["data"]>;
+
+const paid = (action: Action["action"] | undefined, { cost, payment_token }: Facts): Html => {
+  const total =
+    action?.pricing.total ??
+    (cost === undefined || payment_token ? undefined : { amount: cost, currency: "ETH" });
+  return total ? html` for ${price(total.amount, total.currency)}` : html``;
+};
+
+const until = (view: View, { expires_at }: Facts) =>
+  expires_at ? html`, until ${day(view, expires_at)}` : html``;
+// The date itself: readers compare it with other dates.
+const day = (view: View, seconds: string) => {
+  const time = new Date(Number(seconds) * 1_000);
+  return Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9_999
+    ? moment(view, Number(seconds))
+    : html`<time datetime="${time.toISOString()}">${time.toISOString().slice(0, 10)}</time>`;
+};
+
+const by = (view: View, address: string | undefined) =>
+  address ? html` by ${account(view, address)}` : html``;
+const to = (view: View, address: string | undefined) =>
+  address ? html` to ${account(view, address)}` : html``;
+
+// What had one value and now has another; either may be none.
+function change(what: Html | string, before: Html | undefined, now: Html | undefined): Html {
+  if (before !== undefined && String(before) === String(now)) return html`${what} set to ${now} again`;
+  if (now === undefined)
+    return before === undefined ? html`${what} cleared` : html`${what} cleared, was ${before}`;
+  return before === undefined ? html`${what} set to ${now}` : html`${what} changed from ${before} to ${now}`;
+}
+
+const located = (view: View, at: At | undefined) => at && contract(view, at.chain_id, at.address);
+
+const power = (word: string) => word.replace(/^admin_/, "grant ").replaceAll("_", " ");
+
+function fusesSet(now: number, before: number): Html {
+  const all = fusesIn(now);
+  const had = fusesIn(before);
+  const fresh = all.filter((one) => !had.includes(one));
+  return html`Fuses burned: ${(fresh.length > 0 ? fresh : all).map(power).join(", ") || "none"}`;
+}
+
+function permission({ view, entry: { kind }, former, data }: Told & { data: Facts }): Html {
+  if (kind === "FusesSet") return fusesSet(data.fuses ?? 0, former?.fuses ?? 0);
+  if (kind === "AuthorisationChanged") return html`Who may change its records changed`;
+  const { added_powers: added = [], removed_powers: removed = [] } = data;
+  const gained = added.length > 0 ? html` got the roles ${added.map(power).join(", ")}` : "";
+  const lost =
+    removed.length > 0 ? html`${added.length > 0 ? ";" : ""} lost ${removed.map(power).join(", ")}` : "";
+  const none = added.length + removed.length === 0 ? " got no other roles" : "";
+  return html`${data.address ? account(view, data.address) : "Somebody"}${gained}${lost}${none}`;
+}
+
+function record({ view, former, data }: Told & { data: Facts }): Html {
+  if (data.action === "record_version_changed") return html`All records cleared`;
+  const { key, value } = data;
+  if (key === undefined) return html`A record changed`;
+  const label = shown(recordLabel(key));
+  // Events of older resolvers do not tell the value.
+  if (value === undefined) return html`${label} changed`;
+  const of = (text: string | undefined) => (text === undefined ? undefined : recordValue(view, key, text));
+  return change(label, of(former?.key === key ? former.value : undefined), of(value));
+}
+
+const onChain = (coin: number | undefined) =>
+  coin === undefined || coin === 60 ? "" : ` on ${coinName(String(coin)).replace("Any", "any")}`;
+
+const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: Facts }) => Html } = {
+  registration: ({ view, action, data }) => {
+    const length = action ? ` for ${leaseLength(action.incrementalDuration)}` : "";
+    const premium =
+      action?.pricing.premium && action.pricing.premium.amount !== "0" ? ", with a premium" : "";
+    return html`Registered${to(view, data.registrant)}${length}${paid(action, data)}${premium}${until(view, data)}`;
+  },
+  renewal: ({ view, action, former, data, entry }) => {
+    const before = former?.expires_at;
+    const added =
+      action?.incrementalDuration ??
+      (before && data.expires_at ? Number(data.expires_at) - Number(before) : 0);
+    const length = added > 0 && entry.type === "renewal" ? ` for ${leaseLength(added)}` : "";
+    return html`Renewed${length}${by(view, action?.registrant)}${paid(action, data)}${until(view, data)}`;
+  },
+  release: () => html`Released: nobody renewed it in its grace period`,
+  expiry: ({ view, data }) => html`Expiry in the name wrapper changed${until(view, data)}`,
+  transfer: ({ view, data }) => {
+    if (data.from === zeroAddress)
+      return html`Token made${data.to ? html` for ${account(view, data.to)}` : ""}`;
+    if (data.to === zeroAddress) return html`Token burned`;
+    return html`Token transferred${data.from ? html` from ${account(view, data.from)}` : ""}${to(view, data.to)}`;
+  },
+  authority: ({ view, former, data }) => {
+    if (data.action === "name_wrapped")
+      return html`Wrapped${data.owner ? html` for ${account(view, data.owner)}` : ""}`;
+    if (data.action === "name_unwrapped") return html`Unwrapped${to(view, data.owner)}`;
+    const was = former?.action === data.action && former?.owner ? account(view, former.owner) : undefined;
+    return change("Owner in the registry", was, data.owner ? account(view, data.owner) : undefined);
+  },
+  resolver: ({ view, former, data }) =>
+    change("Resolver", located(view, former?.resolver), located(view, data.resolver)),
+  record,
+  primary_name: ({ view, data }) => {
+    const whose = html`Primary name${data.address ? html` of ${account(view, data.address)}` : ""}${onChain(data.coin_type)}`;
+    return change(whose, undefined, data.name ? shown(data.name) : undefined);
+  },
+  permission,
+  subregistry: ({ view, former, data }) =>
+    change("Registry of its subnames", located(view, former?.subregistry), located(view, data.subregistry)),
+  migration: ({ view, data }) =>
+    html`Migrated to ENSv2${to(view, data.registrant)}${data.migration_path ? `, ${data.migration_path.replaceAll("_", " ")}` : ""}${until(view, data)}`,
+  reservation: ({ view, data }) => html`Reserved in ENSv2${until(view, data)}`,
+};
+
+// Types whose newest entry before tells the former value.
+const dated: readonly string[] = ["registration", "renewal", "migration", "reservation"];
+const isFormer = (entry: Entry, older: Entry) =>
+  older.namehash === entry.namehash &&
+  (entry.type === "renewal" ? dated.includes(older.type) : older.type === entry.type) &&
+  (entry.type !== "permission" || older.kind === entry.kind) &&
+  (entry.type !== "record" || isSameRecord(entry.data, older.data));
+
+// Clearing all records of a resolver clears each.
+const isSameRecord = (data: Entry["data"], older: Entry["data"]) =>
+  older?.resolver?.address === data?.resolver?.address &&
+  (older?.key === data?.key || older?.action === "record_version_changed");
+
+const sameAction =
+  (entry: Entry) =>
+  ({ action: one }: Action) =>
+    one.transactionHash === entry.transaction_hash &&
+    one.registrationLifecycle.node === entry.namehash &&
+    one.type === (entry.type === "migration" ? "registration" : entry.type);
+
+type Line = {
+  time: number;
+  at: { chain: number; block: number; transaction: string | null } | undefined;
+  name: { id: string; name: string | undefined } | undefined;
+  words: Html;
+};
+
+function linesOf(view: View, { entries, actions, sales, isWhole }: Activity): Line[] {
+  const used = new Set<Action>();
+  const own = entries.map((entry, at): Line => {
+    const action = actions.find(sameAction(entry));
+    if (action) used.add(action);
+    const former = entries.slice(at + 1).find((older) => isFormer(entry, older))?.data;
+    const { chain_id: chain, block_number: block, transaction_hash: transaction, namehash: id, name } = entry;
+    const told = { view, entry, former, action: action?.action, data: entry.data ?? {} };
+    return {
+      time: Number(entry.timestamp),
+      at: block === null ? undefined : { chain, block, transaction },
+      name: id === undefined ? undefined : { id, name },
+      words: sentences[entry.type](told),
+    };
+  });
+  const others = actions
+    .filter((one) => !used.has(one))
+    .map(({ name, action }): Line => {
+      const { timestamp: time, number: block } = action.block;
+      const { node: id, subregistry } = action.registrationLifecycle;
+      const what = action.type === "renewal" ? "Renewed" : "Registered";
+      return {
+        time,
+        at: { chain: subregistry.subregistryId.chainId, block, transaction: action.transactionHash },
+        name: { id, name },
+        words: html`${what} for ${leaseLength(action.incrementalDuration)}${by(view, action.registrant)}${paid(action, {})}`,
+      };
+    });
+  const sold = sales.map(
+    (sale): Line => ({
+      time: sale.block.timestamp,
+      at: { chain: sale.token.contract.chainId, block: sale.block.number, transaction: sale.transactionHash },
+      name: undefined,
+      words: html`Sold by ${account(view, sale.seller)} to ${account(view, sale.buyer)} for ${price(sale.price.amount, sale.price.currency)}`,
+    }),
+  );
+  const oldest = isWhole ? 0 : (own.at(-1)?.time ?? 0);
+  const more = [...others, ...sold].filter(({ time }) => time >= oldest);
+  return [...own, ...more].sort((a, b) => b.time - a.time);
+}
+
+/** A table of what happened, newest first, one row for each transaction and name. `hasNames`: whether rows tell of which name. */
+export function activityTable(
+  view: View,
+  label: string,
+  { hasNames, ...activity }: Activity & { hasNames: boolean },
+): Html {
+  const groups: Line[][] = [];
+  for (const line of linesOf(view, activity)) {
+    const last = groups.at(-1)?.[0];
+    const isSame =
+      last?.at &&
+      last.at.transaction === line.at?.transaction &&
+      last.name?.id === (line.name ?? last.name)?.id;
+    if (isSame) groups.at(-1)?.push(line);
+    else groups.push([line]);
+  }
+  const root = view.frame.chains?.[0];
+  const rows = groups.flatMap((lines) => {
+    const [first] = lines;
+    if (first === undefined) return [];
+    const { at, name } = first;
+    const said =
+      lines.length === 1
+        ? first.words
+        : html`<ul>${lines.toReversed().map(({ words }) => html`<li>${words}</li>`)}</ul>`;
+    const on = at && at.chain !== root ? html` <small>${chainName(at.chain)}</small>` : "";
+    const where = at ? html`${place(view, at)}${on}` : html`–`;
+    return [[moment(view, first.time), ...(hasNames ? [name ? nameLink(name) : html`–`] : []), said, where]];
+  });
+  return table(label, { head: ["When", ...(hasNames ? ["Name"] : []), "What", "Transaction"], rows });
+}

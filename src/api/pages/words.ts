@@ -1,0 +1,144 @@
+import { ens_split } from "@adraffy/ens-normalize";
+import { formatUnits } from "viem";
+import * as viemChains from "viem/chains";
+import { chainOf } from "../../deployments/chains.ts";
+import { defaultEvmCoinType } from "../../ens/reverse-names.ts";
+
+// What chains, coins, times and amounts are called by people.
+
+const known = new Map(Object.values(viemChains).map((chain) => [chain.id as number, chain]));
+
+/**
+ * The name of a chain as wallets show it, that of the test network's configuration, or its number.
+ * @example chainName(10) // "OP Mainnet"
+ */
+export function chainName(id: number): string {
+  const own = chainOf(id).name;
+  const name = known.get(id)?.name ?? own;
+  return name === `chain-${id}` ? `Chain ${id}` : name;
+}
+
+/** Base URLs of block explorers by chain id. */
+export type Explorers = Readonly<Record<number, string>>;
+
+/** The URL of a chain's block explorer: the configured one, else the one that viem knows; undefined if there is none. */
+export function explorerOf(id: number, configured: Explorers = {}): string | undefined {
+  return (configured[id] ?? known.get(id)?.blockExplorers?.default.url)?.replace(/\/+$/, "");
+}
+
+// Coins without EVM (SLIP-44).
+const coins: Readonly<Record<number, string>> = {
+  ...{ 0: "Bitcoin", 2: "Litecoin", 3: "Dogecoin", 5: "Dash", 22: "Monacoin", 60: "Ethereum" },
+  ...{ 61: "Ethereum Classic", 118: "Cosmos", 128: "Monero", 133: "Zcash", 137: "Rootstock" },
+  ...{ 144: "XRP", 145: "Bitcoin Cash", 148: "Stellar", 195: "TRON", 283: "Algorand", 354: "Polkadot" },
+  ...{ 397: "NEAR", 434: "Kusama", 461: "Filecoin", 501: "Solana", 607: "TON", 637: "Aptos" },
+  ...{ 700: "Gnosis (SLIP-44)", 714: "BNB Beacon Chain", 784: "Sui", 1729: "Tezos", 1815: "Cardano" },
+  ...{ 3030: "Hedera", 9000: "Avalanche X", 966: "Polygon (SLIP-44)" },
+};
+
+/**
+ * What a coin type stands for: a coin of SLIP-44, or the EVM chain of ENSIP-11; 0x80000000 is all of them (ENSIP-19).
+ * @example coinName("2147492101") // "Base"
+ */
+export function coinName(coinType: string): string {
+  const number = Number(coinType);
+  if (coins[number] !== undefined) return coins[number];
+  const chainId = number - Number(defaultEvmCoinType);
+  if (chainId === 0) return "Any EVM chain";
+  return chainId > 0 && chainId < Number(defaultEvmCoinType) ? chainName(chainId) : `Coin ${coinType}`;
+}
+
+/**
+ * The begin and the end of a hash or an address.
+ * @example shortHex("0xd8da6bf26964af9d7eed9e03e53415d37aa96045") // "0xd8da…6045"
+ */
+export const shortHex = (hex: string): string =>
+  hex.length > 14 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : hex;
+
+const units = [
+  ["year", 31_557_600],
+  ["month", 2_629_800],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+
+/**
+ * A time as seen from another, both in Unix seconds, in its largest unit.
+ * @example sinceOrUntil(1_000, 8_200) // "2 hours ago"
+ */
+export function sinceOrUntil(time: number, now: number): string {
+  const seconds = Math.abs(time - now);
+  const [unit, length] = units.find(([, one]) => seconds >= one) ?? (["second", 1] as const);
+  const amount = Math.floor(seconds / length);
+  if (amount === 0) return "now";
+  // Beyond it, dates are those of names that never end.
+  if (unit === "year" && amount > 9_999) return time > now ? "never" : "long ago";
+  return relative.format(time > now ? amount : -amount, unit);
+}
+
+const plural = (amount: number, unit: string) => `${amount} ${unit}${amount === 1 ? "" : "s"}`;
+
+/**
+ * How long a lease is, in years of 365 days where it is about one or more, else in days.
+ * @example leaseLength(63_072_000) // "2 years"
+ */
+export function leaseLength(seconds: number): string {
+  const days = Math.round(seconds / 86_400);
+  if (days === 0) return plural(Math.round(seconds / 60), "minute");
+  return days < 360 ? plural(days, "day") : plural(Number((seconds / 31_536_000).toFixed(1)), "year");
+}
+
+const decimals: Readonly<Record<string, number>> = { ETH: 18, WETH: 18, DAI: 18, USDC: 6 };
+
+/**
+ * An amount in the unit of its currency, exact and cut to what people read; of an unknown token in its smallest units.
+ * @example amountOf("10600000000000123", "ETH") // { exact: "0.010600000000000123 ETH", short: "0.0106 ETH" }
+ */
+export function amountOf(amount: string, currency: string): { exact: string; short: string } {
+  const places = decimals[currency];
+  if (places === undefined) return { exact: `${amount} units`, short: `${amount} units` };
+  const exact = formatUnits(BigInt(amount), places);
+  const [whole = "0", fraction = ""] = exact.split(".");
+  const shown = (whole === "0" ? /^0*\d{0,3}/.exec(fraction)?.[0] : fraction.slice(0, 4)) ?? "";
+  const rest = shown.replace(/0+$/, "");
+  const grouped = BigInt(whole).toLocaleString("en");
+  return { exact: `${exact} ${currency}`, short: `${grouped}${rest && `.${rest}`} ${currency}` };
+}
+
+const base32 = "abcdefghijklmnopqrstuvwxyz234567";
+
+function inBase32(bytes: Uint8Array): string {
+  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+  return (bits.match(/.{1,5}/g) ?? [])
+    .map((five) => base32[Number.parseInt(five.padEnd(5, "0"), 2)])
+    .join("");
+}
+
+/**
+ * The URI of a content hash (ENSIP-7) for IPFS, IPNS and Swarm; undefined for other protocols, which are shown as bytes.
+ * @example contentUri("0xe30101701220d3…") // "ipfs://bafybei…"
+ */
+export function contentUri(hash: string): string | undefined {
+  const [, protocol, rest = ""] = /^0x(e301|e501|e40101fa011b20)((?:[0-9a-f]{2})+)$/.exec(hash) ?? [];
+  if (protocol === undefined || rest.length > 200) return undefined;
+  if (protocol === "e40101fa011b20") return `bzz://${rest}`;
+  return `${protocol === "e301" ? "ipfs" : "ipns"}://b${inBase32(Buffer.from(rest, "hex"))}`;
+}
+
+/**
+ * What readers should know of a name's letters: their script where they are not plain, in the words of ENSIP-15, or why the name is not
+ * normalized. Undefined for plain names and unknown labels.
+ */
+export function lettersOf(name: string): string | undefined {
+  if (/^[a-z0-9.[\]_$-]*$/.test(name) || name.length > 1_000) return undefined;
+  const labels = ens_split(name);
+  const fault = labels.find(({ error }) => error !== undefined)?.error;
+  if (fault !== undefined) return `Not normalized: ${fault.message.replaceAll("\u200e", "")}`;
+  const scripts = labels.flatMap(({ type }) =>
+    type === undefined || /^(ASCII|Emoji)$/.test(type) ? [] : type,
+  );
+  return scripts.length === 0 ? undefined : `${[...new Set(scripts)].join(" and ")} letters`;
+}
