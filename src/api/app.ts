@@ -8,7 +8,7 @@ import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
 import { type MetadataSources, metadataRoutes } from "./metadata/routes.ts";
 import { unknownPath } from "./names/contract.ts";
 import type { Ask } from "./pages/ask.ts";
-import type { Frame } from "./pages/layout.ts";
+import { type Frame, frameOf, surroundOf } from "./pages/layout.ts";
 import { nameRoutes } from "./pages/routes.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
 import { addAssets, docsRoutes, documentOf } from "./rest/docs.ts";
@@ -32,20 +32,14 @@ type Served = { root: number | undefined; hasSubgraph: boolean };
 type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metadata">;
 
 function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served): void {
-  const assets = `/assets/${sources.versions.nsIndexer}`;
+  const own = frameOf(sources.versions.nsIndexer, hasSubgraph);
   const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
   const names = ["frame.css", "page.css", "page.js"];
-  addAssets(app, Object.fromEntries(names.map((name) => [`${assets}/${name}`, fileOf(name)])));
-  const links = [
-    ["/", "Status"],
-    ...(hasSubgraph ? [["/subgraph", "GraphiQL"] as const] : []),
-    ["/docs", "REST API"],
-    ["/metrics", "Metrics"],
-  ] as const;
+  addAssets(app, Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)])));
   const indexed = sources.config.chains.map(({ id }) => id);
   const chains = [...new Set([...(root === undefined ? [] : [root]), ...indexed])];
   const { explorers = {}, metadata } = sources;
-  const frame = { assets, links, chains, explorers, metadata };
+  const frame = { ...own, chains, explorers, metadata };
   const ask = askOf(app);
   app.route("/", statusRoutes({ ...sources, ask }, frame));
   app.route("/", nameRoutes({ ask, clock: sources.clock }, frame));
@@ -128,7 +122,8 @@ export function createApi({
   const root = context.lookup.namespaces[0]?.chainId;
   if (pages) addPages(app, pages, { root, hasSubgraph: subgraph !== undefined });
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
-  app.route("/", docsRoutes(documentOf({ version, endpoints })));
+  const surround = pages && surroundOf(frameOf(version, subgraph !== undefined));
+  app.route("/", docsRoutes(documentOf({ version, endpoints }), surround));
   if (subgraph) app.route("/subgraph", subgraph);
   if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
   // ponder: mounts the app in its own, whose answer to unknown paths would win over a notFound handler.

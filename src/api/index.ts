@@ -56,6 +56,7 @@ import { type HashOf, lookupEnvelope } from "./names/contract.ts";
 import { indexedNamespaces, timesOf } from "./names/indexed-namespaces.ts";
 import { createNamesSource } from "./names/lookups.ts";
 import { openReferrals } from "./names/referrals.ts";
+import { frameOf, surroundOf } from "./pages/layout.ts";
 import { createReadPast } from "./past.ts";
 import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
@@ -556,5 +557,5 @@ function openSubgraph(config: Config): Hono {
       };
     },
   });
-  return subgraphRoutes(subgraph, "/subgraph");
+  return subgraphRoutes(subgraph, "/subgraph", surroundOf(frameOf(versions.nsIndexer, true)));
 }

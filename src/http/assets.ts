@@ -4,7 +4,7 @@ import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gunzipSync, gzip } from "node:zlib";
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 
 const compress = promisify(gzip);
 
@@ -57,20 +57,26 @@ export const docsFiles = (prefix: string): Record<string, string> => ({
 
 /** Content security policy of `docsPage`: nothing loads from other hosts. Swagger UI sets inline styles. */
 export const docsPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/** Swagger UI page for `/openapi.json`. Its files are below `prefix`. */
-export const docsPage = (title: string, prefix: string) => html`<!doctype html>
+/** What surrounds a page: HTML in its head, and at the begin of its body. */
+export type Surround = { head: string; top: string };
+
+const plain = `<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">`;
+
+/** Swagger UI page for `/openapi.json`. Its files are below `prefix`. With a frame around it, it sends the first request. */
+export const docsPage = (title: string, prefix: string, surround?: Surround) => html`<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+${raw(surround?.head ?? plain)}
 <title>${title}: API</title>
-<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${prefix}swagger-ui.css">
 </head>
-<body>
-<div id="docs"></div>
+<body class="tool">
+${raw(surround?.top ?? "")}
+<div id="content"><div id="docs"${surround ? raw(" data-runs") : ""}></div></div>
 <script src="${prefix}swagger-ui-bundle.js"></script>
 <script src="${prefix}docs.js"></script>
 </body>

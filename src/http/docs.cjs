@@ -5,6 +5,14 @@ const follow = () => document.documentElement.classList.toggle("dark-mode", dark
 dark.addEventListener("change", follow);
 follow();
 
+// Opens the first operation and sends its request, so that the page shows an answer.
+function runFirst() {
+  const docs = document.querySelector("#docs[data-runs]");
+  if (docs === null || location.hash !== "") return;
+  docs.querySelector(".opblock-summary-control")?.click();
+  setTimeout(() => docs.querySelector(".execute")?.click(), 500);
+}
+
 window.SwaggerUIBundle({
   dom_id: "#docs",
   url: "/openapi.json",
@@ -12,4 +20,5 @@ window.SwaggerUIBundle({
   displayRequestDuration: true,
   tryItOutEnabled: true,
   validatorUrl: null,
+  onComplete: runFirst,
 });

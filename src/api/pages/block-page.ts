@@ -1,7 +1,7 @@
 import { html } from "hono/html";
-import type { Asking } from "./ask.ts";
+import { type Asking, rowsOf } from "./ask.ts";
 import { asked, count, facts, hash, memberOf, moment, note, place, type Shown, section } from "./layout.ts";
-import { activityTable, type Entry } from "./sentences.ts";
+import { type Action, activityTable, type Entry } from "./sentences.ts";
 import { chainName, shortHex } from "./words.ts";
 
 /** The page of a block, `<chain>:<block>`, or of a transaction in it, `<chain>:<block>:<hash>`: what happened to names. */
@@ -10,8 +10,14 @@ export const blockPage =
   async (body: unknown, asking: Asking, { frame, now }: Shown) => {
     const [chain = "", block = "", transaction = null] = given.split(":");
     const entries = (memberOf(body, "data") as Entry[]).toReversed();
-    const view = { frame, now, primaries: await asking.primaries(entries) };
     const [first] = entries;
+    const bought = `/api/registrar-actions?beginTimestamp=${first?.timestamp}&endTimestamp=${first?.timestamp}`;
+    const actions =
+      first === undefined ? [] : ((await rowsOf(asking, bought, "registrarActions")) as Action[]);
+    const own = actions.filter(({ action }) =>
+      entries.some((one) => one.transaction_hash === action.transactionHash),
+    );
+    const view = { frame, now, primaries: await asking.primaries([entries, own]) };
     const at = {
       chain: Number(chain),
       block: Number(block),
@@ -25,7 +31,7 @@ export const blockPage =
       ["Transaction", at.transaction === null ? undefined : html`${hash(at.transaction)} ${place(view, at)}`],
       ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],
     ]);
-    const activity = { entries, actions: [], sales: [], isWhole: true, hasNames: true };
+    const activity = { entries, actions: own, sales: [], isWhole: true, hasNames: true };
     const path = `/v1/blocks/${at.chain}:${at.block}?include=data,raw${at.transaction === null ? "" : `&transaction_hash=${at.transaction}`}`;
     const list = section(
       "Name events",

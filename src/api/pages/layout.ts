@@ -2,6 +2,7 @@ import { html } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
 import { namehash } from "../../ens/names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
+import type { Surround } from "../../http/assets.ts";
 import { escapeControls } from "../../log/json-log.ts";
 import {
   amountOf,
@@ -47,8 +48,32 @@ export type Shown = Pick<View, "frame" | "now">;
 /** The heading and the content of a page, and its title if that is not what was asked for. */
 export type Page = { heading: Html; content: Html; title?: string };
 
-/** The header of every page: links, and the form that looks up names, addresses, blocks and transactions. */
-export const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">Skip to the content</a>
+/** The frame of a release. `hasSubgraph`: whether `/subgraph` is served. */
+export const frameOf = (version: string, hasSubgraph: boolean): Frame => ({
+  assets: `/assets/${version}`,
+  links: [
+    ["/", "Status"],
+    ...(hasSubgraph ? [["/subgraph", "GraphiQL"] as const] : []),
+    ["/docs", "REST API"],
+    ["/metrics", "Metrics"],
+  ],
+});
+
+const files = ({ assets }: Frame, sheets: readonly string[]) => html`<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
+${sheets.map((name) => html`<link rel="stylesheet" href="${assets}/${name}.css">`)}
+<script src="${assets}/page.js" defer></script>`;
+
+/** What pages of other programs get of the frame: HTML in their heads, and at the begin of their bodies. */
+export const surroundOf = (frame: Frame): Surround => ({
+  head: String(files(frame, ["frame"])),
+  top: String(header(frame)),
+});
+
+// The header of every page: links, and the form that looks up names and addresses.
+const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">Skip to the content</a>
 <header class="site">
 <nav aria-label="Pages">${links.map(([path, name]) => html`<a href="${path}">${name}</a>`)}</nav>
 <form action="/name" role="search"><label for="name" class="unseen">Name or address</label>
@@ -64,15 +89,8 @@ export function page(
   return html`<!doctype html>
 <html lang="en">
 <head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
+${files(frame, ["frame", "page"])}
 <title>${title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${frame.assets}/frame.css">
-<link rel="stylesheet" href="${frame.assets}/page.css">
-<script src="${frame.assets}/page.js" defer></script>
 </head>
 <body>
 ${header(frame)}
@@ -152,7 +170,7 @@ function explored({ frame }: View, chainId: number, path: string): Html {
   const what = `${chainName(chainId)} block explorer`;
   return base === undefined
     ? html``
-    : html` <a class="out" href="${base}/${path}" rel="noopener noreferrer nofollow" aria-label="${what}" title="${what}">↗</a>`;
+    : html` <a href="${base}/${path}" rel="noopener noreferrer nofollow" aria-label="${what}" title="${what}">↗</a>`;
 }
 
 /** A contract, with its chain where that is not the root chain. */
@@ -233,6 +251,13 @@ export function moment({ now }: View, seconds: number): Html {
   const text = time.toISOString();
   const exact = `${text.slice(0, 16).replace("T", " ")} UTC`;
   return html`<time datetime="${text}" title="${exact}">${sinceOrUntil(seconds, now)}</time>`;
+}
+
+/** A date by itself, of Unix seconds, for readers who compare it with others. */
+export function day(seconds: string): Html {
+  const time = new Date(Number(seconds) * 1_000);
+  if (Number.isNaN(time.getTime())) return html`later than any date`;
+  return html`<time datetime="${time.toISOString()}">${time.toISOString().slice(0, 10)}</time>`;
 }
 
 function bytes(size: number): string {

@@ -80,10 +80,10 @@ describe("the page of a name", () => {
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self';/,
     );
-    expect(headingsIn(text)).toEqual(["Ownership", "Records", "Addresses", "History <small>1</small>"]);
+    expect(headingsIn(text)).toEqual(["About", "Records", "Addresses", "History <small>1</small>"]);
     expect(text).toContain('<span class="chip active">Registered</span><span class="chip">Ethereum</span>');
     expect(text).toContain(">in 10 days</time>");
-    expect(text).toContain(`<dt>Owner</dt><dd><a href="/address/${bob}"`);
+    expect(text).toContain(`Owned by <a href="/address/${bob}"`);
     expect(text).toContain('<a href="https://ens.domains/" rel="noopener noreferrer nofollow ugc">');
     expect(text).toContain(`<pre>/v1/names/${node}/records</pre>`);
   });

@@ -9,6 +9,7 @@ import {
   asked,
   contract,
   count,
+  day,
   type Frame,
   facts,
   type Html,
@@ -59,7 +60,9 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, vi
   }
   if (status === "unregistered")
     return { word: "released", label: "Unregistered", words: html`Nobody holds it.` };
-  const words = expires_at ? html`Expires ${moment(view, Number(expires_at))}.` : html`It does not expire.`;
+  const words = expires_at
+    ? html`Expires ${moment(view, Number(expires_at))}, on ${day(expires_at)}.`
+    : html`It does not expire.`;
   return { word: "active", label: "Registered", words };
 }
 
@@ -86,7 +89,7 @@ function head(row: Row, view: View): Html {
   return html`<div class="head">${avatarOf(row, view.frame)}<div>
 <h1>${nameText(name)}</h1>${lettersNote(name)}
 <p class="chips"><span class="chip ${word}">${label}</span>${chips.map((chip) => chip && html`<span class="chip">${chip}</span>`)}</p>
-<p>${words}</p></div></div>`;
+<p>${row.owner ? html`Owned by ${account(view, row.owner)}. ` : ""}${words}</p></div></div>`;
 }
 
 const time = (view: View, seconds: string | null | undefined) =>
@@ -96,12 +99,10 @@ function ownership(row: Row, view: View): Html {
   const who = (address: string | undefined) => address && account(view, address);
   const { owner, manager, resolver, lapsed_registration: lapsed } = row;
   return facts([
-    ["Owner", who(owner)],
     ["Manager", manager === owner ? undefined : who(manager)],
     ["Held until its end by", who(lapsed?.owner)],
     ["Resolves to", who(row.primary_address)],
     ["Resolver", resolver && contract(view, resolver.chain_id, resolver.address)],
-    ["Expires", time(view, row.expires_at)],
     ["Grace period ends", row.grace_ends_at === row.expires_at ? undefined : time(view, row.grace_ends_at)],
     ["Registered", time(view, row.registered_at)],
     ["First seen", time(view, row.created_at)],
@@ -115,7 +116,7 @@ function ownership(row: Row, view: View): Html {
 const wrapperStates = {
   wrapped: "Wrapped. The owner of its parent can still take it back.",
   emancipated: "Emancipated: the owner of its parent cannot control it.",
-  locked: "Locked: it cannot be unwrapped, and its fuses hold until it expires.",
+  locked: "Locked: it cannot be unwrapped, and its fuses hold.",
   lapsed: "Its time in the name wrapper is over.",
   unwrapped: "It was wrapped once, and is no longer.",
 };
@@ -135,7 +136,7 @@ function wrapping({ ens_v1, wrapper = ens_v1 }: Row, view: View): Html {
   if (wrapper?.wrapper_state === undefined) return html``;
   const { wrapper_state, wrapper_fuses: burned, wrapper_expires_at: expires } = wrapper;
   const held = Object.entries(fuses).filter(([name]) => burned?.[name as keyof typeof fuses]);
-  const until = expires ? html` Until ${moment(view, Number(expires))} (in the wrapper).` : "";
+  const until = expires ? html` Its entry in the wrapper expires ${moment(view, Number(expires))}.` : "";
   const content = html`<p>${wrapperStates[wrapper_state]}${until}</p>
 ${held.length > 0 ? html`<ul>${held.map(([, words]) => html`<li>${words}</li>`)}</ul>` : ""}`;
   return section("Name wrapper", content);
@@ -202,7 +203,7 @@ export async function namePage(row: Row, asking: Asking, { frame, now }: Shown):
     ["Subnames", paths.subnames, subnames, listOf(view, "Subnames", children)],
   ];
   const content = html`
-${section("Ownership", html`${ownership(row, view)}${asked(`/v1/names/${id}?include=counts`)}`)}
+${section("About", html`${ownership(row, view)}${asked(`/v1/names/${id}?include=counts`)}`)}
 ${texts && section("Records", html`${texts}${asked(`/v1/names/${id}/records`)}`)}
 ${addresses && section("Addresses", addresses)}
 ${wrapping(row, view)}

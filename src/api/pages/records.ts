@@ -53,8 +53,8 @@ const outside = (url: string, text: Html) =>
   html`<a href="${url}" rel="noopener noreferrer nofollow ugc">${text}</a>`;
 
 // A text record's value as a link where it leads to a page, an e-mail address or a name.
-function textValue(key: string, value: string): Html {
-  const text = cutText(value);
+function textValue(key: string, value: string, at: number): Html {
+  const text = cutText(value, at);
   const page = knownText(key)?.[1];
   const handle = /^@?([\w.-]{1,60})$/.exec(value)?.[1];
   if (page !== undefined && handle !== undefined) return outside(`${page}${handle}`, text);
@@ -63,12 +63,12 @@ function textValue(key: string, value: string): Html {
   return isUrl ? outside(new URL(value).href, text) : text;
 }
 
-/** A record's value, by its key such as `text:url` or `addr:60`; `undefined` if it is cleared. */
-export function recordValue(view: View, key: string, value: string): Html | undefined {
+/** A record's value, by its key such as `text:url` or `addr:60`, cut after `at` characters; undefined if it is cleared. */
+export function recordValue(view: View, key: string, value: string, at = most): Html | undefined {
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
   if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? account(view, value) : hash(value);
   if (key === "contenthash") return shown(contentUri(value) ?? value, 200);
-  return key.startsWith("text:") ? textValue(key.slice(5), value) : cutText(value);
+  return key.startsWith("text:") ? textValue(key.slice(5), value, at) : cutText(value, at);
 }
 
 /** Records of a name as `/v1/names` has them. */

@@ -6,6 +6,7 @@ import { fusesIn } from "../names/rows.ts";
 import {
   account,
   contract,
+  day,
   type Html,
   moment,
   nameLink,
@@ -88,16 +89,7 @@ const paid = (action: Action["action"] | undefined, { cost, payment_token }: Fac
   return total ? html` for ${price(total.amount, total.currency)}` : html``;
 };
 
-const until = (view: View, { expires_at }: Facts) =>
-  expires_at ? html`, until ${day(view, expires_at)}` : html``;
-// The date itself: readers compare it with other dates.
-const day = (view: View, seconds: string) => {
-  const time = new Date(Number(seconds) * 1_000);
-  return Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9_999
-    ? moment(view, Number(seconds))
-    : html`<time datetime="${time.toISOString()}">${time.toISOString().slice(0, 10)}</time>`;
-};
-
+const until = ({ expires_at }: Facts) => (expires_at ? html`, until ${day(expires_at)}` : html``);
 const by = (view: View, address: string | undefined) =>
   address ? html` by ${account(view, address)}` : html``;
 const to = (view: View, address: string | undefined) =>
@@ -140,7 +132,8 @@ function record({ view, former, data }: Told & { data: Facts }): Html {
   const label = shown(recordLabel(key));
   // Events of older resolvers do not tell the value.
   if (value === undefined) return html`${label} changed`;
-  const of = (text: string | undefined) => (text === undefined ? undefined : recordValue(view, key, text));
+  const of = (text: string | undefined) =>
+    text === undefined ? undefined : recordValue(view, key, text, 100);
   return change(label, of(former?.key === key ? former.value : undefined), of(value));
 }
 
@@ -152,7 +145,7 @@ const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: Facts
     const length = action ? ` for ${leaseLength(action.incrementalDuration)}` : "";
     const premium =
       action?.pricing.premium && action.pricing.premium.amount !== "0" ? ", with a premium" : "";
-    return html`Registered${to(view, data.registrant)}${length}${paid(action, data)}${premium}${until(view, data)}`;
+    return html`Registered${to(view, data.registrant)}${length}${paid(action, data)}${premium}${until(data)}`;
   },
   renewal: ({ view, action, former, data, entry }) => {
     const before = former?.expires_at;
@@ -160,10 +153,10 @@ const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: Facts
       action?.incrementalDuration ??
       (before && data.expires_at ? Number(data.expires_at) - Number(before) : 0);
     const length = added > 0 && entry.type === "renewal" ? ` for ${leaseLength(added)}` : "";
-    return html`Renewed${length}${by(view, action?.registrant)}${paid(action, data)}${until(view, data)}`;
+    return html`Renewed${length}${by(view, action?.registrant)}${paid(action, data)}${until(data)}`;
   },
   release: () => html`Released: nobody renewed it in its grace period`,
-  expiry: ({ view, data }) => html`Expiry in the name wrapper changed${until(view, data)}`,
+  expiry: ({ data }) => html`Expiry in the name wrapper changed${until(data)}`,
   transfer: ({ view, data }) => {
     if (data.from === zeroAddress)
       return html`Token made${data.to ? html` for ${account(view, data.to)}` : ""}`;
@@ -188,8 +181,8 @@ const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: Facts
   subregistry: ({ view, former, data }) =>
     change("Registry of its subnames", located(view, former?.subregistry), located(view, data.subregistry)),
   migration: ({ view, data }) =>
-    html`Migrated to ENSv2${to(view, data.registrant)}${data.migration_path ? `, ${data.migration_path.replaceAll("_", " ")}` : ""}${until(view, data)}`,
-  reservation: ({ view, data }) => html`Reserved in ENSv2${until(view, data)}`,
+    html`Migrated to ENSv2${to(view, data.registrant)}${data.migration_path ? `, ${data.migration_path.replaceAll("_", " ")}` : ""}${until(data)}`,
+  reservation: ({ data }) => html`Reserved in ENSv2${until(data)}`,
 };
 
 // Types whose newest entry before tells the former value.

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { createAssets, docsFiles, docsPage, docsPolicy } from "../../http/assets.ts";
+import { createAssets, docsFiles, docsPage, docsPolicy, type Surround } from "../../http/assets.ts";
 import { type Operation, openApiDocument, type ResponseDocs } from "../../http/openapi.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -51,10 +51,13 @@ export function addAssets(app: Hono, files: Readonly<Record<string, string>>): v
 }
 
 /** GET /openapi.json: the OpenAPI document; GET /docs: Swagger UI for it, with its files. */
-export function docsRoutes(document: { info: { title: string; version: string } }): Hono {
+export function docsRoutes(
+  document: { info: { title: string; version: string } },
+  surround?: Surround,
+): Hono {
   const { title, version } = document.info;
   const prefix = `/docs/${version}/`;
-  const page = docsPage(title, prefix);
+  const page = docsPage(title, prefix, surround);
   const app = new Hono()
     .get("/openapi.json", (c) => c.json(document))
     .get("/docs", (c) => c.html(page, 200, { "content-security-policy": docsPolicy }));

@@ -3,17 +3,18 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Context } from "hono";
 import { LRUCache } from "lru-cache";
+import type { Surround } from "../../http/assets.ts";
 import { acceptsGzip, compress, type Send } from "../rest/send.ts";
 
 // ponder: an `import` makes Vite process this package, all 9 MB, which blocks the process for a second.
 const require = createRequire(import.meta.url);
 
 /** Sends the GraphiQL page, gzipped if the browser accepts that. It is built once a day, because one of its queries contains the time. */
-export function createGraphiql(endpoint: string, send: Send) {
+export function createGraphiql(place: Place, send: Send) {
   const pages = new LRUCache<string, Awaited<ReturnType<typeof graphiqlPage>>>({
     max: 2,
     ttl: 86_400_000,
-    fetchMethod: (kind) => graphiqlPage(endpoint, kind === "with query"),
+    fetchMethod: (kind) => graphiqlPage(place, kind === "with query"),
   });
   return async (c: Context, hasQuery: boolean): Promise<Response> => {
     const { text, packed, policy } = await pages.forceFetch(hasQuery ? "with query" : "without");
@@ -31,19 +32,30 @@ export function createGraphiql(endpoint: string, send: Send) {
   };
 }
 
-async function graphiqlPage(endpoint: string, hasQuery: boolean) {
+type Place = { endpoint: string; surround: Surround | undefined };
+
+const noSurround = { head: "", top: "" };
+
+async function graphiqlPage({ endpoint, surround = noSurround }: Place, hasQuery: boolean) {
   // Loads at the first request, because loading takes a tenth of a second.
   const { renderGraphiQL } =
     require("@graphql-yoga/render-graphiql") as typeof import("@graphql-yoga/render-graphiql");
   const queries = exampleQueries(Math.floor(Date.now() / 1_000));
   // The option `query` would replace the query in the page's URL.
   const query = hasQuery ? {} : { query: queries[0] };
-  const page = renderGraphiQL({
+  const rendered = renderGraphiQL({
     endpoint,
     title: "Subgraph",
     ...query,
     defaultTabs: queries.map((query) => ({ query })),
   });
+  const page = rendered
+    .replace("</head>", () => `${surround.head}</head>`)
+    .replace(
+      /<body[^>]*>/,
+      () => `<body class="tool">${surround.top}<main id="content"><h1 class="unseen">Subgraph</h1>`,
+    )
+    .replace('<div id="root"></div>', '<div id="root"></div></main>');
   const hashes = Array.from(
     page.matchAll(/<script>(.*?)<\/script>/gs),
     ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
@@ -51,14 +63,14 @@ async function graphiqlPage(endpoint: string, hasQuery: boolean) {
   // The editor runs in workers that it creates itself, and adds styles.
   const policy = [
     "default-src 'none'",
-    `script-src ${hashes.join(" ")}`,
+    `script-src 'self' ${hashes.join(" ")}`,
     "worker-src blob:",
-    "style-src 'unsafe-inline'",
+    "style-src 'self' 'unsafe-inline'",
     "img-src data:",
     "font-src data:",
     "connect-src 'self'",
     "base-uri 'none'",
-    "form-action 'none'",
+    "form-action 'self'",
     "frame-ancestors 'none'",
   ].join("; ");
   return { text: Buffer.from(page), packed: await compress(page), policy };

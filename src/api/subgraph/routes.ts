@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
+import type { Surround } from "../../http/assets.ts";
 import { currentClient, yieldToEventLoop } from "../../http/turn.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
 import { BusyError, type Database } from "../database/client.ts";
@@ -111,11 +112,11 @@ function timeSql(chainId: number, end: number | undefined): string {
 
 const compressFrom = 4_096;
 
-/** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL. */
-export function subgraphRoutes(subgraph: Subgraph, path = "/") {
+/** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL, with what surrounds it. */
+export function subgraphRoutes(subgraph: Subgraph, path = "/", surround?: Surround) {
   const send = createSender();
   const respond = createResponder(subgraph, send);
-  const sendGraphiql = createGraphiql(path, send);
+  const sendGraphiql = createGraphiql({ endpoint: path, surround }, send);
   return new Hono()
     .use(async (c, next) => {
       await next();

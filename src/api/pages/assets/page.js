@@ -119,3 +119,13 @@ box?.addEventListener("input", () => {
   clearTimeout(wait);
   wait = setTimeout(suggest, 150);
 });
+
+/** Runs the query that the editor of queries opens with, once the editor is there. */
+function runFirst(triesLeft) {
+  const button = document.querySelector(".graphiql-execute-button");
+  if (button !== null) button.click();
+  else if (triesLeft > 0) setTimeout(runFirst, 200, triesLeft - 1);
+}
+
+// A query in the address may be of any length, and is of somebody else.
+if (document.getElementById("root") !== null && location.search === "") runFirst(50);

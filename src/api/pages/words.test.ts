@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import {
+  amountOf,
+  chainName,
+  coinName,
+  contentUri,
+  explorerOf,
+  leaseLength,
+  lettersOf,
+  shortHex,
+  sinceOrUntil,
+} from "./words.ts";
+
+test("chains and coins have the names that people know", () => {
+  expect([1, 10, 8453, 59_144, 15_658_733, 987_654_321].map(chainName)).toEqual([
+    "Ethereum",
+    "OP Mainnet",
+    "Base",
+    "Linea Mainnet",
+    "ens-test-env",
+    "Chain 987654321",
+  ]);
+  // SLIP-44, ENSIP-11 and the default of ENSIP-19.
+  expect(["0", "60", "501", "2147492101", "2147483648", "99999"].map(coinName)).toEqual([
+    "Bitcoin",
+    "Ethereum",
+    "Solana",
+    "Base",
+    "Any EVM chain",
+    "Coin 99999",
+  ]);
+});
+
+test("block explorers are the usual ones but for what is configured", () => {
+  expect(explorerOf(1)).toBe("https://etherscan.io");
+  expect(explorerOf(1, { 1: "https://a.example/" })).toBe("https://a.example");
+  expect(explorerOf(15_658_733)).toBeUndefined();
+});
+
+test.each([
+  [1_000, 8_200, "2 hours ago"],
+  [8_200, 1_000, "in 2 hours"],
+  [1_000, 1_000, "now"],
+  [1_000 + 31_557_600, 1_000, "in 1 year"],
+  [Number.MAX_SAFE_INTEGER, 1_000, "never"],
+])("%i as seen from %i is %s", (time, now, words) => {
+  expect(sinceOrUntil(time, now)).toBe(words);
+});
+
+test.each([
+  [63_072_000, "2 years"],
+  [31_557_600, "1 year"],
+  [2_419_200, "28 days"],
+  [300, "5 minutes"],
+])("a lease of %i seconds is one of %s", (seconds, words) => {
+  expect(leaseLength(seconds)).toBe(words);
+});
+
+test.each([
+  ["80000000000000000", "ETH", "0.08 ETH", "0.08 ETH"],
+  ["10600000000000123", "ETH", "0.0106 ETH", "0.010600000000000123 ETH"],
+  ["1234567890000000000000", "WETH", "1,234.5678 WETH", "1234.56789 WETH"],
+  ["5000000", "USDC", "5 USDC", "5 USDC"],
+  ["0", "DAI", "0 DAI", "0 DAI"],
+  ["7", "ERC20", "7 units", "7 units"],
+])("%s of %s is %s", (amount, currency, short, exact) => {
+  expect(amountOf(amount, currency)).toEqual({ short, exact });
+});
+
+test("content hashes are URIs of their protocols", () => {
+  // The example of ENSIP-7.
+  const cid = "29f2d17be6139079dc48696d1f582a8530eb9805b561eda517e22a892c7e3f1f";
+  expect(contentUri(`0xe30101701220${cid}`)).toBe(
+    "ipfs://bafybeibj6lixxzqtsb45ysdjnupvqkufgdvzqbnvmhw2kf7cfkesy7r7d4",
+  );
+  const swarm = "d1de9994b4d039f6548d191eb26786769f580809256b4685ef316805265ea162";
+  expect(contentUri(`0xe40101fa011b20${swarm}`)).toBe(`bzz://${swarm}`);
+  expect(contentUri("0x1234")).toBeUndefined();
+});
+
+describe("letters of a name", () => {
+  test.each([
+    ["vitalik.eth", undefined],
+    [`[${"0".repeat(64)}].eth`, undefined],
+    ["😀.eth", undefined],
+    ["ニック.eth", "Japanese letters"],
+    ["vit\u0430lik.eth", 'Not normalized: illegal mixture: Latin + Cyrillic "\u0430" {430}'],
+    ["\u0440\u0430\u0443\u0440\u0430.eth", "Not normalized: whole-script confusable: Cyrillic/Latin"],
+    ["a\u202eb.eth", "Not normalized: disallowed character: {202E}"],
+  ])("of %s", (name, words) => {
+    expect(lettersOf(name)).toBe(words);
+  });
+});
+
+test("a hash is shown by its ends", () => {
+  expect(shortHex("0xd8da6bf26964af9d7eed9e03e53415d37aa96045")).toBe("0xd8da…6045");
+  expect(shortHex("0x1234")).toBe("0x1234");
+});
