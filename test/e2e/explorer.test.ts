@@ -125,7 +125,8 @@ describe.skipIf(chromiumPath === undefined)(
         for (const [name, path] of Object.entries(pathsOf())) {
           const response = await page.goto(`${world.url}${path}`);
           if (hasScripts && name === "docs") await page.getByText("indexedChainIds").first().waitFor();
-          if (hasScripts && name === "subgraph") await page.getByText("createdAt").nth(5).waitFor();
+          if (hasScripts && name === "subgraph")
+            await page.locator(".result-window").filter({ hasText: "domains" }).waitFor();
           await page.screenshot({ path: `${pictures}/${state}-${name}.png`, fullPage: true });
           // It is a script, and the page is the same.
           if (hasScripts) expect([name, await faultsOf(page)]).toEqual([name, []]);
