@@ -1,7 +1,6 @@
 import { html } from "hono/html";
 import { toCoinType } from "viem";
-import type { z } from "zod/v4";
-import type { rowSchema } from "../names/rows.ts";
+import type { Row } from "../names/rows.ts";
 import { type Asking, rowsOf } from "./ask.ts";
 import {
   asked,
@@ -9,38 +8,21 @@ import {
   type Frame,
   type Html,
   hash,
+  listOf,
   memberOf,
   moment,
   nameLink,
   nameText,
   note,
+  roleColumns,
   type Shown,
   section,
-  table,
   type View,
 } from "./layout.ts";
-import { type Permission, rolesOf } from "./roles.ts";
 import { type Action, activityTable, type Entry } from "./sentences.ts";
 import { chainName } from "./words.ts";
 
-type Row = z.output<typeof rowSchema>;
-
 const most = 30;
-
-const roleWords: Readonly<Record<string, string>> = {
-  owner: "owner",
-  manager: "manager",
-  role_holder: "role holder",
-  resolves_to: "resolves to it",
-  former_owner: "held it until it ended",
-};
-
-const states: Readonly<Record<string, string>> = {
-  active: "registered",
-  expired: "in grace",
-  released: "released",
-  unregistered: "unregistered",
-};
 
 // Rows of several lists as one: a name's relations together.
 function merged(lists: readonly (readonly Row[])[]): Row[] {
@@ -53,19 +35,16 @@ function merged(lists: readonly (readonly Row[])[]): Row[] {
   return [...rows.values()];
 }
 
-function namesTable(view: View, rows: readonly Row[]): Html {
-  const cells = rows.map((row) => {
-    const words = (row.relations ?? []).map((one) => roleWords[one] ?? one);
-    const date = (seconds: string | null | undefined) => (seconds ? moment(view, Number(seconds)) : html`–`);
-    return [
-      nameLink({ id: row.namehash, name: row.name }),
-      html`${words.join(", ")}${row.is_primary ? html` <span class="chip">primary</span>` : ""}`,
-      html`${states[row.status ?? ""] ?? "–"}`,
-      date(row.expires_at),
-      date(row.grace_ends_at === row.expires_at ? undefined : row.grace_ends_at),
-    ];
-  });
-  return table("Names", { head: ["Name", "Roles", "State", "Expires", "Grace ends"], rows: cells });
+const columns =
+  "Name=name:name, Roles=relations:words, State=status:words, Expires=expires_at:time, Grace ends=grace:time";
+
+function namesTable(view: View, names: readonly Row[]): Html {
+  const rows = names.map(({ relations = [], grace_ends_at, ...row }) => ({
+    ...row,
+    relations: [...relations, ...(row.is_primary ? ["primary name"] : [])],
+    grace: grace_ends_at === row.expires_at ? undefined : grace_ends_at,
+  }));
+  return listOf(view, "Names", { rows, columns });
 }
 
 // What ends when, by month; names that never end are in none.
@@ -91,16 +70,12 @@ type Claim = { chain: string; name: string };
 
 // What the address calls itself, on each indexed chain and by default.
 async function claimsOf(address: string, asking: Asking, { chains = [] }: Frame): Promise<Claim[]> {
-  const [root, ...others] = chains;
-  const coins = [
-    ...(root === undefined ? [] : [{ chain: chainName(root), coin: 60n }]),
-    ...others.map((id) => ({ chain: chainName(id), coin: toCoinType(id) })),
-  ];
-  const claims = coins.map(async ({ chain, coin }) => {
+  const claims = chains.map(async (id, at) => {
+    const coin = at === 0 ? 60n : toCoinType(id);
     const path = `/v1/addresses/${address}/primary-name?source=indexed&coin_type=${coin}`;
     const [answer] = await rowsOf(asking, path, "data.answers");
     const name = memberOf(answer, "name");
-    return typeof name === "string" ? [{ chain, name }] : [];
+    return typeof name === "string" ? [{ chain: chainName(id), name }] : [];
   });
   return (await Promise.all(claims)).flat();
 }
@@ -125,7 +100,7 @@ export const addressPage =
       rowsOf(asking, paths.actions, "registrarActions"),
       rowsOf(asking, paths.roles, "permissions"),
       claimsOf(address, asking, frame),
-    ])) as [Row[], Row[], Entry[], Action[], Permission[], Claim[]];
+    ])) as [Row[], Row[], Entry[], Action[], unknown[], Claim[]];
     const primaries = await asking.primaries([address, entries, actions, roles]);
     const view = { frame, now, primaries, own: address };
     const rows = merged([held, resolving, former]);
@@ -139,7 +114,7 @@ export const addressPage =
           : "";
     const dated = held.filter(({ expires_at }) => expires_at);
     const calendar = html`<p><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
-    const activity = { entries, actions, sales: [], isWhole: entries.length < most, hasNames: true };
+    const activity = { entries, actions, isWhole: entries.length < most, hasNames: true };
     const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : nameText(primary)}</h1>
 ${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
     const list = claims.map(
@@ -150,7 +125,7 @@ ${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
 ${claims.length > 0 && section("Primary names", html`<dl>${list}</dl>`)}
 ${rows.length > 0 && section("Names", html`${namesTable(view, rows)}${asked(`${names}?page_size=100`)}`, `${rows.length}${left}`)}
 ${dated.length > 0 && section("What ends when", html`${timeline(view, dated)}${calendar}`)}
-${roles.length > 0 && section("Roles in ENSv2", html`${rolesOf(view, roles)}${asked(paths.roles)}`)}
+${roles.length > 0 && section("Roles in ENSv2", html`${listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns })}${asked(paths.roles)}`)}
 ${entries.length + actions.length > 0 && section("Activity", html`${activityTable(view, "Activity", activity)}${asked(paths.history)}`)}
 ${rows.length + entries.length + actions.length === 0 ? note("The index has no name of this address.") : ""}`;
     return { heading, content };

@@ -31,7 +31,7 @@ export const blockPage =
       ["Transaction", at.transaction === null ? undefined : html`${hash(at.transaction)} ${place(view, at)}`],
       ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],
     ]);
-    const activity = { entries, actions: own, sales: [], isWhole: true, hasNames: true };
+    const activity = { entries, actions: own, isWhole: true, hasNames: true };
     const path = `/v1/blocks/${at.chain}:${at.block}?include=data,raw${at.transaction === null ? "" : `&transaction_hash=${at.transaction}`}`;
     const list = section(
       "Name events",

@@ -269,6 +269,25 @@ function bytes(size: number): string {
 export const memberOf = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | null)?.[key], body);
 
+// Words of responses that people would not use.
+const named: Readonly<Record<string, string>> = {
+  ...{ active: "registered", expired: "in grace", role_holder: "role holder" },
+  ...{ resolves_to: "resolves to it", former_owner: "held it until it ended" },
+  ...{ erc721: "ERC-721", erc1155: "ERC-1155", unknown: "perhaps out of date" },
+  ...{ namewrapper: "held by the name wrapper", "fully-onchain": "controls the name" },
+};
+
+/**
+ * A role in ENSv2 in words; those without a name have a number.
+ * @example roleWords("CAN_SET_RESOLVER_ADMIN") // "grant set resolver"
+ */
+function roleWords(role: string): string {
+  const [, name = role, admin] = /^(?:CAN_)?(.+?)(_ADMIN)?$/.exec(role) ?? [];
+  return `${admin ? "grant " : ""}${name.toLowerCase().replaceAll("_", " ")}`;
+}
+
+type Located = { chain_id?: number; chainId?: number; address: string };
+
 type Format = (value: unknown, row: unknown, view: View) => Html;
 
 const formats: Readonly<Record<string, Format>> = {
@@ -283,6 +302,23 @@ const formats: Readonly<Record<string, Format>> = {
     html`<progress max="100" value="${value}" aria-label="${memberOf(row, "name")}"></progress> ${Number(value).toFixed(2)} %`,
   time: (value, _, view) => moment(view, Number(value)),
   hash: (value) => hash(String(value)),
+  words: (value) =>
+    html`${[value]
+      .flat()
+      .map((one) => named[String(one)] ?? one)
+      .join(", ")}`,
+  roles: (value) => {
+    const [known, others] = [true, false].map((is) =>
+      (value as string[]).filter((one) => /^ROLE_/.test(one) !== is),
+    );
+    const more = others?.length ? [`${others.length} without a name`] : [];
+    return html`${[...(known ?? []).map(roleWords), ...more].join(", ")}`;
+  },
+  contract: (value, _, view) => {
+    const { chain_id, chainId = chain_id ?? 0, address } = value as Located;
+    return contract(view, chainId, address);
+  },
+  price: (value) => price(String(memberOf(value, "amount")), String(memberOf(value, "currency"))),
   address: (value, _, view) => account(view, String(value)),
   name: (name, row) =>
     nameLink({ id: String(memberOf(row, "namehash") ?? memberOf(row, "id")), name: String(name) }),
@@ -300,6 +336,9 @@ export function valuesOf(
     return [title, value === undefined ? undefined : formats[format]?.(value, row, view)];
   });
 }
+
+/** The columns of roles in ENSv2, as `/api/permissions` has them. */
+export const roleColumns = "Name=name, May=roles:roles, Contract=contract:contract, Of a=kind";
 
 /** A table of rows, with `columns` as of `valuesOf`. */
 export function listOf(

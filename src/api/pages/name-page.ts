@@ -1,19 +1,15 @@
 import { html } from "hono/html";
-import type { z } from "zod/v4";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import { isNode } from "../names/contract.ts";
-import type { rowSchema } from "../names/rows.ts";
+import type { Row } from "../names/rows.ts";
 import { type Asking, rowsOf } from "./ask.ts";
 import {
   account,
   asked,
-  contract,
-  count,
   day,
   type Frame,
   facts,
   type Html,
-  hash,
   lettersNote,
   listOf,
   moment,
@@ -21,49 +17,41 @@ import {
   nameText,
   note,
   type Page,
+  roleColumns,
   type Shown,
   section,
   span,
-  table,
   type View,
+  valuesOf,
 } from "./layout.ts";
-import { addressList, type Records, textList } from "./records.ts";
-import { type Permission, rolesOf } from "./roles.ts";
-import { type Action, activityTable, type Entry, type Sale } from "./sentences.ts";
+import { recordLists } from "./records.ts";
+import { type Action, activityTable, type Entry } from "./sentences.ts";
 import { chainName } from "./words.ts";
 
 /** The most rows of a list on a page. */
 const most = 30;
 
-type Row = z.output<typeof rowSchema>;
-
-// The state of a name, and what it means for who wants to hold it.
+// The state of a name: its class, its word, and what it means for who wants to hold the name.
 function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, view: View) {
   const { now } = view;
-  const left = (until: number) => span(until - now);
   const ended = Number(grace_ends_at ?? 0);
-  if (status === "expired" && ended > now)
-    return {
-      word: "grace",
-      label: "In grace",
-      words: html`Expired ${moment(view, Number(expires_at))}. Only its holder can renew it, for another ${left(ended)}.`,
-    };
-  if (status === "expired")
-    return { word: "grace", label: "Expired", words: html`Expired ${moment(view, Number(expires_at))}.` };
-  if (status === "released") {
-    const isLeased = namespace === "ens" && /^[^.]+\.eth$/.test(name);
-    const premium = isLeased && ended > 0 && now < ended + premiumPeriod;
-    const words = premium
-      ? html`Released ${moment(view, ended)}. Anybody can register it, at a premium that falls to nothing in ${left(ended + premiumPeriod)}.`
-      : html`Released${ended > 0 ? html` ${moment(view, ended)}` : ""}. Nobody holds it.`;
-    return { word: "released", label: premium ? "Premium" : "Released", words };
+  if (status === "expired") {
+    const grace = ended > now ? ` Only its holder can renew it, for another ${span(ended - now)}.` : "";
+    return ["grace", "In grace", html`Expired ${moment(view, Number(expires_at))}.${grace}`] as const;
   }
-  if (status === "unregistered")
-    return { word: "released", label: "Unregistered", words: html`Nobody holds it.` };
+  if (status === "unregistered") return ["released", "Unregistered", html`Nobody holds it.`] as const;
+  if (status === "released") {
+    const left = ended + premiumPeriod - now;
+    const hasPremium = namespace === "ens" && /^[^.]+\.eth$/.test(name) && ended > 0 && left > 0;
+    const since = ended > 0 ? html` ${moment(view, ended)}` : "";
+    const premium = ` Anybody can register it, at a premium that falls to nothing in ${span(left)}.`;
+    const words = html`Released${since}.${hasPremium ? premium : " Nobody holds it."}`;
+    return ["released", hasPremium ? "Premium" : "Released", words] as const;
+  }
   const words = expires_at
     ? html`Expires ${moment(view, Number(expires_at))}, on ${day(expires_at)}.`
     : html`It does not expire.`;
-  return { word: "active", label: "Registered", words };
+  return ["active", "Registered", words] as const;
 }
 
 const hues = 6;
@@ -79,37 +67,25 @@ function avatarOf({ name, namehash, records }: Row, { metadata }: Frame): Html {
 
 function head(row: Row, view: View): Html {
   const { chain_id: chain, version, authority, name } = row;
-  const { word, label, words } = stateOf(row, view);
+  const [kind, word, words] = stateOf(row, view);
   const generation = version === "v2" || authority === "ens_v2" ? "ENSv2" : undefined;
-  const chips = [
-    chain === undefined ? undefined : chainName(chain),
-    generation,
-    row.reserved ? "Reserved in ENSv2" : undefined,
-  ];
+  const chips = [chain && chainName(chain), generation, row.reserved && "Reserved in ENSv2"];
   return html`<div class="head">${avatarOf(row, view.frame)}<div>
 <h1>${nameText(name)}</h1>${lettersNote(name)}
-<p class="chips"><span class="chip ${word}">${label}</span>${chips.map((chip) => chip && html`<span class="chip">${chip}</span>`)}</p>
+<p class="chips"><span class="chip ${kind}">${word}</span>${chips.map((chip) => chip && html`<span class="chip">${chip}</span>`)}</p>
 <p>${row.owner ? html`Owned by ${account(view, row.owner)}. ` : ""}${words}</p></div></div>`;
 }
 
-const time = (view: View, seconds: string | null | undefined) =>
-  seconds ? moment(view, Number(seconds)) : undefined;
+const about =
+  "Manager=manager:address, Held until its end by=lapsed_registration.owner:address, Resolves to=primary_address:address, Resolver=resolver:contract, " +
+  "Grace period ends=grace_ends_at:time, Registered=registered_at:time, First seen=created_at:time, Migrated to ENSv2=migrated_at:time, " +
+  "Subnames=subname_count:number, Node=namehash:hash";
 
-function ownership(row: Row, view: View): Html {
-  const who = (address: string | undefined) => address && account(view, address);
-  const { owner, manager, resolver, lapsed_registration: lapsed } = row;
-  return facts([
-    ["Manager", manager === owner ? undefined : who(manager)],
-    ["Held until its end by", who(lapsed?.owner)],
-    ["Resolves to", who(row.primary_address)],
-    ["Resolver", resolver && contract(view, resolver.chain_id, resolver.address)],
-    ["Grace period ends", row.grace_ends_at === row.expires_at ? undefined : time(view, row.grace_ends_at)],
-    ["Registered", time(view, row.registered_at)],
-    ["First seen", time(view, row.created_at)],
-    ["Migrated to ENSv2", time(view, row.migrated_at)],
-    ["Subnames", row.subname_count === undefined ? undefined : count(row.subname_count)],
-    ["Node", hash(row.namehash)],
-  ]);
+// Without what the head says.
+function ownership({ manager, grace_ends_at, ...row }: Row, view: View): Html {
+  const own = { manager: manager === row.owner ? undefined : manager };
+  const grace = { grace_ends_at: grace_ends_at === row.expires_at ? undefined : grace_ends_at };
+  return facts(valuesOf(view, { ...row, ...own, ...grace }, about));
 }
 
 // States and fuses of the name wrapper, as its documents explain them.
@@ -142,72 +118,67 @@ ${held.length > 0 ? html`<ul>${held.map(([, words]) => html`<li>${words}</li>`)}
   return section("Name wrapper", content);
 }
 
-type Token = {
-  token: { contract: { chainId: number; address: string }; tokenId: string; assetNamespace: string };
-  ownership: { ownershipType: string; owner: { address: string } };
-  mintStatus: string;
-};
-const ownerships: Readonly<Record<string, string>> = {
-  namewrapper: "held by the name wrapper",
-  "fully-onchain": "controls the name",
-  burned: "burned",
-  unknown: "perhaps out of date",
-};
-
-function tokensOf(view: View, tokens: readonly Token[]): Html {
-  const rows = tokens.map(({ token, ownership, mintStatus }) => [
-    contract(view, token.contract.chainId, token.contract.address),
-    html`${token.assetNamespace === "erc721" ? "ERC-721" : "ERC-1155"}`,
-    mintStatus === "burned" ? html`–` : account(view, ownership.owner.address),
-    html`${ownerships[ownership.ownershipType] ?? ownership.ownershipType}`,
-    hash(token.tokenId),
-  ]);
-  return table("Tokens", { head: ["Contract", "Standard", "Owner", "State", "Id"], rows });
-}
+// Lists of a page: title, path with `$id` and `$name`, where in the body the rows are, columns.
+const lists = [
+  [
+    "Tokens",
+    "/api/name-tokens?domainId=$id",
+    "registeredNameTokens.tokens",
+    "Contract=token.contract:contract, Standard=token.assetNamespace:words, Owner=ownership.owner.address:address, State=ownership.ownershipType:words, Id=token.tokenId:hash",
+  ],
+  [
+    "Sales",
+    `/api/name-sales?domainId=$id&recordsPerPage=${most}`,
+    "nameSales",
+    "When=block.timestamp:time, Seller=seller:address, Buyer=buyer:address, Price=price:price, Transaction=transactionHash:hash",
+  ],
+  [
+    "Roles in ENSv2",
+    `/api/permissions?name=$name&recordsPerPage=${most}`,
+    "permissions",
+    `Account=account:address, ${roleColumns}`,
+  ],
+  [
+    "Subnames",
+    `/v1/names/$id/subnames?page_size=${most}`,
+    "data",
+    "Name=name:name, Owner=owner:address, First seen=created_at:time",
+  ],
+] as const;
 
 const many = (rows: readonly unknown[]) => (rows.length < most ? `${rows.length}` : `${most} of them`);
 
 /** The page of a name, from its row. */
 export async function namePage(row: Row, asking: Asking, { frame, now }: Shown): Promise<Page> {
-  const id = row.namehash;
-  const paths = {
-    history: `/v1/names/${id}/history?include=data,raw&page_size=${most}`,
-    actions: `/api/registrar-actions?node=${id}&recordsPerPage=${most}`,
-    sales: `/api/name-sales?domainId=${id}&recordsPerPage=${most}`,
-    tokens: `/api/name-tokens?domainId=${id}`,
-    roles: `/api/permissions?name=${encodeURIComponent(row.name)}&recordsPerPage=${most}`,
-    subnames: `/v1/names/${id}/subnames?page_size=${most}`,
-  };
-  const [entries, actions, sales, tokens, roles, subnames] = (await Promise.all([
-    rowsOf(asking, paths.history, "data"),
-    rowsOf(asking, paths.actions, "registrarActions"),
-    rowsOf(asking, paths.sales, "nameSales"),
-    rowsOf(asking, paths.tokens, "registeredNameTokens.tokens"),
-    rowsOf(asking, paths.roles, "permissions"),
-    rowsOf(asking, paths.subnames, "data"),
-  ])) as [Entry[], Action[], Sale[], Token[], Permission[], Row[]];
-  const primaries = await asking.primaries([row, entries, actions, sales, tokens, roles, subnames]);
+  const { namehash: id, name, records } = row;
+  const history = `/v1/names/${id}/history?include=data,raw&page_size=${most}`;
+  const bought = `/api/registrar-actions?node=${id}&recordsPerPage=${most}`;
+  const reading = lists.map(async ([title, path, member, columns]) => {
+    const own = path.replace("$id", id).replace("$name", () => encodeURIComponent(name));
+    return { title, path: own, columns, rows: await rowsOf(asking, own, member) };
+  });
+  const [entries, actions, ...found] = await Promise.all([
+    rowsOf(asking, history, "data") as Promise<Entry[]>,
+    rowsOf(asking, bought, "registrarActions") as Promise<Action[]>,
+    ...reading,
+  ]);
+  const primaries = await asking.primaries([row, entries, actions, found.map(({ rows }) => rows)]);
   const view = { frame, now, primaries };
-  const activity = { entries, actions, sales, isWhole: entries.length < most, hasNames: false };
-  const [texts, addresses] = row.records
-    ? [textList(view, row.records as Records), addressList(view, row.records as Records)]
-    : [];
-  const children = {
-    rows: subnames,
-    columns: "Name=name:name, Owner=owner:address, First seen=created_at:time",
-  };
-  const lists: [title: string, path: string, rows: readonly unknown[], content: Html | undefined][] = [
-    ["Tokens", paths.tokens, tokens, tokensOf(view, tokens)],
-    ["Roles in ENSv2", paths.roles, roles, rolesOf(view, roles)],
-    ["History", paths.history, entries, activityTable(view, "History", activity)],
-    ["Subnames", paths.subnames, subnames, listOf(view, "Subnames", children)],
-  ];
+  const activity = { entries, actions, isWhole: entries.length < most, hasNames: false };
+  const { texts, addresses } = records ? recordLists(view, records) : {};
+  const shown = found.flatMap(({ title, path, columns, rows }) =>
+    rows.length === 0
+      ? []
+      : section(title, html`${listOf(view, title, { rows, columns })}${asked(path)}`, many(rows)),
+  );
+  const table = html`${activityTable(view, "History", activity)}${asked(history)}`;
   const content = html`
 ${section("About", html`${ownership(row, view)}${asked(`/v1/names/${id}?include=counts`)}`)}
 ${texts && section("Records", html`${texts}${asked(`/v1/names/${id}/records`)}`)}
 ${addresses && section("Addresses", addresses)}
 ${wrapping(row, view)}
-${lists.map(([title, path, rows, list]) => rows.length > 0 && section(title, html`${list}${asked(path)}`, many(rows)))}`;
+${entries.length > 0 && section("History", table, many(entries))}
+${shown}`;
   return { heading: head(row, view), content };
 }
 

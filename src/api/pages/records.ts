@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import type { Row } from "../names/rows.ts";
 import { account, count, facts, type Html, hash, shown, type View } from "./layout.ts";
 import { coinName, contentUri } from "./words.ts";
 
@@ -71,51 +72,33 @@ export function recordValue(view: View, key: string, value: string, at = most): 
   return key.startsWith("text:") ? textValue(key.slice(5), value, at) : cutText(value, at);
 }
 
-/** Records of a name as `/v1/names` has them. */
-export type Records = {
-  seen_texts: string[];
-  texts: Record<string, string | null>;
-  seen_addresses: string[];
-  addresses: Record<string, string | null>;
-  contenthash?: string | null;
-  name?: string | null;
-};
-
 const mostShown = 100;
 
-function list(view: View, keys: readonly string[], valueFor: (key: string) => string | null | undefined) {
-  const shownKeys = keys.slice(0, mostShown);
-  const pairs = shownKeys.flatMap((key) => {
-    const value = valueFor(key);
-    const [family = "", ...rest] = key.split(":");
-    const label = family === "addr" ? coinName(rest.join(":")) : recordLabel(key);
-    if (value === undefined)
-      return [[shown(label), html`<span class="quiet">only on the chain</span>`] as const];
-    const found = value === null ? undefined : recordValue(view, key, value);
-    return found === undefined ? [] : [[shown(label), found] as const];
-  });
-  const left = keys.length - shownKeys.length;
-  return { pairs, more: left > 0 ? html`<p class="note">${count(left)} more are left out.</p>` : "" };
-}
-
-/** The text records of a name and its content hash, known keys first; undefined if it has none. */
-export function textList(view: View, records: Records): Html | undefined {
-  const place = new Map(order.map((key, at) => [key, at]));
-  const keys = records.seen_texts.toSorted((a, b) => (place.get(a) ?? 99) - (place.get(b) ?? 99));
-  const all = [
-    ...keys.map((key) => `text:${key}`),
-    ...["contenthash", "name"].filter((key) => records[key as "name"]),
-  ];
-  const of = new Map(Object.entries(records.texts));
-  const { pairs, more } = list(view, all, (key) =>
-    key.startsWith("text:") ? of.get(key.slice(5)) : records[key as "name"],
-  );
-  return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
-}
-
-/** The addresses of a name by chain; undefined if it has none. */
-export function addressList(view: View, records: Records): Html | undefined {
-  const keys = records.seen_addresses.map((coin) => `addr:${coin}`);
-  const { pairs, more } = list(view, keys, (key) => records.addresses[key.slice(5)]);
-  return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
+/** The text records of a name with its content hash, known keys first, and its addresses by chain; each undefined if there are none. */
+export function recordLists(view: View, records: NonNullable<Row["records"]>) {
+  const rank = (key: string) => (order.indexOf(key) < 0 ? order.length : order.indexOf(key));
+  const texts = records.seen_texts.toSorted((a, b) => rank(a) - rank(b)).map((key) => `text:${key}`);
+  const { contenthash, name } = records;
+  const values = new Map<string, string | null | undefined>([
+    ...Object.entries(records.texts).map(([key, value]) => [`text:${key}`, value] as const),
+    ...Object.entries(records.addresses).map(([coin, value]) => [`addr:${coin}`, value] as const),
+    ...Object.entries({ contenthash, name }),
+  ]);
+  const list = (keys: readonly string[]) => {
+    const pairs = keys.slice(0, mostShown).flatMap((key) => {
+      const value = values.get(key);
+      const label = shown(key.startsWith("addr:") ? coinName(key.slice(5)) : recordLabel(key));
+      if (value === undefined) return [[label, html`<small>only on the chain</small>`] as const];
+      const found = value === null ? undefined : recordValue(view, key, value);
+      return found === undefined ? [] : [[label, found] as const];
+    });
+    const left = keys.length - mostShown;
+    const more = left > 0 ? html`<p class="note">${count(left)} more are left out.</p>` : "";
+    return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
+  };
+  const singles = ["contenthash", "name"].filter((key) => values.get(key));
+  return {
+    texts: list([...texts, ...singles]),
+    addresses: list(records.seen_addresses.map((coin) => `addr:${coin}`)),
+  };
 }

@@ -1,18 +1,15 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { z } from "zod/v4";
 import { escapeControls } from "../../log/json-log.ts";
 import { isNode, readName } from "../names/contract.ts";
-import type { rowSchema } from "../names/rows.ts";
+import type { Row } from "../names/rows.ts";
 import { keyHeaders } from "../rest/endpoint.ts";
 import { addressPage } from "./address-page.ts";
 import { type Ask, type Asking, openAsking } from "./ask.ts";
 import { blockPage } from "./block-page.ts";
 import { type Frame, memberOf, nameText, note, type Page, page, policy, type Shown } from "./layout.ts";
 import { missingName, namePage } from "./name-page.ts";
-
-type Row = z.output<typeof rowSchema>;
 
 // The segment as it was sent, so that no text is decoded twice.
 const partOf = (c: Context) => new URL(c.req.url).pathname.split("/")[2] ?? "";

@@ -28,7 +28,7 @@ function told(...given: readonly (Pick<Entry, "type" | "data"> & { kind?: string
     ...one,
   })) as Entry[];
   const html = String(
-    activityTable(view, "History", { entries, actions: [], sales: [], isWhole: true, hasNames: false }),
+    activityTable(view, "History", { entries, actions: [], isWhole: true, hasNames: false }),
   );
   return [...html.matchAll(/data-title="What">(.*?)<\/td>/gs)].map(([, cell = ""]) =>
     cell

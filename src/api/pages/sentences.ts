@@ -61,21 +61,10 @@ export type Action = {
   };
 };
 
-/** A sale as `/api/name-sales` has it. */
-export type Sale = {
-  block: { timestamp: number; number: number };
-  seller: string;
-  buyer: string;
-  price: { amount: string; currency: string };
-  transactionHash: string;
-  token: { contract: { chainId: number } };
-};
-
-/** What happened, for a page; actions and sales complete the entries. `isWhole`: whether no older entries are left out. */
+/** What happened, for a page; actions complete the entries. `isWhole`: whether no older entries are left out. */
 export type Activity = {
   entries: readonly Entry[];
   actions: readonly Action[];
-  sales: readonly Sale[];
   isWhole: boolean;
 };
 
@@ -212,7 +201,7 @@ type Line = {
   words: Html;
 };
 
-function linesOf(view: View, { entries, actions, sales, isWhole }: Activity): Line[] {
+function linesOf(view: View, { entries, actions, isWhole }: Activity): Line[] {
   const used = new Set<Action>();
   const own = entries.map((entry, at): Line => {
     const action = actions.find(sameAction(entry));
@@ -240,16 +229,8 @@ function linesOf(view: View, { entries, actions, sales, isWhole }: Activity): Li
         words: html`${what} for ${leaseLength(action.incrementalDuration)}${by(view, action.registrant)}${paid(action, {})}`,
       };
     });
-  const sold = sales.map(
-    (sale): Line => ({
-      time: sale.block.timestamp,
-      at: { chain: sale.token.contract.chainId, block: sale.block.number, transaction: sale.transactionHash },
-      name: undefined,
-      words: html`Sold by ${account(view, sale.seller)} to ${account(view, sale.buyer)} for ${price(sale.price.amount, sale.price.currency)}`,
-    }),
-  );
   const oldest = isWhole ? 0 : (own.at(-1)?.time ?? 0);
-  const more = [...others, ...sold].filter(({ time }) => time >= oldest);
+  const more = others.filter(({ time }) => time >= oldest);
   return [...own, ...more].sort((a, b) => b.time - a.time);
 }
 
