@@ -64,6 +64,8 @@ const pages: ApiDocument = {
   paths: {
     "/": { get: { responses: {} } },
     "/name/{name}": { get: parameter("name", "eth") },
+    "/block/{block}": { get: parameter("block", "1:1") },
+    "/transaction/{transaction}": { get: parameter("transaction", `1:1:0x${"0".repeat(64)}`) },
     "/address/{address}": { get: parameter("address", `0x${"0".repeat(40)}`) },
   },
 };

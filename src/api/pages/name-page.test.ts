@@ -184,6 +184,43 @@ describe("the page of an address", () => {
   });
 });
 
+describe("the pages of a block and of a transaction", () => {
+  const hash = `0x${"9e".repeat(32)}`;
+  const words = (text: string) => text.replaceAll(/<[^>]*>/g, "");
+
+  test("tell what happened to names there", async () => {
+    const event = {
+      type: "NewOwner",
+      block_number: 9,
+      timestamp: now - day,
+      domain_id: node,
+      owner_id: alice,
+    };
+    await insert("domain_event", { ...event, id: "1-9-1", log_index: 1, transaction_id: hash });
+    const block = await pages()("/block/1:9");
+    expect(block.text).toContain("<h1>Block 9</h1>");
+    expect(words(block.text)).toContain("1 day ago\nrecords.eth");
+    expect(words(block.text)).toContain("Owner in the registry set to 0x1111…1111");
+    expect(block.text).toContain(`<a href="/transaction/1:9:${hash}"`);
+    const { status, text } = await pages()(`/transaction/1:9:${hash}`);
+    expect(status).toBe(200);
+    expect(text).toContain("<h1>Transaction 0x9e9e…9e9e</h1>");
+    expect(text).toContain('<a href="/name/records.eth">');
+  });
+
+  test.each([
+    ["/block/1:7", 200, "No event of a name is indexed there."],
+    [`/transaction/1:9:0x${"0".repeat(64)}`, 200, "No event of a name is indexed there."],
+    ["/block/5:1", 404, "Chain 5 is not indexed"],
+    ["/block/x", 400, "block must be &lt;chain id&gt;:&lt;number&gt;"],
+    ["/transaction/1:9:0x12", 400, "transaction_hash must be 0x and 64 hex digits"],
+    ["/transaction/%3Cb%3E", 400, "block must be"],
+  ])("%s is %i: %s", async (path, code, reason) => {
+    const { status, text } = await pages()(path);
+    expect([status, text.includes(reason), text.includes("<b>")]).toEqual([code, true, false]);
+  });
+});
+
 const reverse = (address: string) => namehash(`${address.slice(2)}.addr.reverse`);
 
 test("accounts have their verified primary names", async () => {
