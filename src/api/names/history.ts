@@ -254,6 +254,11 @@ const members = {
   migration_path: member(z.enum(migrationPaths), ({ entry }) => entry.facts?.path),
 };
 
+/** What entries tell, by member of their `data`. */
+export type EntryFacts = { action?: string } & {
+  [Name in keyof typeof members]?: z.output<(typeof members)[Name]["schema"]>;
+};
+
 const expiry = ["expires_at", "expires_at_reason"] as const;
 const paid = ["cost", "base_cost", "premium", "payment_token", "referrer"] as const;
 const lease = [

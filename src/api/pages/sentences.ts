@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
-import type { entrySchema } from "../names/history.ts";
+import type { EntryFacts, entrySchema } from "../names/history.ts";
 import { fusesIn } from "../names/rows.ts";
 import {
   account,
@@ -22,30 +22,7 @@ import { chainName, coinName, leaseLength } from "./words.ts";
 type At = { chain_id: number; address: string };
 
 /** An entry of a history as `/v1` has it. */
-export type Entry = Omit<z.output<typeof entrySchema>, "data"> & {
-  data?: Partial<
-    Record<
-      | "action"
-      | "registrant"
-      | "cost"
-      | "from"
-      | "to"
-      | "owner"
-      | "key"
-      | "value"
-      | "address"
-      | "name"
-      | "migration_path",
-      string
-    > &
-      Record<"added_powers" | "removed_powers", string[]> &
-      Record<"resolver" | "subregistry" | "payment_token", At> & {
-        expires_at: string | null;
-        coin_type: number;
-        fuses: number;
-      }
-  >;
-};
+export type Entry = Omit<z.output<typeof entrySchema>, "data"> & { data?: EntryFacts };
 
 /** A registration or renewal as `/api/registrar-actions` has it. */
 export type Action = {
@@ -69,16 +46,15 @@ export type Activity = {
 };
 
 type Told = { view: View; entry: Entry; former: Entry["data"]; action: Action["action"] | undefined };
-type Facts = NonNullable<Entry["data"]>;
 
-const paid = (action: Action["action"] | undefined, { cost, payment_token }: Facts): Html => {
+const paid = (action: Action["action"] | undefined, { cost, payment_token }: EntryFacts): Html => {
   const total =
     action?.pricing.total ??
     (cost === undefined || payment_token ? undefined : { amount: cost, currency: "ETH" });
   return total ? html` for ${price(total.amount, total.currency)}` : html``;
 };
 
-const until = ({ expires_at }: Facts) => (expires_at ? html`, until ${day(expires_at)}` : html``);
+const until = ({ expires_at }: EntryFacts) => (expires_at ? html`, until ${day(expires_at)}` : html``);
 const by = (view: View, address: string | undefined) =>
   address ? html` by ${account(view, address)}` : html``;
 const to = (view: View, address: string | undefined) =>
@@ -103,7 +79,7 @@ function fusesSet(now: number, before: number): Html {
   return html`Fuses burned: ${(fresh.length > 0 ? fresh : all).map(power).join(", ") || "none"}`;
 }
 
-function permission({ view, entry: { kind }, former, data }: Told & { data: Facts }): Html {
+function permission({ view, entry: { kind }, former, data }: Told & { data: EntryFacts }): Html {
   if (kind === "FusesSet") return fusesSet(data.fuses ?? 0, former?.fuses ?? 0);
   if (kind === "AuthorisationChanged") return html`Who may change its records changed`;
   const { added_powers: added = [], removed_powers: removed = [] } = data;
@@ -114,7 +90,7 @@ function permission({ view, entry: { kind }, former, data }: Told & { data: Fact
   return html`${data.address ? account(view, data.address) : "Somebody"}${gained}${lost}${none}`;
 }
 
-function record({ view, former, data }: Told & { data: Facts }): Html {
+function record({ view, former, data }: Told & { data: EntryFacts }): Html {
   if (data.action === "record_version_changed") return html`All records cleared`;
   const { key, value } = data;
   if (key === undefined) return html`A record changed`;
@@ -129,7 +105,7 @@ function record({ view, former, data }: Told & { data: Facts }): Html {
 const onChain = (coin: number | undefined) =>
   coin === undefined || coin === 60 ? "" : ` on ${coinName(String(coin)).replace("Any", "any")}`;
 
-const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: Facts }) => Html } = {
+const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: EntryFacts }) => Html } = {
   registration: ({ view, action, data }) => {
     const length = action ? ` for ${leaseLength(action.incrementalDuration)}` : "";
     const premium =
