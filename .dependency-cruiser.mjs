@@ -29,12 +29,13 @@ src/api/rest <- src/{log,http,ens,ponder} src/api/{database,status} | hono
 src/api/resolution <- abis src/{ens,deployments,rpc} src/api/{database,rest}
 src/api/names <- abis src/{http,ens,deployments,config} src/api/{database,status,rest,resolution}
 src/api/feed <- src/{log,http,ponder,operations} src/api/{database,status,rest,names}
+src/api/stats <- src/{log,ens,ponder,operations} src/api/{database,status,rest,names}
 src/api/webhooks <- src/{log,config,ponder,rpc} src/api/{rest,names}
 src/api/subgraph <- src/{http,ens,config,ponder} src/api/{database,status,rest} | hono graphql
-src/api/endpoints <- abis src/{http,ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed}
+src/api/endpoints <- abis src/{http,ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats}
 src/api/pages <- src/{log,http,ens,deployments,ponder} src/api/{database,status,rest,names,endpoints} | hono
 src/api/metadata <- src/{log,ens,deployments,rpc} src/api/{database,rest,resolution,names,endpoints,pages} | hono
-src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,subgraph,webhooks,endpoints,pages,metadata} | hono ponder:api
+src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats,subgraph,webhooks,endpoints,pages,metadata} | hono ponder:api
 src <- src/{log,labels,deployments,config,ponder,indexing,handlers,plugins}
 labels-service/store <- src/{log,ens,labels}
 labels-service/formats <- src/{log,ens,labels}

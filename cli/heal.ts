@@ -26,7 +26,7 @@ const heal = program(
         await beginSnapshot(run, config);
         return dryRun
           ? countKnown(run, config)
-          : describe(labels, await coverageOf(run, config.databaseSchema), Date.now());
+          : describe(labels, (await coverageOf(run, config.databaseSchema)).counts, Date.now());
       }),
     ),
   );

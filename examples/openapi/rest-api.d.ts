@@ -512,8 +512,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Names whose expiry or grace period ends in a window, or with records of agents
-         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.
+         * Names whose expiry or grace period ends in a window
+         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.
          */
         get: operations["getV1Names"];
         put?: never;
@@ -664,7 +664,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/referrers": {
+    "/v1/stats/registrations": {
         parameters: {
             query?: never;
             header?: never;
@@ -672,10 +672,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who referred registrations and renewals
-         * @description Exact, by the duration that was referred, the longest first; in an edition by its awards. Referrals without an address count for nobody.
+         * Registrations over time
+         * @description Names that were registered, those that had lapsed too. By day, week or month, oldest first, JSON or CSV.
          */
-        get: operations["getV1Referrers"];
+        get: operations["getV1StatsRegistrations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -684,7 +684,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/referrers/{address}": {
+    "/v1/stats/renewals": {
         parameters: {
             query?: never;
             header?: never;
@@ -692,10 +692,170 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an address referred
-         * @description Its row of `/v1/referrers` under the same filters, with zeros if it referred nothing.
+         * Renewals over time
+         * @description Registrations that were extended. By day, week or month, oldest first, JSON or CSV.
          */
-        get: operations["getV1ReferrersAddress"];
+        get: operations["getV1StatsRenewals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/active-names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Active names over time
+         * @description At the end of each period: registrations that had begun, and whose expiry as it was known then was not before that. Grace periods do not count. Today counts as if it were over. By day, week or month, oldest first, JSON or CSV.
+         */
+        get: operations["getV1StatsActiveNames"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/holders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Holders over time
+         * @description At the end of each period: accounts that were the last to get the token of a name, from a registrar, the name wrapper or ENSv2, whether or not the name has expired. Contracts that hold names for others do not count, and an account counts once. By day, week or month, oldest first, JSON or CSV.
+         */
+        get: operations["getV1StatsHolders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/revenue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Revenue over time
+         * @description What registrations and renewals cost, premiums included, where a controller told prices. By day, week or month, oldest first, JSON or CSV.
+         */
+        get: operations["getV1StatsRevenue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/premium-sales": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Premium sales over time
+         * @description Registrations whose price had a temporary premium, and the sum of these premiums. By day, week or month, oldest first, JSON or CSV.
+         */
+        get: operations["getV1StatsPremiumSales"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/expiries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Expiries over time
+         * @description Of past days: registrations that reached their expiry, also those renewed in the grace period. Of days to come: those that will unless they are renewed. By day, week or month, oldest first, JSON or CSV.
+         */
+        get: operations["getV1StatsExpiries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/renewal-rate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Renewal rate over time
+         * @description Each registration or renewal is due at the expiry that it gave its name, and renewed by the name's next renewal, before or after that. `rate` is null where none is due. By day, week or month, oldest first, JSON or CSV.
+         */
+        get: operations["getV1StatsRenewalRate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Unknown labels over time
+         * @description Names of each kind, and those with unknown labels, as this index counted them last in each period. By day, week or month, oldest first, JSON or CSV.
+         */
+        get: operations["getV1StatsLabels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats/top-parents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The names with most direct subnames
+         * @description Up to 100, as the index counted them in the last hour, without those that only ENSv2 has.
+         */
+        get: operations["getV1StatsTopParents"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1226,8 +1386,6 @@ export interface operations {
                 withReferral?: "true" | "false";
                 /** @description Address */
                 decodedReferrer?: string;
-                /** @description The same */
-                referrer?: string;
                 /** @description Unix seconds, inclusive */
                 beginTimestamp?: string;
                 /** @description Unix seconds, inclusive */
@@ -1461,8 +1619,6 @@ export interface operations {
                 withReferral?: "true" | "false";
                 /** @description Address */
                 decodedReferrer?: string;
-                /** @description The same */
-                referrer?: string;
                 /** @description Unix seconds, inclusive */
                 beginTimestamp?: string;
                 /** @description Unix seconds, inclusive */
@@ -2169,8 +2325,6 @@ export interface operations {
                  * @example avatar,com.x
                  */
                 texts?: string;
-                /** @description Keys of data records (ENSIP-24), with commas between */
-                data?: string;
                 /** @description `true`: the content hash (ENSIP-7) */
                 contenthash?: "true" | "false";
                 /** @description `true`: the public key (EIP-619) */
@@ -2210,9 +2364,6 @@ export interface operations {
                                 [key: string]: string | null;
                             };
                             texts?: {
-                                [key: string]: string | null;
-                            };
-                            data?: {
                                 [key: string]: string | null;
                             };
                             contenthash?: string | null;
@@ -2585,8 +2736,6 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
-                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                    seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
@@ -2788,8 +2937,6 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
-                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                    seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
@@ -3122,8 +3269,6 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -3676,8 +3821,6 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -4464,8 +4607,6 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -6193,15 +6334,10 @@ export interface operations {
                 /** @description `<from>..<to>`, the end excluded; up to 32 times */
                 grace_ends_window?: string | string[];
                 authority?: string;
-                /**
-                 * @description In place of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key begins so, by name
-                 * @example agent-endpoint[mcp]
-                 */
-                record_key_prefix?: string;
                 /** @description Only its direct subnames */
                 parent?: string;
-                /** @description The deadline that the window is of; `name` with `record_key_prefix` */
-                sort?: "expires_at" | "grace_ends_at" | "name";
+                /** @description The deadline that the window is of */
+                sort?: "expires_at" | "grace_ends_at";
                 order?: "asc" | "desc";
                 /**
                  * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
@@ -6337,8 +6473,6 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -6530,24 +6664,6 @@ export interface operations {
                     };
                 };
             };
-            /** @description What cannot be answered */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        error: {
-                            /** @enum {string} */
-                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
-                            message: string;
-                            details: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    };
-                };
-            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -6714,8 +6830,6 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -7081,8 +7195,6 @@ export interface operations {
                                         };
                                         /** @description Content types */
                                         seen_abis?: string[];
-                                        /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                        seen_data?: string[];
                                         abi_unsupported_reason?: string;
                                         abis: {
                                             [key: string]: string;
@@ -8210,8 +8322,6 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
-                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -8423,30 +8533,26 @@ export interface operations {
             };
         };
     };
-    getV1Referrers: {
+    getV1StatsRegistrations: {
         parameters: {
             query?: {
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
                 from?: string;
-                /** @description Unix seconds or RFC 3339, excluded */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
                 to?: string;
-                /** @description Only referrals of its direct subnames */
-                parent?: string;
-                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
-                edition?: string;
-                /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
-                 * @example 1:19000000
-                 */
-                at?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
                 /**
                  * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                finality?: "latest";
-                cursor?: string;
-                page_size?: string;
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
             };
             header?: never;
             path?: never;
@@ -8454,7 +8560,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of referrers, perhaps empty */
+            /** @description The figures */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8462,44 +8568,13 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            /** @description Null without referrals */
-                            rank: number | null;
-                            /** @description Address, lower case */
-                            referrer: string;
-                            referral_count: number;
-                            /** @description Seconds by which referrals moved expiries */
-                            duration: string;
-                            revenue: {
-                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
-                                currency: string;
-                                /** @description Address, lower case */
-                                token?: string;
-                                /** @description Wei, or the smallest unit of the token */
-                                amount: string;
-                            }[];
-                            award?: {
-                                qualified: boolean;
-                                /** @description Millionths of a USDC, as all amounts of awards */
-                                amount: string;
-                                /** @description Years of duration */
-                                score?: number;
-                                /** @description The score with the boost of the rank */
-                                final_score?: number;
-                                pool_share?: number;
-                                uncapped_amount?: string;
-                                admin_action?: {
-                                    type: string;
-                                    reason: string;
-                                };
-                            };
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            registrations: number;
                         }[];
-                        page: {
-                            cursor: string | null;
-                            next_cursor: string | null;
-                            page_size: number;
-                            total_count: number | null;
-                            has_more: boolean;
-                        };
                         meta: {
                             as_of?: {
                                 [key: string]: {
@@ -8554,43 +8629,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        error: {
-                            /** @enum {string} */
-                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
-                            message: string;
-                            details: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    };
-                };
-            };
-            /** @description A position that the index does not have */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        error: {
-                            /** @enum {string} */
-                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
-                            message: string;
-                            details: {
-                                [key: string]: unknown;
-                            };
-                        };
-                    };
-                };
-            };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description The index is not complete, or nothing is counted yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8610,38 +8649,34 @@ export interface operations {
             };
         };
     };
-    getV1ReferrersAddress: {
+    getV1StatsRenewals: {
         parameters: {
             query?: {
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
                 from?: string;
-                /** @description Unix seconds or RFC 3339, excluded */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
                 to?: string;
-                /** @description Only referrals of its direct subnames */
-                parent?: string;
-                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
-                edition?: string;
-                /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
-                 * @example 1:19000000
-                 */
-                at?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
                 /**
                  * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                finality?: "latest";
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
             };
             header?: never;
-            path: {
-                address: string;
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The referrer */
+            /** @description The figures */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8649,37 +8684,13 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
-                            /** @description Null without referrals */
-                            rank: number | null;
-                            /** @description Address, lower case */
-                            referrer: string;
-                            referral_count: number;
-                            /** @description Seconds by which referrals moved expiries */
-                            duration: string;
-                            revenue: {
-                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
-                                currency: string;
-                                /** @description Address, lower case */
-                                token?: string;
-                                /** @description Wei, or the smallest unit of the token */
-                                amount: string;
-                            }[];
-                            award?: {
-                                qualified: boolean;
-                                /** @description Millionths of a USDC, as all amounts of awards */
-                                amount: string;
-                                /** @description Years of duration */
-                                score?: number;
-                                /** @description The score with the boost of the rank */
-                                final_score?: number;
-                                pool_share?: number;
-                                uncapped_amount?: string;
-                                admin_action?: {
-                                    type: string;
-                                    reason: string;
-                                };
-                            };
-                        };
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            renewals: number;
+                        }[];
                         meta: {
                             as_of?: {
                                 [key: string]: {
@@ -8734,8 +8745,8 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
-            404: {
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8752,8 +8763,88 @@ export interface operations {
                     };
                 };
             };
-            /** @description A position that the index does not have */
-            409: {
+        };
+    };
+    getV1StatsActiveNames: {
+        parameters: {
+            query?: {
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                from?: string;
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                to?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            names: number;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -8770,7 +8861,814 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1StatsHolders: {
+        parameters: {
+            query?: {
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                from?: string;
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                to?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            holders: number;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1StatsRevenue: {
+        parameters: {
+            query?: {
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                from?: string;
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                to?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            currency: string;
+                            /** @description Address, lower case */
+                            token?: string;
+                            amount: string;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1StatsPremiumSales: {
+        parameters: {
+            query?: {
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                from?: string;
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                to?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            currency: string;
+                            /** @description Address, lower case */
+                            token?: string;
+                            sales: number;
+                            amount: string;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1StatsExpiries: {
+        parameters: {
+            query?: {
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                from?: string;
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                to?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            expiries: number;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1StatsRenewalRate: {
+        parameters: {
+            query?: {
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                from?: string;
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                to?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                /** @description Of names that a registrar leases on this chain */
+                chain_id?: string;
+                /** @description Of names that a registrar leases below this name */
+                parent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            due: number;
+                            renewed: number;
+                            rate: number | null;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1StatsLabels: {
+        parameters: {
+            query?: {
+                /** @description Of UTC; weeks begin on Monday */
+                interval?: "day" | "week" | "month";
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                from?: string;
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                to?: string;
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                format?: "json" | "csv";
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /**
+                             * Format: date
+                             * @description The first day of the period
+                             */
+                            date: string;
+                            /** @description Kind of names */
+                            of: string;
+                            names: number;
+                            unknown: number;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The index is not complete, or nothing is counted yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1StatsTopParents: {
+        parameters: {
+            query?: {
+                page_size?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description 32 bytes of hex, lower case */
+                            namehash: string;
+                            name: string | null;
+                            subname_count: number;
+                        }[];
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The index is not complete, or nothing is counted yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8916,12 +9814,6 @@ export interface operations {
                                     /** @enum {string} */
                                     protocol: "ens_v1" | "ens_v2";
                                     since_block: number | null;
-                                };
-                                /** @description Since when the registrar of ENSv2 may register names under `.eth` */
-                                registration?: {
-                                    /** @constant */
-                                    protocol: "ens_v2";
-                                    since_block: number;
                                 };
                             }[];
                         };

@@ -64,6 +64,7 @@ import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
+import { createFigures, keepFigures } from "./stats/count.ts";
 import { createChainBlocks } from "./status/chain-blocks.ts";
 import { readGoLive, watchGoLive } from "./status/go-live.ts";
 import { openReadServers } from "./status/read-servers.ts";
@@ -136,6 +137,7 @@ if (ponder.isIndexer) {
   await keepProvenFrom(ponder.write, { schema: ponder.schema, chainIds, needsProofs });
   await ponder.write(reachedFunction(ponder.schema));
   await createFeed(ponder.write, ponder.schema);
+  await createFigures(ponder.write, ponder.schema);
   shared().past = await installPast(ponder.write, ponder.schema, {
     since: configured.historyBlocks === "all" ? 0 : await historyBegin(),
     functions: reachedFunction,
@@ -193,6 +195,15 @@ const coverage = ponder.isIndexer
   ? keepCoverage({ run: ponder.writeSlowly, schema, isReady: () => indexBuild?.isComplete() === true, log })
   : undefined;
 if (coverage !== undefined) ponder.onStop(coverage);
+
+if (ponder.isIndexer)
+  ponder.onStop(
+    keepFigures({
+      ...{ run: ponder.writeSlowly, schema, log },
+      namespaces: indexedNamespaces(configured.datasources, configured.plugins),
+      isReady: () => indexBuild?.isComplete() === true,
+    }),
+  );
 
 if (ponder.isIndexer && !ponder.isEmbedded) {
   const isReady = async () => {

@@ -14,17 +14,27 @@ export const isUnknown = "(d.labelhash IS NOT NULL AND (d.label_name IS NULL OR 
 export const kindOf = (own: string) => `CASE WHEN d.parent_id = '${addrReverseNode}' THEN 'reverse names'
   WHEN EXISTS (SELECT FROM ${own}.registration r WHERE r.domain_id = d.id) THEN 'registered names' ELSE 'other names' END`;
 
-/** The coverage of all kinds, and below the ten parents with most unknown labels. Reads all names. */
-export async function coverageOf(run: Statement, schema: string): Promise<Coverage[]> {
+/** A name with the number of its direct subnames; its name has up to 1,000 characters. */
+export type Parent = { namehash: string; name: string | null; subname_count: number };
+
+/** The coverage of all kinds, and below the ten parents with most unknown labels; and the 100 parents with most names. Reads all names. */
+export async function coverageOf(
+  run: Statement,
+  schema: string,
+): Promise<{ counts: Coverage[]; parents: Parent[] }> {
   const own = quoted(schema);
   const { rows } =
     await run(`WITH counts AS MATERIALIZED (SELECT k.parent_id, k.kind, count(*)::int AS names, (count(*) FILTER (WHERE k.is_unknown))::int AS unknown
     FROM (SELECT d.parent_id, ${kindOf(own)} AS kind, ${isUnknown} AS is_unknown FROM ${own}.domain d WHERE d.parent_id IS NOT NULL) k
     GROUP BY GROUPING SETS ((k.kind), (k.parent_id)))
-  (SELECT c.kind AS of, c.names, c.unknown FROM counts c WHERE c.kind IS NOT NULL ORDER BY 1) UNION ALL
-  (SELECT 'below ' || coalesce(nullif(p.name, ''), 'the root'), c.names, c.unknown FROM counts c LEFT JOIN ${own}.domain p ON p.id = c.parent_id
-    WHERE c.kind IS NULL ORDER BY c.unknown DESC, c.names DESC, 1 LIMIT 10)`);
-  return rows as Coverage[];
+  SELECT (SELECT json_agg(f) FROM (
+    (SELECT c.kind AS of, c.names, c.unknown FROM counts c WHERE c.kind IS NOT NULL ORDER BY 1) UNION ALL
+    (SELECT 'below ' || coalesce(nullif(p.name, ''), 'the root'), c.names, c.unknown FROM counts c LEFT JOIN ${own}.domain p ON p.id = c.parent_id
+      WHERE c.kind IS NULL ORDER BY c.unknown DESC, c.names DESC, 1 LIMIT 10)) f) AS counts,
+    (SELECT json_agg(f) FROM (SELECT c.parent_id AS namehash, nullif(left(p.name, 1000), '') AS name, c.names AS subname_count
+      FROM counts c LEFT JOIN ${own}.domain p ON p.id = c.parent_id WHERE c.kind IS NULL ORDER BY c.names DESC, 1 LIMIT 100) f) AS parents`);
+  const { counts, parents } = (rows[0] ?? {}) as { counts: Coverage[] | null; parents: Parent[] | null };
+  return { counts: counts ?? [], parents: parents ?? [] };
 }
 
 type Options = { run: Statement; schema: string; isReady: () => boolean; log: Log };
@@ -34,7 +44,7 @@ export function keepCoverage({ run, schema, isReady, log }: Options) {
   let ms = 5_000;
   const count = async () => {
     if (!isReady()) return;
-    await saveStatus(run, schema, "coverage", { at: Date.now(), counts: await coverageOf(run, schema) });
+    await saveStatus(run, schema, "coverage", { at: Date.now(), ...(await coverageOf(run, schema)) });
     ms = 3_600_000;
   };
   return repeat(count, {

@@ -97,7 +97,12 @@ export async function readCheckpoints(database: RowReader, signal: AbortSignal):
  * SQL expression for the last checkpoint that all chains have reached and no reorganization takes back; empty before the first. It is also
  * the id of the last event up to there: Ponder's event ids are checkpoints.
  */
-export const finalizedCheckpointSql = `(SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" FROM _ponder_checkpoint)`;
+export const finalizedCheckpointSql = finalizedCheckpointOf("_ponder_checkpoint");
+
+/** The same of a table of checkpoints, given as SQL. */
+export function finalizedCheckpointOf(table: string): string {
+  return `(SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" FROM ${table})`;
+}
 
 /**
  * Corrects a `latest_checkpoint` that a restart left above the rows: to the safe checkpoint or, if that is another chain's, to the chain's

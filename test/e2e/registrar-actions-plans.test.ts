@@ -2,7 +2,10 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import { type ActionFilter, openActions } from "../../src/api/endpoints/registrar-actions.ts";
-import type { SqlClient } from "../../src/ponder/sql-client.ts";
+import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
+import { createFigures, figuresOf } from "../../src/api/stats/count.ts";
+import { createStatusTable } from "../../src/operations/stored-indexes.ts";
+import type { SqlClient, Statement } from "../../src/ponder/sql-client.ts";
 import { checkpointOf } from "../support/checkpoints.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { mostSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
@@ -44,6 +47,10 @@ const generate = [
     FROM (SELECT i, 1 + (i * 7919::bigint) % ${names} AS name,
       (1500000000 + i)::text || lpad('1', 16, '0') || lpad(i::text, 16, '0') || repeat('0', 16) || '5' || lpad('3', 16, '0') AS id
       FROM generate_series(1, ${actions}) AS i) AS numbered`,
+  `INSERT INTO registration (id, domain_id, registration_date, expiry_date, registrant_id, change_block)
+    SELECT node, node, 1, 1900000000, '0x', 1 FROM registration_lifecycles`,
+  `INSERT INTO registration_event (id, type, block_number, timestamp, log_index, transaction_id, registration_id, registrant_id)
+    SELECT id, 'NameRegistered', block_number, timestamp, 1, transaction_hash, node, registrant FROM registrar_actions`,
 ];
 
 beforeAll(async () => {
@@ -56,7 +63,8 @@ beforeAll(async () => {
   };
   for (const text of [...tableStatements(), ...generate]) await pool.query(text);
   for (const text of indexStatements())
-    if (text.includes('ON "public".registrar_actions')) await pool.query(text);
+    if (/ON "public"\.(registrar_actions|registration|registration_event) /.test(text))
+      await pool.query(text);
   const finalized = checkpointOf({ number: 1, timestamp: lastTimestamp - 500 });
   await pool.query("INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1)", [finalized]);
   await pool.query("VACUUM ANALYZE");
@@ -130,5 +138,20 @@ describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => 
     const paging = { page: 1, recordsPerPage: 10, totalRecords: total, time: 0 };
     await openActions(database, undefined).read(found, paging, signal());
     expect(rowsRead(await explain())).toBeLessThan(100);
+  });
+
+  test("figures of a day read that day's actions and events, and those of their names, by index", async () => {
+    const namespaces = [{ leases: "0x00" }] as unknown as IndexedNamespace[];
+    const run: Statement = (text, values) => pool.query(text, values);
+    await createStatusTable(run, "public");
+    await createFigures(run, "public");
+    const span = { from: lastTimestamp - 500, to: 9_999_999_999 };
+    const { rows } = await pool.query(
+      `EXPLAIN (ANALYZE, FORMAT JSON) WITH ${figuresOf(namespaces, span)} SELECT * FROM figures`,
+    );
+    const nodes = planOf(rows);
+    expect(scannedTables(nodes, 10)).toEqual([]);
+    // 500 names with seven actions and events each, which are read in two ways.
+    expect(rowsRead(nodes)).toBeLessThan(30_000);
   });
 });

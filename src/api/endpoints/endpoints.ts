@@ -14,6 +14,7 @@ import { deadlineNames, nameDetail, nameRecords, search, subnames } from "./v1-n
 import { overviews } from "./v1-overviews.ts";
 import { lookupPermissions } from "./v1-permissions.ts";
 import { referrer, referrers } from "./v1-referrers.ts";
+import { stats } from "./v1-stats.ts";
 import { lookupNamespace, lookupStatus } from "./v1-status.ts";
 
 const list = [
@@ -45,6 +46,7 @@ const list = [
   ...overviews,
   referrers,
   referrer,
+  ...stats,
   lookupStatus,
   lookupNamespace,
 ];

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "vitest";
+import { countFigures } from "../../../test/support/figures.ts";
 import { lookups, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { recordedEntities } from "../../../test/support/recordings.ts";
 import { createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
@@ -44,7 +45,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   ...{ grace_ends_after: ["1"], grace_ends_before: ["9999999999"], grace_ends_window: ["1..5"] },
   authority: ["ens_v0,ens_v1,ens_v2", "ens_v2"],
   ...{ owner: [address], exclude_owner: [address] },
-  ...{ after: ["WyI"], from: ["latest", "start", "1:1", "5"], to: ["9999999999"], edition: ["one"] },
+  ...{ after: ["WyI"], from: ["latest", "start", "1:1", "2026-01-01"], to: ["2026-02-01"], edition: ["one"] },
 };
 
 /** What requests of a route have in any case. */
@@ -111,6 +112,9 @@ const client = await createLoadedDatabase(recordedEntities() as never);
 afterAll(() => client.close());
 for (const kind of ["domain", "registration", "resolver"])
   await client.exec(`UPDATE ${kind}_event SET timestamp = block_number`);
+await countFigures(client, indexedNamespaces(namespaces.mainnet, ["subgraph"]), {
+  ...{ chainId: 1, block: { number: 1, timestamp: 1_768_400_395 } },
+});
 // Modes have statements in common, which run once.
 const inner = createDatabase(client);
 const answered = new Map<string, Promise<(string | null)[]>>();
@@ -140,17 +144,17 @@ test("every parameter of every route has values", () => {
   expect(without).toEqual([]);
 });
 
-// The modes and sets that the README names, as far as they differ in what /v1 reads: `registrars` and `tokenscope` add nothing to it.
+// The modes and sets that the README names, as far as they differ in what /v1 reads: `tokenscope` adds nothing to it.
 const all = ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"];
 type Mode = [mode: string, plugins: string[], name?: "mainnet" | "sepolia-v2"];
 const withoutRecords = all.slice(0, -1);
 const modes: Mode[] = [
   ["as the original subgraph", ["subgraph"]],
-  ["multichain", all],
+  ["multichain", [...all, "registrars"]],
   ["multichain without records", withoutRecords],
   ...withoutRecords.map((plugin): Mode => [`${plugin} with records`, [plugin, "protocol-acceleration"]]),
   ...withoutRecords.slice(1).map((plugin): Mode => [`${plugin} alone`, [plugin]]),
-  ["both generations", ["ensv2", ...all], "sepolia-v2"],
+  ["both generations", ["ensv2", ...all, "registrars"], "sepolia-v2"],
   ["both generations without records", ["ensv2", "subgraph"], "sepolia-v2"],
   ["no names", ["ensv2", "protocol-acceleration", "registrars", "tokenscope"], "sepolia-v2"],
 ];
@@ -160,13 +164,14 @@ test.each(modes)("%s", { timeout: 120_000 }, async (_, plugins, name = "mainnet"
   const isWhole = plugins.includes("protocol-acceleration") && plugins.length >= all.length;
   const { ask, fetch, logged } = open(namespaces[name], plugins);
   const hasNames = plugins.some((plugin) => namePlugins.includes(plugin));
+  const isLacking = ({ plugins: needed = [] }: (typeof lookups)[number]["needs"]) =>
+    typeof needed !== "function" &&
+    needed.some((some) => ![some].flat().some((plugin) => plugins.includes(plugin)));
   const [home] = indexedNamespaces(namespaces[name], plugins);
   const faults: unknown[] = [];
-  const check = (url: string, status: number, body: unknown, needsNames: boolean) => {
+  const check = (url: string, status: number, body: unknown, isDocumented: boolean) => {
     // The feed begins after a backfill, which nothing here was.
     if (status === 503 && /\/stream\?|[?&]after=/.test(url)) return;
-    const isDocumented = !hasNames && needsNames;
-    if (status === 503 && url.startsWith("/v1/referrers") && !plugins.includes("registrars")) return;
     if (isDocumented ? status !== 503 : status >= 500) faults.push([url, status, body]);
   };
   for (const { path, method, needs } of lookups) {
@@ -181,11 +186,16 @@ test.each(modes)("%s", { timeout: 120_000 }, async (_, plugins, name = "mainnet"
       const url = `${concrete}?${query}`;
       if (path.endsWith(".ics")) {
         const response = await fetch(url);
-        check(url, response.status, await response.text(), true);
+        check(url, response.status, await response.text(), !hasNames);
+        continue;
+      }
+      if (/[?&]format=csv/.test(url)) {
+        const response = await fetch(url);
+        check(url, response.status, await response.text(), isLacking(needs));
         continue;
       }
       const { status, body } = await ask(url);
-      check(url, status, body, needs.plugins !== undefined);
+      check(url, status, body, isLacking(needs));
       const { page: own, data } = body as Paged & { data?: { bound_names?: Paged; referenced_by?: Paged } };
       const next = (own ?? data?.bound_names?.page ?? data?.referenced_by?.page)?.next_cursor;
       if (!next) continue;
@@ -196,7 +206,7 @@ test.each(modes)("%s", { timeout: 120_000 }, async (_, plugins, name = "mainnet"
   }
   for (const given of bodies) {
     const { status, body } = await ask("/v1/lookup", { method: "POST", body: JSON.stringify(given) });
-    check(`/v1/lookup ${JSON.stringify(given)}`, status, body, true);
+    check(`/v1/lookup ${JSON.stringify(given)}`, status, body, !hasNames);
   }
   expect(faults).toEqual([]);
   expect(logged).toEqual([]);

@@ -5,6 +5,7 @@ import { v2ChainId, v2Environment, v2Folder } from "../../../devnet/recorded-cha
 import { readRecording } from "../../../devnet/recording.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { countFigures } from "../../../test/support/figures.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { indexedSubregistries } from "../../deployments/namespaces.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
@@ -36,6 +37,7 @@ const source = {
   namespaces: indexedNamespaces(datasources, plugins),
   hasRecords: true,
 };
+await countFigures(stored.client, source.namespaces, { chainId: v2ChainId, block });
 const context = {
   ...chainOf(),
   ensv2: v2ContractsOf(datasources),

@@ -1,0 +1,112 @@
+import { LRUCache } from "lru-cache";
+import type { Database } from "../database/client.ts";
+import { planOnce } from "../database/prepared.ts";
+import { refuse } from "../names/contract.ts";
+import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
+import { type CountedDays, daySeconds, figuresOf, figuresTable } from "./count.ts";
+
+// Sums of the figures of days: of those that are counted, and of the days since, which all requests at one block share.
+
+/** What figures are summed by, in UTC; weeks begin on Monday (ISO 8601). */
+export type Interval = "day" | "week" | "month";
+
+/** The first day of the period that a day is in, or of the `plus`-th period after that. Days are numbered from 1 January 1970. */
+export function periodOf(day: number, interval: Interval, plus = 0): number {
+  if (interval === "day") return day + plus;
+  if (interval === "week") return day - ((day + 3) % 7) + 7 * plus;
+  const date = new Date(day * daySeconds * 1_000);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + plus, 1) / (daySeconds * 1_000);
+}
+
+const periodSql = {
+  day: "f.day",
+  week: "f.day - (f.day + 3) % 7",
+  month: "date_trunc('month', date '1970-01-01' + f.day)::date - date '1970-01-01'",
+};
+
+/** Where figures are read from. `block`: names the blocks that the index has reached. */
+type Source = { database: Database; namespaces: readonly IndexedNamespace[]; block: string };
+
+/** The figures since the counted days. */
+type Tail = { day: number; figures: { metric: string; parent: string }[] };
+
+const tails = new WeakMap<Database, LRUCache<string, Promise<Tail | undefined>>>();
+
+/** SQL of how far days are counted. */
+const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'stats')";
+
+async function readTail({ database, namespaces }: Source): Promise<Tail | undefined> {
+  const signal = AbortSignal.timeout(30_000);
+  const [text] = await database.row(`SELECT ${stateSql}::text`, [], signal);
+  const { day, isComplete = false } = (JSON.parse(text ?? "null") ?? {}) as Partial<CountedDays>;
+  if (day === undefined || !isComplete) return undefined;
+  const span = { from: day * daySeconds, to: 9_999_999_999 };
+  const sql = `WITH ${figuresOf(namespaces, span)} SELECT ${stateSql} ->> 'day', (SELECT coalesce(json_agg(t), '[]')::text FROM (
+    SELECT f.metric, f.parent, f.part, f.day, f.value::text FROM figures f) t)`;
+  const [now, rows] = await database.row(sql, [], signal);
+  return now === String(day) ? { day, figures: JSON.parse(rows ?? "[]") } : undefined;
+}
+
+function tailOf(source: Source): Promise<Tail | undefined> {
+  const { database, block } = source;
+  const known = tails.get(database) ?? new LRUCache({ max: 2 });
+  tails.set(database, known);
+  const found = known.get(block) ?? readTail(source);
+  known.set(block, found);
+  const forget = () => void known.delete(block);
+  found.then((tail) => tail ?? forget(), forget);
+  return found;
+}
+
+/**
+ * What is asked: metrics below parents, from the first day of a period to before a day. `sum` is of each period; `state` adds all days before;
+ * `last` takes the last one that there is.
+ */
+type Asked = {
+  metrics: readonly string[];
+  parents: readonly string[];
+  interval: Interval;
+  from: number;
+  to: number;
+  kind: "sum" | "state" | "last";
+};
+
+/** The values of a period by metric, as integers in decimal digits. `period`: its first day; of a state, -1 is all before the first period. */
+export type Figure = { period: number; part: string; values: Record<string, string> };
+
+const figuresSql = ({ interval, kind }: Pick<Asked, "interval" | "kind">) => {
+  const [start, value] = {
+    sum: ["$3::int", "sum(f.value)"],
+    last: ["$3::int", "(array_agg(f.value ORDER BY f.day DESC))[1]"],
+    state: ["0", "sum(f.value)"],
+  }[kind] as [string, string];
+  const where = `f.metric = ANY ($1::text[]) AND f.parent = ANY ($2::text[]) AND f.day >= ${start} AND f.day < $4::int`;
+  return `SELECT ${stateSql} ->> 'day', (SELECT coalesce(json_agg(p), '[]')::text FROM (
+  SELECT g.period, g.part, json_object_agg(g.metric, g.value) AS values FROM (
+    SELECT f.metric, f.part, CASE WHEN f.day < $3::int THEN -1 ELSE ${periodSql[interval]} END AS period, ${value}::text AS value FROM (
+      SELECT f.metric, f.part, f.day, f.value FROM ${figuresTable} f WHERE ${where}
+      UNION ALL SELECT f.metric, f.part, f.day, f.value
+        FROM json_to_recordset($5::json) f(metric text, parent text, part text, day int, value numeric) WHERE ${where}) f
+    GROUP BY 1, 2, 3) g GROUP BY 1, 2) p)`;
+};
+
+/** Reads figures. Refuses while days are not counted yet. */
+export async function readFigures(source: Source, asked: Asked, signal: AbortSignal): Promise<Figure[]> {
+  const { metrics, parents, from, to } = asked;
+  const sql = planOnce(figuresSql(asked));
+  // A day may be counted between the two statements.
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const tail = await tailOf(source);
+    if (tail === undefined) break;
+    const since = tail.figures.filter((one) => metrics.includes(one.metric) && parents.includes(one.parent));
+    const asArray = (words: readonly string[]) => `{${words.map((word) => `"${word}"`)}}`;
+    const values = [asArray(metrics), asArray(parents), String(from), String(to), JSON.stringify(since)];
+    const [day, rows] = await source.database.row(sql, values, signal);
+    if (day === String(tail.day)) return JSON.parse(rows ?? "[]") as Figure[];
+    tails.get(source.database)?.delete(source.block);
+  }
+  return refuse(
+    "overloaded",
+    "Figures of past days are counted in the minutes after the backfill. Try again in some seconds.",
+  );
+}

@@ -1,0 +1,28 @@
+import type { PGlite } from "@electric-sql/pglite";
+import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
+import { createCounting, createFigures } from "../../src/api/stats/count.ts";
+import { coverageOf } from "../../src/operations/label-coverage.ts";
+import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
+import { checkpointOf } from "./checkpoints.ts";
+
+type Reached = { chainId: number; block: { number: number; timestamp: number } };
+
+/** Counts names and the figures of days of a stored index whose chain has reached a block, the days before its own as final. */
+export async function countFigures(
+  client: Pick<PGlite, "query">,
+  namespaces: readonly IndexedNamespace[],
+  { chainId, block }: Reached,
+): Promise<void> {
+  const run = (text: string, values?: unknown[]) => client.query<Record<string, unknown>>(text, values);
+  await createStatusTable(run, "public");
+  await createFigures(run, "public");
+  await run("DELETE FROM _ponder_checkpoint");
+  await run("INSERT INTO _ponder_checkpoint VALUES ('main', $1, $2, $2, $2)", [
+    chainId,
+    checkpointOf(block, chainId),
+  ]);
+  const counted = await coverageOf(run, "public");
+  await saveStatus(run, "public", "coverage", { at: block.timestamp * 1_000, ...counted });
+  const count = createCounting({ run, schema: "public", namespaces });
+  while (await count());
+}
