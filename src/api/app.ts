@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
+import { chartFiles } from "../http/assets.ts";
 import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
 import type { Admission, openApiKeys } from "./api-keys.ts";
@@ -10,6 +11,7 @@ import { unknownPath } from "./names/contract.ts";
 import type { Ask } from "./pages/ask.ts";
 import { type Frame, frameOf, surroundOf } from "./pages/layout.ts";
 import { nameRoutes } from "./pages/routes.ts";
+import { statsRoutes } from "./pages/stats-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
 import { addAssets, docsRoutes, documentOf } from "./rest/docs.ts";
 import type { GateContext } from "./rest/endpoint.ts";
@@ -34,8 +36,9 @@ type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metad
 function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served): void {
   const own = frameOf(sources.versions.nsIndexer, hasSubgraph);
   const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
-  const names = ["frame.css", "page.css", "page.js"];
-  addAssets(app, Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)])));
+  const names = ["frame.css", "page.css", "page.js", "stats.css", "stats.js"];
+  const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
+  addAssets(app, { ...files, ...chartFiles(`${own.assets}/`) });
   const indexed = sources.config.chains.map(({ id }) => id);
   const chains = [...new Set([...(root === undefined ? [] : [root]), ...indexed])];
   const { explorers = {}, metadata } = sources;
@@ -43,6 +46,7 @@ function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served
   const ask = askOf(app);
   app.route("/", statusRoutes({ ...sources, ask }, frame));
   app.route("/", nameRoutes({ ask, clock: sources.clock }, frame));
+  app.route("/", statsRoutes({ ask }, frame));
 }
 
 // Requests a path of the app itself, for the client of the request `c`; without one the service itself asks, and needs no key.

@@ -45,7 +45,17 @@ export function createAssets(files: Readonly<Record<string, string>>) {
   };
 }
 
-const swagger = dirname(findPackageJSON("swagger-ui-dist", import.meta.url) ?? "");
+const folderOf = (name: string) => dirname(findPackageJSON(name, import.meta.url) ?? "");
+const swagger = folderOf("swagger-ui-dist");
+
+/** Files of the charts' library by URL path below `prefix`. */
+export const chartFiles = (prefix: string): Record<string, string> =>
+  Object.fromEntries(
+    ["uPlot.iife.min.js", "uPlot.min.css"].map((name) => [
+      `${prefix}${name}`,
+      join(folderOf("uplot"), "dist", name),
+    ]),
+  );
 
 // ponder: executes every .js and .mjs file below src, so browser scripts have another extension.
 /** Files of `docsPage` by URL path below `prefix`: those of `swagger-ui-dist`, and the script that starts it. */

@@ -206,6 +206,28 @@ describe.skipIf(chromiumPath === undefined)(
       expect(complaints).toEqual([]);
     });
 
+    test.each([1280, 360])("figures are tables, and charts with the script: %i pixels", async (width) => {
+      const viewport = { width, height: 800 };
+      const figures = `${world.url}/stats`;
+      await world.waitFor("figures of days", async () => {
+        const { status } = await fetch(`${world.url}/v1/stats/holders`);
+        return status === 200 ? { done: true } : { state: `/v1/stats responds with ${status}` };
+      });
+      const { page, complaints } = await browser.open(figures, { viewport });
+      const titles = await page.getByRole("heading", { level: 2 }).allTextContents();
+      expect(titles).toContain("Registrations");
+      await page.locator("canvas").first().waitFor();
+      expect(await page.locator("canvas").count()).toBe(await page.locator(".chart").count());
+      expect(await page.getByRole("table", { name: "Holders" }).isVisible()).toBe(false);
+      expect(await overflowOf(page)).toBe(0);
+      expect(complaints).toEqual([]);
+      const bare = await browser.open(`${figures}?interval=week`, { viewport, javaScriptEnabled: false });
+      const holders = bare.page.getByRole("table", { name: "Holders" });
+      expect(await holders.isVisible()).toBe(true);
+      expect(await holders.getByRole("row").count()).toBe(54);
+      expect(bare.complaints).toEqual([]);
+    });
+
     test("a button copies a query; there is none where browsers have no clipboard", async () => {
       const name = `${world.url}/name/eth`;
       const { page, complaints } = await browser.open(name, {

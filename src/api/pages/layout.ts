@@ -53,6 +53,7 @@ export const frameOf = (version: string, hasSubgraph: boolean): Frame => ({
   assets: `/assets/${version}`,
   links: [
     ["/", "Status"],
+    ["/stats", "Figures"],
     ...(hasSubgraph ? [["/subgraph", "GraphiQL"] as const] : []),
     ["/docs", "REST API"],
     ["/metrics", "Metrics"],

@@ -1,0 +1,86 @@
+import { type Context, Hono } from "hono";
+import { html } from "hono/html";
+import { formatUnits } from "viem";
+import { type FigureOverTime, figuresOverTime } from "../endpoints/v1-stats.ts";
+import { type Frame, type Html, listOf, memberOf, page, policy, section } from "./layout.ts";
+import type { Ask } from "./name-page.ts";
+
+// Figures over time as tables, which the script of the page draws.
+
+const intervals = ["day", "week", "month"] as const;
+
+type Row = Record<string, string | number | null>;
+
+const note = (text: unknown) => html`<p class="note">${String(text)}</p>`;
+
+const decimals: Readonly<Record<string, number>> = { ETH: 18, WETH: 18, DAI: 18, USDC: 6 };
+const unitOf = ({ currency, token }: Row) => (decimals[String(currency)] ? currency : (token ?? currency));
+
+// With shares in percent, and amounts of known currencies in whole units.
+const shownRow = (row: Row) => ({
+  ...row,
+  percent: row["rate"] == null ? null : Math.round(Number(row["rate"]) * 100),
+  amount: row["amount"] && formatUnits(BigInt(row["amount"]), decimals[String(row["currency"])] ?? 0),
+});
+
+// A table for each currency, since their amounts have no common scale.
+function tablesOf({ title, columns, part }: FigureOverTime, rows: readonly Row[]): Html[] {
+  const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  return [...Map.groupBy(rows, unitOf)].map(([unit, ofUnit]) => {
+    const numbers = Object.keys(columns).map((name) =>
+      name === "amount" ? `${titled(name)} in ${unit}=${name}` : `${titled(name)}=${name}:number`,
+    );
+    const kind = part === "of" ? ["Kind=of"] : [];
+    const list = [
+      "First day=date",
+      ...kind,
+      ...numbers,
+      ...("due" in columns ? ["Percent=percent:number"] : []),
+    ];
+    const caption = unit === undefined ? title : `${title} in ${unit}`;
+    return html`<div class="chart"><details open><summary>Table</summary>${listOf(caption, ofUnit.map(shownRow), list.join(", "))}</details></div>`;
+  });
+}
+
+async function rowsOf(path: string, ask: Ask, show: (rows: readonly Row[]) => Html): Promise<Html> {
+  const { status, body } = await ask(`/v1/stats/${path}`);
+  if (status !== 200) return note(memberOf(body, "error.message"));
+  const rows = memberOf(body, "data") as Row[];
+  return rows.length === 0 ? note("None in these periods.") : show(rows);
+}
+
+/** GET /stats: figures over time, by `?interval=day`, `week` or `month`. */
+export function statsRoutes({ ask }: { ask: Ask }, { assets, links }: Frame): Hono {
+  return new Hono().get("/stats", async (c: Context) => {
+    const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
+    const asking: Ask = (path) => ask(path, c);
+    const sections: Html[] = [];
+    for (const [path, figure] of Object.entries(figuresOverTime)) {
+      const tables = await rowsOf(
+        `${path}?interval=${interval}`,
+        asking,
+        (rows) => html`${tablesOf(figure, rows)}`,
+      );
+      sections.push(section(figure.title, html`${note(figure.description)}${tables}`));
+    }
+    const parents = await rowsOf("top-parents?page_size=20", asking, (rows) =>
+      listOf(
+        "Names",
+        rows.map((row) => ({ ...row, name: row["name"] ?? "" })),
+        "Name=name:name, Subnames=subname_count:number",
+      ),
+    );
+    const choices = intervals.map((one) =>
+      one === interval
+        ? html`<strong>by ${one}</strong> `
+        : html`<a href="/stats?interval=${one}">by ${one}</a> `,
+    );
+    const content = html`<link rel="stylesheet" href="${assets}/uPlot.min.css"><link rel="stylesheet" href="${assets}/stats.css">
+<script src="${assets}/uPlot.iife.min.js" defer></script><script src="${assets}/stats.js" defer></script>
+<p>${choices}</p>
+<p class="note">In UTC; the last period goes on. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
+${sections}${section("Names with most subnames", parents)}`;
+    const parts = { title: "Figures · nsindex", heading: html`Figures`, content };
+    return c.html(page({ assets, links }, parts), 200, { "content-security-policy": policy });
+  });
+}
