@@ -512,8 +512,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Names whose expiry or grace period ends in a window
-         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not.
+         * Names whose expiry or grace period ends in a window, or with records of agents
+         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.
          */
         get: operations["getV1Names"];
         put?: never;
@@ -656,6 +656,46 @@ export interface paths {
          * @description Under the name of the registry, by name; `owner` is the latest holder, expired or not. `total_count` is exact up to 10000, else null. `include=counts` adds `subname_count`, and `role_holder_count` up to 1000, else absent.
          */
         get: operations["getV1RegistriesChain_idAddressLabels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/referrers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who referred registrations and renewals
+         * @description Exact, by the duration that was referred, the longest first; in an edition by its awards. Referrals without an address count for nobody.
+         */
+        get: operations["getV1Referrers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/referrers/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an address referred
+         * @description Its row of `/v1/referrers` under the same filters, with zeros if it referred nothing.
+         */
+        get: operations["getV1ReferrersAddress"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1386,6 +1426,8 @@ export interface operations {
                 withReferral?: "true" | "false";
                 /** @description Address */
                 decodedReferrer?: string;
+                /** @description The same */
+                referrer?: string;
                 /** @description Unix seconds, inclusive */
                 beginTimestamp?: string;
                 /** @description Unix seconds, inclusive */
@@ -1619,6 +1661,8 @@ export interface operations {
                 withReferral?: "true" | "false";
                 /** @description Address */
                 decodedReferrer?: string;
+                /** @description The same */
+                referrer?: string;
                 /** @description Unix seconds, inclusive */
                 beginTimestamp?: string;
                 /** @description Unix seconds, inclusive */
@@ -2325,6 +2369,8 @@ export interface operations {
                  * @example avatar,com.x
                  */
                 texts?: string;
+                /** @description Keys of data records (ENSIP-24), with commas between */
+                data?: string;
                 /** @description `true`: the content hash (ENSIP-7) */
                 contenthash?: "true" | "false";
                 /** @description `true`: the public key (EIP-619) */
@@ -2364,6 +2410,9 @@ export interface operations {
                                 [key: string]: string | null;
                             };
                             texts?: {
+                                [key: string]: string | null;
+                            };
+                            data?: {
                                 [key: string]: string | null;
                             };
                             contenthash?: string | null;
@@ -2736,6 +2785,8 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
+                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                    seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
@@ -2937,6 +2988,8 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
+                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                    seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
                                         [key: string]: string;
@@ -3269,6 +3322,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -3821,6 +3876,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -4607,6 +4664,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -6334,10 +6393,15 @@ export interface operations {
                 /** @description `<from>..<to>`, the end excluded; up to 32 times */
                 grace_ends_window?: string | string[];
                 authority?: string;
+                /**
+                 * @description In place of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key begins so, by name
+                 * @example agent-endpoint[mcp]
+                 */
+                record_key_prefix?: string;
                 /** @description Only its direct subnames */
                 parent?: string;
-                /** @description The deadline that the window is of */
-                sort?: "expires_at" | "grace_ends_at";
+                /** @description The deadline that the window is of; `name` with `record_key_prefix` */
+                sort?: "expires_at" | "grace_ends_at" | "name";
                 order?: "asc" | "desc";
                 /**
                  * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
@@ -6473,6 +6537,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -6664,6 +6730,24 @@ export interface operations {
                     };
                 };
             };
+            /** @description What cannot be answered */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
             /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
@@ -6830,6 +6914,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -7195,6 +7281,8 @@ export interface operations {
                                         };
                                         /** @description Content types */
                                         seen_abis?: string[];
+                                        /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                        seen_data?: string[];
                                         abi_unsupported_reason?: string;
                                         abis: {
                                             [key: string]: string;
@@ -8322,6 +8410,8 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
+                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
                                     [key: string]: string;
@@ -8422,6 +8512,373 @@ export interface operations {
                             page_size: number;
                             total_count: number | null;
                             has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1Referrers: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds or RFC 3339, included */
+                from?: string;
+                /** @description Unix seconds or RFC 3339, excluded */
+                to?: string;
+                /** @description Only referrals of its direct subnames */
+                parent?: string;
+                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
+                edition?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                finality?: "latest";
+                cursor?: string;
+                page_size?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of referrers, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Null without referrals */
+                            rank: number | null;
+                            /** @description Address, lower case */
+                            referrer: string;
+                            referral_count: number;
+                            /** @description Seconds by which referrals moved expiries */
+                            duration: string;
+                            revenue: {
+                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
+                                currency: string;
+                                /** @description Address, lower case */
+                                token?: string;
+                                /** @description Wei, or the smallest unit of the token */
+                                amount: string;
+                            }[];
+                            award?: {
+                                qualified: boolean;
+                                /** @description Millionths of a USDC, as all amounts of awards */
+                                amount: string;
+                                /** @description Years of duration */
+                                score?: number;
+                                /** @description The score with the boost of the rank */
+                                final_score?: number;
+                                pool_share?: number;
+                                uncapped_amount?: string;
+                                admin_action?: {
+                                    type: string;
+                                    reason: string;
+                                };
+                            };
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1ReferrersAddress: {
+        parameters: {
+            query?: {
+                /** @description Unix seconds or RFC 3339, included */
+                from?: string;
+                /** @description Unix seconds or RFC 3339, excluded */
+                to?: string;
+                /** @description Only referrals of its direct subnames */
+                parent?: string;
+                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
+                edition?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                finality?: "latest";
+            };
+            header?: never;
+            path: {
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The referrer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @description Null without referrals */
+                            rank: number | null;
+                            /** @description Address, lower case */
+                            referrer: string;
+                            referral_count: number;
+                            /** @description Seconds by which referrals moved expiries */
+                            duration: string;
+                            revenue: {
+                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
+                                currency: string;
+                                /** @description Address, lower case */
+                                token?: string;
+                                /** @description Wei, or the smallest unit of the token */
+                                amount: string;
+                            }[];
+                            award?: {
+                                qualified: boolean;
+                                /** @description Millionths of a USDC, as all amounts of awards */
+                                amount: string;
+                                /** @description Years of duration */
+                                score?: number;
+                                /** @description The score with the boost of the rank */
+                                final_score?: number;
+                                pool_share?: number;
+                                uncapped_amount?: string;
+                                admin_action?: {
+                                    type: string;
+                                    reason: string;
+                                };
+                            };
                         };
                         meta: {
                             as_of?: {
@@ -9814,6 +10271,12 @@ export interface operations {
                                     /** @enum {string} */
                                     protocol: "ens_v1" | "ens_v2";
                                     since_block: number | null;
+                                };
+                                /** @description Since when the registrar of ENSv2 may register names under `.eth` */
+                                registration?: {
+                                    /** @constant */
+                                    protocol: "ens_v2";
+                                    since_block: number;
                                 };
                             }[];
                         };

@@ -46,7 +46,7 @@ function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served
   const ask = askOf(app);
   app.route("/", statusRoutes({ ...sources, ask }, frame));
   app.route("/", nameRoutes({ ask, clock: sources.clock }, frame));
-  app.route("/", statsRoutes({ ask }, frame));
+  app.route("/", statsRoutes({ ask, clock: sources.clock }, frame));
 }
 
 // Requests a path of the app itself, for the client of the request `c`; without one the service itself asks, and needs no key.

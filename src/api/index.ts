@@ -416,20 +416,9 @@ function openGoLive({ datasources, plugins }: Config) {
   return watch.current;
 }
 
-function openApi(config: Config) {
-  const v2 = v2ContractsOf(config.datasources);
-  const names = createNamesSource({
-    database,
-    namespaces: indexedNamespaces(config.datasources, config.plugins),
-    hasRecords: config.plugins.includes("protocol-acceleration"),
-  });
-  const times = () => {
-    const current = status.current();
-    return current ? timesOf(names.namespaces, current) : [];
-  };
-  const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log, registry });
-  stops.push(feed.stop);
-  const common = {
+// What endpoints and pages have in common.
+function commonOf(config: Config) {
+  return {
     config: {
       ...config,
       indexedChainIds: config.chains.map(({ id }) => id),
@@ -448,7 +437,22 @@ function openApi(config: Config) {
     coverage: async () => (await readCoverage()).value,
     clock: Date.now,
   };
+}
 
+function openApi(config: Config) {
+  const v2 = v2ContractsOf(config.datasources);
+  const names = createNamesSource({
+    database,
+    namespaces: indexedNamespaces(config.datasources, config.plugins),
+    hasRecords: config.plugins.includes("protocol-acceleration"),
+  });
+  const times = () => {
+    const current = status.current();
+    return current ? timesOf(names.namespaces, current) : [];
+  };
+  const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log, registry });
+  stops.push(feed.stop);
+  const common = commonOf(config);
   const resolution = resolutionOf(config);
   const lookup = { ...names, known: knownContracts(config.datasources), hashOf };
   const app = createApi({
@@ -477,6 +481,7 @@ function openApi(config: Config) {
       earliest: async () => (await readEarliest()).value,
       streams: feed.streams,
       explorers: config.explorers,
+      metadata: media && networkOf(config),
       ...{ hooks: () => webhooks?.status(), keys: () => apiKeys?.uses() },
       onStop: (stop) => void stops.push(stop),
     },
@@ -497,11 +502,18 @@ function resolutionOf(config: Config) {
   };
 }
 
+// Paths of metadata name the chain of the root.
+const networkOf = ({ namespace }: Config) => namespace.replace(/-v2$/, "");
+
 function metadataOf(config: Config, sources: Pick<MetadataSources, "resolution" | "media">) {
-  // Paths name the chain of the root.
-  const network = config.namespace.replace(/-v2$/, "");
   const { datasources, metadata } = config;
-  return { ...sources, network, url: metadata?.url, issuers: tokenIssuers(datasources), clock: Date.now };
+  return {
+    ...sources,
+    network: networkOf(config),
+    url: metadata?.url,
+    issuers: tokenIssuers(datasources),
+    clock: Date.now,
+  };
 }
 
 const { bodyBytes } = configured.subgraphLimits;

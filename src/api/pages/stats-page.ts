@@ -2,16 +2,14 @@ import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import { formatUnits } from "viem";
 import { type FigureOverTime, figuresOverTime } from "../endpoints/v1-stats.ts";
-import { type Frame, type Html, listOf, memberOf, page, policy, section } from "./layout.ts";
-import type { Ask } from "./name-page.ts";
+import type { Ask } from "./ask.ts";
+import { type Frame, type Html, listOf, memberOf, note, page, policy, section, type View } from "./layout.ts";
 
 // Figures over time as tables, which the script of the page draws.
 
 const intervals = ["day", "week", "month"] as const;
 
 type Row = Record<string, string | number | null>;
-
-const note = (text: unknown) => html`<p class="note">${String(text)}</p>`;
 
 const decimals: Readonly<Record<string, number>> = { ETH: 18, WETH: 18, DAI: 18, USDC: 6 };
 const unitOf = ({ currency, token }: Row) => (decimals[String(currency)] ? currency : (token ?? currency));
@@ -24,7 +22,7 @@ const shownRow = (row: Row) => ({
 });
 
 // A table for each currency, since their amounts have no common scale.
-function tablesOf({ title, columns, part }: FigureOverTime, rows: readonly Row[]): Html[] {
+function tablesOf(view: View, { title, columns, part }: FigureOverTime, rows: readonly Row[]): Html[] {
   const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return [...Map.groupBy(rows, unitOf)].map(([unit, ofUnit]) => {
     const numbers = Object.keys(columns).map((name) =>
@@ -38,7 +36,7 @@ function tablesOf({ title, columns, part }: FigureOverTime, rows: readonly Row[]
       ...("due" in columns ? ["Percent=percent:number"] : []),
     ];
     const caption = unit === undefined ? title : `${title} in ${unit}`;
-    return html`<div class="chart"><details open><summary>Table</summary>${listOf(caption, ofUnit.map(shownRow), list.join(", "))}</details></div>`;
+    return html`<div class="chart"><details open><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
   });
 }
 
@@ -50,25 +48,26 @@ async function rowsOf(path: string, ask: Ask, show: (rows: readonly Row[]) => Ht
 }
 
 /** GET /stats: figures over time, by `?interval=day`, `week` or `month`. */
-export function statsRoutes({ ask }: { ask: Ask }, { assets, links }: Frame): Hono {
+export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, frame: Frame): Hono {
+  const { assets } = frame;
   return new Hono().get("/stats", async (c: Context) => {
     const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
     const asking: Ask = (path) => ask(path, c);
+    const view: View = { frame, now: clock() / 1_000, primaries: new Map() };
     const sections: Html[] = [];
     for (const [path, figure] of Object.entries(figuresOverTime)) {
       const tables = await rowsOf(
         `${path}?interval=${interval}`,
         asking,
-        (rows) => html`${tablesOf(figure, rows)}`,
+        (rows) => html`${tablesOf(view, figure, rows)}`,
       );
       sections.push(section(figure.title, html`${note(figure.description)}${tables}`));
     }
     const parents = await rowsOf("top-parents?page_size=20", asking, (rows) =>
-      listOf(
-        "Names",
-        rows.map((row) => ({ ...row, name: row["name"] ?? "" })),
-        "Name=name:name, Subnames=subname_count:number",
-      ),
+      listOf(view, "Names", {
+        rows: rows.map((row) => ({ ...row, name: row["name"] ?? "" })),
+        columns: "Name=name:name, Subnames=subname_count:number",
+      }),
     );
     const choices = intervals.map((one) =>
       one === interval
@@ -80,7 +79,7 @@ export function statsRoutes({ ask }: { ask: Ask }, { assets, links }: Frame): Ho
 <p>${choices}</p>
 <p class="note">In UTC; the last period goes on. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
 ${sections}${section("Names with most subnames", parents)}`;
-    const parts = { title: "Figures · nsindex", heading: html`Figures`, content };
-    return c.html(page({ assets, links }, parts), 200, { "content-security-policy": policy });
+    const parts = { title: "Figures · nsindex", heading: html`<h1>Figures</h1>`, content };
+    return c.html(page(frame, parts), 200, { "content-security-policy": policy });
   });
 }
