@@ -464,6 +464,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/blocks/{block}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened to names in a block, or in a transaction of it
+         * @description Entries as histories have them, without releases, which no block has. No index finds a transaction by its hash alone, so its block is given too.
+         */
+        get: operations["getV1BlocksBlock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events/stream": {
         parameters: {
             query?: never;
@@ -5986,6 +6006,416 @@ export interface operations {
                 };
             };
             /** @description The feed has not begun */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1BlocksBlock: {
+        parameters: {
+            query?: {
+                type?: string;
+                exclude_type?: string;
+                /** @description Names of events, or of groups of them as ENS's own API has them */
+                kind?: string;
+                /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                record_key?: string;
+                order?: "desc" | "asc";
+                /** @description Unix seconds or RFC 3339, included */
+                from_timestamp?: string;
+                /** @description Unix seconds or RFC 3339, included */
+                to_timestamp?: string;
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
+                include?: string;
+                /**
+                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @example 1:19000000
+                 */
+                at?: string;
+                /**
+                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @example 1:19000000
+                 */
+                min_block?: string;
+                finality?: "latest";
+                cursor?: string;
+                page_size?: string;
+                /** @description Only entries of this transaction of the block */
+                transaction_hash?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description `<chain id>:<number>`
+                 * @example 1:19000000
+                 */
+                block: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries, perhaps empty */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            id: string;
+                            /** @enum {string} */
+                            type: "registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation";
+                            name?: string;
+                            /** @description Absent for roles on a whole registry, which belong to no name */
+                            namehash?: string;
+                            namespace: string;
+                            chain_id: number;
+                            registration_id: string | null;
+                            block_number: number | null;
+                            timestamp: string | null;
+                            transaction_hash: string | null;
+                            log_index: number | null;
+                            /** @enum {string} */
+                            kind?: "WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "RootPermissionChanged" | "NameForAddrChanged" | "Release";
+                            contract_address?: string | null;
+                            data?: {
+                                /** @enum {string} */
+                                action: "registration_granted";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_renewed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                cost?: string;
+                                base_cost?: string;
+                                premium?: string;
+                                payment_token?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                referrer?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_released";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "expiry_changed";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                            } | {
+                                /** @enum {string} */
+                                action: "token_transferred";
+                                /** @description Address, lower case */
+                                from?: string;
+                                /** @description Address, lower case */
+                                to?: string;
+                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                operator?: string;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "authority_changed" | "name_wrapped" | "name_unwrapped";
+                                /** @description Address, lower case */
+                                owner?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                            } | {
+                                /** @enum {string} */
+                                action: "resolver_changed";
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "record_changed" | "record_version_changed";
+                                /** @description `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
+                                key?: string;
+                                /** @description A text, or bytes in hex */
+                                value?: string;
+                                coin_type?: number;
+                                record_version?: string;
+                                /** @description Absent: cleared */
+                                resolver?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "primary_name_recorded";
+                                /** @description Address, lower case */
+                                address?: string;
+                                coin_type?: number;
+                                name?: string;
+                                /** @enum {string} */
+                                name_status?: "set" | "cleared";
+                            } | {
+                                /** @enum {string} */
+                                action: "permission_changed";
+                                /** @description Address, lower case */
+                                address?: string;
+                                /** @description `registry`: of an entry; `root`: of a whole registry, which `detail` names */
+                                grant_scope?: {
+                                    /** @constant */
+                                    kind: "root";
+                                    detail: {
+                                        registry: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
+                                } | {
+                                    /** @enum {string} */
+                                    kind: "registry" | "registration";
+                                    detail: Record<string, never>;
+                                } | {
+                                    /** @constant */
+                                    kind: "resolver";
+                                    detail: {
+                                        resolver: {
+                                            chain_id: number;
+                                            /** @description Address, lower case */
+                                            address: string;
+                                        };
+                                    };
+                                };
+                                /** @description All that the account has from then on */
+                                powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
+                                old_role_bitmap?: string;
+                                new_role_bitmap?: string;
+                                /** @description 32 bits, unsigned */
+                                fuses?: number;
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "subregistry_changed";
+                                /** @description Absent: cleared */
+                                subregistry?: {
+                                    chain_id: number;
+                                    /** @description Address, lower case */
+                                    address: string;
+                                };
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                            } | {
+                                /** @enum {string} */
+                                action: "migration_applied";
+                                /** @description Address, lower case */
+                                registrant?: string;
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description Who called the registry of ENSv2 */
+                                sender?: string;
+                                action_id?: string;
+                                /** @constant */
+                                action_role?: "registered";
+                                /** @enum {string} */
+                                migration_path?: "unwrapped" | "unlocked_wrapped" | "locked_wrapped" | "locked_child" | "emancipated_child";
+                            } | {
+                                /** @enum {string} */
+                                action: "registration_reserved";
+                                /** @description Unix seconds; null with the reason */
+                                expires_at?: string | null;
+                                /** @enum {string} */
+                                expires_at_reason?: "no_expiry" | "not_set" | "released";
+                                /** @description The token in ENSv2 at the event */
+                                token_id?: string;
+                                /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
+                                canonical_id?: string;
+                                /** @description 32 bytes of hex, lower case */
+                                node?: string;
+                            };
+                            /** @enum {string} */
+                            subject?: "name" | "child";
+                        }[];
+                        page: {
+                            cursor: string | null;
+                            next_cursor: string | null;
+                            page_size: number;
+                            total_count: number | null;
+                            has_more: boolean;
+                        };
+                        meta: {
+                            as_of?: {
+                                [key: string]: {
+                                    block_number: number;
+                                    block_hash: string | null;
+                                    timestamp: string;
+                                };
+                            };
+                            /** @description Chains without an indexed block */
+                            as_of_completeness?: {
+                                [key: string]: {
+                                    /** @enum {string} */
+                                    completeness: "full" | "partial" | "unsupported";
+                                    unsupported_reason: string;
+                                };
+                            };
+                            /** @description The same, as one opaque word */
+                            as_of_token?: string;
+                            /** @enum {string} */
+                            source?: "indexed" | "verified";
+                            /** @enum {string} */
+                            completeness?: "full" | "partial" | "unsupported";
+                            unsupported_fields?: string[];
+                            unsupported_reason?: string;
+                            unlisted_permission_surfaces?: string[];
+                        };
+                    };
+                };
+            };
+            /** @description It is what the `If-None-Match` of the request knows */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid parameters */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A name or contract that the index never saw, or an unknown namespace */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A position that the index does not have */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: {
+                            /** @enum {string} */
+                            code: "invalid_input" | "not_found" | "unsupported" | "stale" | "overloaded" | "internal_error";
+                            message: string;
+                            details: {
+                                [key: string]: unknown;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description A plugin it needs is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -8,7 +8,7 @@ import { registrarActions } from "./registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 import { addressCalendar, addressNames, addressPrimaryName } from "./v1-addresses.ts";
 import { eventStream } from "./v1-events-stream.ts";
-import { addressHistory, events, nameHistory } from "./v1-history.ts";
+import { addressHistory, blockHistory, events, nameHistory } from "./v1-history.ts";
 import { lookup } from "./v1-lookup.ts";
 import { deadlineNames, nameDetail, nameRecords, search, subnames } from "./v1-names.ts";
 import { overviews } from "./v1-overviews.ts";
@@ -39,6 +39,7 @@ const list = [
   addressHistory,
   addressCalendar,
   events,
+  blockHistory,
   eventStream,
   lookupPermissions,
   deadlineNames,

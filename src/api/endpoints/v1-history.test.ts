@@ -399,3 +399,34 @@ describe("what happened to the names that an address holds or held", () => {
     expect(meta).toMatchObject({ completeness: "partial", unsupported_reason: "too_many_names" });
   });
 });
+
+describe("/v1/blocks", () => {
+  const read = (path: string) => get<Entry[]>(`/v1/blocks/${path}`);
+
+  test("has what happened in a block, the newest first, and of a transaction in it", async () => {
+    const { data, page } = await read("1:100");
+    expect(data.map(({ type, log_index }) => [type, log_index])).toEqual([
+      ["registration", 10],
+      ["authority", 3],
+    ]);
+    expect(page.total_count).toBe(2);
+    expect((await read(`1:100?transaction_hash=${transaction}`)).data).toEqual(data);
+    expect((await read(`1:100?transaction_hash=0x${"6".repeat(64)}`)).data).toEqual([]);
+  });
+
+  test("tells blocks and chains apart whose numbers begin alike", async () => {
+    for (const path of ["1:1", "8453:100", "10:100"])
+      expect([path, (await read(path)).data]).toEqual([path, []]);
+  });
+
+  test.each([
+    ["1", 400, "block must be <chain id>:<number>"],
+    ["1:-1", 400, "block must be <chain id>:<number>"],
+    ["1:1';--", 400, "block must be <chain id>:<number>"],
+    ["1:100?transaction_hash=0x12", 400, "transaction_hash must be 0x and 64 hex digits"],
+    ["5:100", 404, "Chain 5 is not indexed"],
+  ])("%s is refused", async (path, code, message) => {
+    const { status, error } = await read(path);
+    expect([status, error.message]).toEqual([code, message]);
+  });
+});

@@ -41,6 +41,7 @@ import {
   mostHeldNames,
   partsOfAddress,
   partsOfChildren,
+  partsOfEvents,
   partsOfName,
   type StoredEntry,
 } from "../names/history.ts";
@@ -62,7 +63,7 @@ import {
 } from "../names/lists.ts";
 import { readNameOfPath } from "../names/lookups.ts";
 import { endpoint } from "../rest/endpoint.ts";
-import { anyCaseAddress, cursorPageSchema, cursorParameters } from "../rest/values.ts";
+import { anyCaseAddress, bytes32Parameter, cursorPageSchema, cursorParameters } from "../rest/values.ts";
 
 const time = (name: string) =>
   timeParameter(name).optional().meta({ description: "Unix seconds or RFC 3339, included" });
@@ -258,6 +259,50 @@ export const addressHistory = endpoint({
           conditions: given(namespace, (one) => inNamespaceOf(one, namespaces)),
         };
       },
+    });
+  },
+});
+
+const blockPath = z.object({
+  block: textParameter("block", 30)
+    .regex(/^[1-9]\d{0,14}:\d{1,9}$/, { error: "block must be <chain id>:<number>" })
+    .meta({ description: "`<chain id>:<number>`", example: "1:19000000" }),
+});
+
+const blockQuery = closedQuery({
+  ...historyParameters,
+  transaction_hash: bytes32Parameter("transaction_hash")
+    .optional()
+    .meta({ description: "Only entries of this transaction of the block" }),
+});
+
+/** GET /v1/blocks/{block}. */
+export const blockHistory = endpoint({
+  ...ofLookup,
+  path: "/v1/blocks/{block}",
+  summary: "What happened to names in a block, or in a transaction of it",
+  description:
+    "Entries as histories have them, without releases, which no block has. No index finds a transaction by its hash alone, so its block is given too.",
+  params: blockPath,
+  query: blockQuery,
+  answers: { 200: historyAnswer, 404: notFoundAnswer },
+  handle: async (call, context: LookupContext & { config: { isSubgraphCompatible: boolean } }) => {
+    const { namespaces } = context.lookup;
+    const [chain = "", block = ""] = call.params.block.split(":");
+    const chains = namespaces.flatMap((home) => [home.chainId, ...home.reverseRegistrars.keys()]);
+    if (!chains.includes(Number(chain))) refuse("not_found", `Chain ${chain} is not indexed`);
+    addKeys(call, keyOfAll);
+    const { transaction_hash } = call.query;
+    // Ids of events begin with their place, so that the primary keys find them: `-` sorts before `.`.
+    const start = `${context.config.isSubgraphCompatible ? "" : `${chain}-`}${Number(block)}`;
+    const where = `e.id >= '${start}-' AND e.id < '${start}.'`;
+    return historyPage(context, call, {
+      list: ["block", start, transaction_hash],
+      isCounted: true,
+      find: ({ bind }) => ({
+        parts: partsOfEvents(namespaces, where, { isNamed: true }),
+        conditions: given(transaction_hash, (one) => `transaction_id = ${bind(one)}`),
+      }),
     });
   },
 });

@@ -40,6 +40,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   ...{ from_timestamp: ["1"], to_timestamp: ["9"], from_block: ["1"], to_block: ["2"] },
   ...{ resolver: [`1:${contract}`], contract_address: [contract], chain_id: ["1", "8453"] },
   registration_id: ["1700000000", "wrapper", "registry"].map((since) => `${registration}-${since}`),
+  transaction_hash: [`0x${"7".repeat(64)}`],
   registry: [`11155111:${contract}`],
   ...{ expires_after: ["1"], expires_before: ["9999999999"], expires_window: ["1..5"] },
   ...{ grace_ends_after: ["1"], grace_ends_before: ["9999999999"], grace_ends_window: ["1..5"] },

@@ -41,6 +41,7 @@ await countFigures(stored.client, source.namespaces, { chainId: v2ChainId, block
 const context = {
   ...chainOf(),
   ensv2: v2ContractsOf(datasources),
+  config: { isSubgraphCompatible: false },
   plugins,
   status: { current: () => status },
   clock: () => block.timestamp * 1_000,

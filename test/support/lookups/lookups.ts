@@ -107,6 +107,7 @@ export function openLookups({
   const context = {
     ...chain,
     plugins,
+    config: { isSubgraphCompatible: false },
     status: { current: () => status },
     clock: () => clock * 1_000,
     past: createReadPast({
