@@ -123,8 +123,10 @@ export function createApi({
     return undefined;
   });
   app.onError((error, c) => errorResponse(error, c, log));
-  const root = context.lookup.namespaces[0]?.chainId;
-  if (pages) addPages(app, pages, { root, hasSubgraph: subgraph !== undefined });
+  if (pages) {
+    const root = context.lookup.namespaces[0]?.chainId;
+    addPages(app, pages, { root, hasSubgraph: subgraph !== undefined });
+  }
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   const surround = pages && surroundOf(frameOf(version, subgraph !== undefined));
   app.route("/", docsRoutes(documentOf({ version, endpoints }), surround));

@@ -43,7 +43,7 @@ export function watchGoLive(
     found = await read(AbortSignal.timeout(5_000));
     if (found && !before)
       log("info", `ENSv2 is live: its registrar may register names under .eth since block ${found.block}.`);
-    if (before && !found) log("warn", "ENSv2's registrar may no longer register names under .eth.");
+    if (before && !found) log("info", "ENSv2's registrar may no longer register names under .eth.");
   };
   const name = "nsindex_ensv2_live";
   registry?.removeSingleMetric(name);

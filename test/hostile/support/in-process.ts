@@ -15,6 +15,7 @@ import { v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
 import type { Snapshot } from "../../../src/api/status/status.ts";
 import { indexedSubregistries, namespaces } from "../../../src/deployments/namespaces.ts";
 import { insertAction } from "../../support/actions.ts";
+import { countFigures } from "../../support/figures.ts";
 import { pageSources, service } from "../../support/service.ts";
 import { createEndpoint, createLoadedDatabase } from "../../support/subgraph/endpoint.ts";
 import type { FuzzResponse } from "./oracle.ts";
@@ -56,6 +57,7 @@ export async function createWholeApi() {
     clock: () => now * 1000,
   };
   const homes = indexedNamespaces(namespace, plugins);
+  await countFigures(client, homes, { chainId: 1, block: { number: 24_000_000, timestamp: now } });
   const app = createApi({
     context: {
       ...common,
