@@ -3,7 +3,7 @@ import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } fr
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
 import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
-import { actingAccount, type Transaction } from "../ens/user-operations.ts";
+import type { Transaction } from "../ens/user-operations.ts";
 import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
 
 /** An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the name. */
@@ -59,7 +59,8 @@ function scopeOf(
     timestamp: block.timestamp,
     transactionHash: transaction.hash,
     sender: transaction.from,
-    account: actingAccount(transaction),
+    // ponder: once a hundred events of a name have used a column or not, it throws where another uses it.
+    readCall: () => ({ to: transaction.to, input: transaction.input }),
     logIndex: log.logIndex,
     emitter: log.address.toLowerCase() as Hex,
     client: context.client,

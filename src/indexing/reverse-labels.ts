@@ -5,12 +5,12 @@ import type { AskNodes, Scope } from "./scope.ts";
 
 /**
  * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash, so the account is
- * searched in the sender, the account that acts, the owner, the transaction's receipt and its call trace. Undefined if none matches or the node returns no traces.
+ * searched in the sender, the owner, the transaction's receipt and its call trace. Undefined if none matches or the node returns no traces.
  */
 export async function reverseLabel(scope: Scope, hash: Hex, owner: Hex): Promise<string | undefined> {
   // ENSIP-19: only the root chain's registry contains names of accounts.
   if (scope.naming.isSubgraphCompatible || scope.chainId !== scope.rootChainId) return undefined;
-  const own = [scope.sender, owner, ...(scope.account ? [scope.account] : [])]
+  const own = [scope.sender, owner]
     .map((address) => address.slice(2).toLowerCase())
     .find((label) => isLabelOf(label, hash));
   if (own !== undefined) return own;

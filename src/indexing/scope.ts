@@ -4,6 +4,7 @@ import type { Hex } from "viem";
 import type { V2KnownContracts } from "../deployments/namespaces.ts";
 import { encodedLabel, isLabelOf, isUsableLabel } from "../ens/labels.ts";
 import { interpretedLabel } from "../ens/normalization.ts";
+import type { Transaction } from "../ens/user-operations.ts";
 import type { RpcCall } from "../ponder/rpc-request.ts";
 import type { SavedResults } from "../ponder/saved-results.ts";
 import type { Anomaly } from "./anomalies.ts";
@@ -119,7 +120,9 @@ export type Scope = Settings & {
   timestamp: bigint;
   transactionHash: Hex;
   sender: Hex;
-  /** See `actingAccount`. */
+  /** What the transaction calls. Handlers of an event read it always or never. */
+  readCall(): Transaction;
+  /** See `actingAccount`; undefined unless the event's handlers read it. */
   account?: Hex | undefined;
   logIndex: number;
   /** In lower case. */
