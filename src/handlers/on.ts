@@ -3,7 +3,6 @@ import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } fr
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
 import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
-import type { Transaction } from "../ens/user-operations.ts";
 import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
 
 /** An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the name. */
@@ -36,7 +35,7 @@ export type LogsOf = <const A extends Abi>(
 type PonderEvent = {
   id: string;
   block: { number: bigint; timestamp: bigint };
-  transaction: Transaction & { hash: Hex; from: Hex };
+  transaction: { hash: Hex; from: Hex; to?: Hex | null | undefined };
   log: { address: Hex; logIndex: number };
 };
 
@@ -59,8 +58,7 @@ function scopeOf(
     timestamp: block.timestamp,
     transactionHash: transaction.hash,
     sender: transaction.from,
-    // ponder: once a hundred events of a name have used a column or not, it throws where another uses it.
-    readCall: () => ({ to: transaction.to, input: transaction.input }),
+    recipient: transaction.to?.toLowerCase() as Hex | undefined,
     logIndex: log.logIndex,
     emitter: log.address.toLowerCase() as Hex,
     client: context.client,

@@ -25,6 +25,7 @@ export type Anomaly =
   | "unknown-node"
   | "unknown-registration"
   | "unhealed-reverse-label"
+  | "unknown-account"
   | "unreadable-contract"
   | "too-many-reads"
   | "malformed-name"

@@ -2,9 +2,9 @@ import type { Hex } from "viem";
 import type { ControllerFacts, ManagedName } from "../deployments/deployment.ts";
 import { accountId, subnode } from "../ens/ids.ts";
 import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
-import { v2Account } from "../schema/ensv2.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
+import { actorOf } from "./actors.ts";
 import { type DomainRow, expectDomain, findDomain, healedLabel, homeOf, saveDomain } from "./domains.ts";
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import { applyNewOwner } from "./registry.ts";
@@ -234,12 +234,6 @@ function actionReference(scope: Scope, duration: bigint) {
   return duration < 0n
     ? { actionId: null, actionTransactionHash: null }
     : { actionId: scope.eventId, actionTransactionHash: scope.transactionHash };
-}
-
-// Who acts: an account of ENSv2's own factory does so for its owner.
-async function actorOf({ db, chainId, sender, account, isV2Indexed }: Scope): Promise<Hex> {
-  if (account === undefined) return sender;
-  return (isV2Indexed && (await db.find(v2Account, { chainId, account }))?.owner) || account;
 }
 
 /** Adds an action on a node's name, with the facts that its event carries. */

@@ -4,7 +4,6 @@ import type { Hex } from "viem";
 import type { V2KnownContracts } from "../deployments/namespaces.ts";
 import { encodedLabel, isLabelOf, isUsableLabel } from "../ens/labels.ts";
 import { interpretedLabel } from "../ens/normalization.ts";
-import type { Transaction } from "../ens/user-operations.ts";
 import type { RpcCall } from "../ponder/rpc-request.ts";
 import type { SavedResults } from "../ponder/saved-results.ts";
 import type { Anomaly } from "./anomalies.ts";
@@ -120,10 +119,8 @@ export type Scope = Settings & {
   timestamp: bigint;
   transactionHash: Hex;
   sender: Hex;
-  /** What the transaction calls. Handlers of an event read it always or never. */
-  readCall(): Transaction;
-  /** See `actingAccount`; undefined unless the event's handlers read it. */
-  account?: Hex | undefined;
+  /** The contract that the transaction calls, in lower case; undefined if it creates one. */
+  recipient?: Hex | undefined;
   logIndex: number;
   /** In lower case. */
   emitter: Hex;

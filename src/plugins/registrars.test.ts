@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { encodeFunctionData, type Hex, namehash } from "viem";
-import { entryPoint07Abi, entryPoint07Address } from "viem/account-abstraction";
-import { expect, test } from "vitest";
+import { type Hex, namehash, numberToHex, pad } from "viem";
+import { entryPoint07Address } from "viem/account-abstraction";
+import { describe, expect, test } from "vitest";
 import { checkpointOf } from "../../test/support/checkpoints.ts";
 import { createChainsHarness, type EventOrigin } from "../../test/support/handlers.ts";
 import { labelhash } from "../ens/labels.ts";
@@ -81,24 +81,56 @@ test("a registration opens an action and a lifecycle, and names its registrar", 
   expect(anomalies).toEqual([]);
 });
 
-test("an action by a user operation (ERC-4337) is the account's, or that of the owner for whom ENSv2's account acts", async () => {
-  const account: Hex = `0x${"ac".repeat(20)}`;
-  const empty = `0x${"00".repeat(32)}` as const;
-  const operation = {
-    ...{ sender: account, nonce: 0n, initCode: "0x", callData: "0x12", accountGasLimits: empty },
-    ...{ preVerificationGas: 0n, gasFees: empty, paymasterAndData: "0x", signature: "0x" },
-  } as const;
-  const args = [[operation], registrant] as never;
-  const input = encodeFunctionData({ abi: entryPoint07Abi, functionName: "handleOps", args });
-  const place = at(1, { transaction: { to: entryPoint07Address, input } });
-  const first = createHarness();
-  await first.register(place);
-  expect(first.actions()).toMatchObject([{ registrant: account }]);
-  const second = createHarness({ isV2Indexed: true });
-  await second.register(place);
-  await second.store.db.insert(v2Account).values({ chainId: 1, account, owner });
-  await second.register({ ...place, logIndex: 2 });
-  expect(second.actions().map((action) => action.registrant)).toEqual([account, owner]);
+describe("an action by a user operation (ERC-4337)", () => {
+  const [first, second] = ["ac", "ad"].map((byte) => `0x${byte.repeat(20)}`) as [Hex, Hex];
+  const entryPoint = entryPoint07Address.toLowerCase() as Hex;
+  // keccak-256 of the event's signature in the standard's reference contracts.
+  const ended = "0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f";
+  const endOf = (account: Hex, logIndex: number, address: Hex = entryPoint07Address) => ({
+    ...{ address, logIndex: numberToHex(logIndex), data: "0x" },
+    topics: [ended, transactionHash, pad(account), pad("0x00")],
+  });
+  // Two operations, each with logs of its own before its end; another contract emits the same event.
+  const logs = [endOf(second, 4, registrar), endOf(first, 5), endOf(second, 9)];
+  const place = (logIndex: number, more: EventOrigin = {}) =>
+    at(logIndex, { recipient: entryPoint, ...more });
+  const open = (receipt: unknown, isV2Indexed = false) =>
+    createHarness({
+      nodes: async (_, { method }) => (method === "eth_getTransactionReceipt" ? receipt : undefined),
+      isV2Indexed,
+    });
+
+  test("is the account's whose operation ends next", async () => {
+    const { register, renew, actions } = open({ logs });
+    await register(place(3));
+    await renew(place(8), { expires: expires + 5n });
+    expect(actions().map((action) => action["registrant"])).toEqual([first, second]);
+  });
+
+  test("is the owner's for whom an account of ENSv2 acts", async () => {
+    const { register, store, actions } = open({ logs }, true);
+    await store.db.insert(v2Account).values({ chainId: 1, account: first, owner });
+    await register(place(3));
+    expect(actions()).toMatchObject([{ registrant: owner }]);
+  });
+
+  test.each<[string, unknown]>([
+    ["no receipt", undefined],
+    ["one without logs", {}],
+    ["one with odd logs", { logs: [{}, { address: entryPoint, topics: [ended], logIndex: "0x9" }] }],
+  ])("is the relayer's with %s", async (_, receipt) => {
+    const { register, actions, anomalies } = open(receipt);
+    await register(place(3));
+    expect(actions()).toMatchObject([{ registrant }]);
+    expect(anomalies).toEqual(["unknown-account"]);
+  });
+
+  test("on another chain, and in any other transaction, asks no node", async () => {
+    const { register, actions } = createHarness();
+    await register(at(3, { recipient: registrar }));
+    await register(place(4, { chainId: 8453 }), {}, "basenames");
+    expect(actions().map((action) => action["registrant"])).toEqual([registrant, registrant]);
+  });
 });
 
 const none = { baseCost: null, premium: null, total: null };

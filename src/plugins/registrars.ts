@@ -3,15 +3,10 @@ import { baseRegistrarAbi, referralRenewalsAbi } from "../../abis/registrars.ts"
 import type { Namespace } from "../deployments/deployment.ts";
 import { deployedContracts, managedNameOf, v2Subregistries } from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/ids.ts";
-import { actingAccount } from "../ens/user-operations.ts";
 import { onController, registrationsOf } from "../handlers/names.ts";
 import type { EventsOf, LogsOf } from "../handlers/on.ts";
 import * as leases from "../indexing/ensv2/records.ts";
 import { applyControllerFacts, applyRegistration, applyRenewal } from "../indexing/registrar.ts";
-import type { Scope } from "../indexing/scope.ts";
-
-// Who acts by a user operation is its account.
-const byAccount = (scope: Scope): Scope => ({ ...scope, account: actingAccount(scope.readCall()) });
 
 /** Registers the handlers of the plugin `registrars`: registrations and renewals of every deployment. */
 export function registerRegistrars(events: EventsOf, namespace: Namespace, logs: LogsOf): void {
@@ -32,10 +27,10 @@ export function registerRegistrars(events: EventsOf, namespace: Namespace, logs:
       const on = events(source, baseRegistrarAbi);
       for (const event of registrationsOf(contract))
         on(event, (scope, { id, owner, expires }) =>
-          applyRegistration(byAccount(scope), { managed, labelhash: tokenIdToHex(id), owner, expires }),
+          applyRegistration(scope, { managed, labelhash: tokenIdToHex(id), owner, expires }),
         );
       on("NameRenewed", (scope, { id, expires }) =>
-        applyRenewal(byAccount(scope), { managed, labelhash: tokenIdToHex(id), expires }),
+        applyRenewal(scope, { managed, labelhash: tokenIdToHex(id), expires }),
       );
     }
   }
@@ -50,10 +45,10 @@ function registerSales(logs: LogsOf, namespace: Namespace): void {
     if (contract.isOfV1) on("NameRenewed", leases.applyV1RenewalSold);
     else if (registry !== undefined) {
       on("NameRegistered", (scope, { base, premium, ...sale }) =>
-        leases.addSale(byAccount(scope), registry, sale, { type: "registration", base, premium }),
+        leases.addSale(scope, registry, sale, { type: "registration", base, premium }),
       );
       on("NameRenewed", (scope, { amount: base, ...sale }) =>
-        leases.addSale(byAccount(scope), registry, sale, { type: "renewal", base, premium: 0n }),
+        leases.addSale(scope, registry, sale, { type: "renewal", base, premium: 0n }),
       );
     }
   }

@@ -16,7 +16,6 @@ import { ens } from "../../src/deployments/ens.ts";
 import { lineanames } from "../../src/deployments/lineanames.ts";
 import { namespaces, v2KnownContracts } from "../../src/deployments/namespaces.ts";
 import { labelhash } from "../../src/ens/labels.ts";
-import type { Transaction } from "../../src/ens/user-operations.ts";
 import { registerNames } from "../../src/handlers/names.ts";
 import {
   type EventsOf,
@@ -41,8 +40,8 @@ export type EventOrigin = {
   logIndex?: number;
   transactionHash?: Hex;
   sender?: Hex;
-  /** The transaction's recipient and data; none unless given. */
-  transaction?: Transaction;
+  /** Whom the transaction calls. */
+  recipient?: Hex;
   emitter?: Hex;
   data?: Hex;
   /** Topics of the log, or their number, if they differ from those that the event declares. */
@@ -84,7 +83,7 @@ export function openHandlers({ labels = [], settings, isSource = () => true, reg
   async function call(
     key: string,
     args: object,
-    at: Required<Omit<EventOrigin, "transaction">> & Pick<EventOrigin, "transaction">,
+    at: Required<Omit<EventOrigin, "recipient">> & Pick<EventOrigin, "recipient">,
     client: unknown = {},
   ): Promise<void> {
     const handler = registered.get(key);
@@ -95,7 +94,7 @@ export function openHandlers({ labels = [], settings, isSource = () => true, reg
         id: checkpointOf({ number: block, timestamp, logIndex }, chainId),
         args,
         block: { number: BigInt(block), timestamp: BigInt(timestamp) },
-        transaction: { ...at.transaction, hash: at.transactionHash, from: at.sender },
+        transaction: { hash: at.transactionHash, from: at.sender, to: at.recipient },
         log: {
           address: at.emitter,
           logIndex,

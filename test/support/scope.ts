@@ -40,7 +40,6 @@ export function createScopes({
       blockNumber: block,
       timestamp: 1_700_000_000n + BigInt(block),
       transactionHash: `0x${"a1".repeat(32)}`,
-      readCall: () => ({}),
       sender: `0x${"b2".repeat(20)}`,
       logIndex: 7,
       emitter,
