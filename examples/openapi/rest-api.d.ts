@@ -3553,6 +3553,7 @@ export interface operations {
             query?: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
+                /** @description Such as `addr:60,text:url,data:<key>,avatar,contenthash,name` */
                 keys?: string;
                 /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
                 include?: string;
@@ -8337,6 +8338,7 @@ export interface operations {
                 name: string;
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
+                /** @description Such as `addr:60,text:url,data:<key>,avatar,contenthash,name` */
                 keys?: string;
                 /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
                 include?: string;

@@ -161,7 +161,8 @@ export const recordsParameters = {
       error:
         "keys must be addr:<coin type>, text:<key>, data:<key>, avatar, contenthash or name, with commas between",
     })
-    .optional(),
+    .optional()
+    .meta({ description: "Such as `addr:60,text:url,data:<key>,avatar,contenthash,name`" }),
   include: includeParameter(["inventory"]).meta({
     description: "`inventory`: the keys that were ever set, and the content types of ABIs",
   }),
