@@ -35,7 +35,8 @@ src/api/subgraph <- src/{http,ens,config,ponder} src/api/{database,status,rest} 
 src/api/endpoints <- abis src/{http,ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats}
 src/api/pages <- src/{log,http,ens,deployments,ponder} src/api/{database,status,rest,names,endpoints} | hono
 src/api/metadata <- src/{log,ens,deployments,rpc} src/api/{database,rest,resolution,names,endpoints,pages} | hono
-src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats,subgraph,webhooks,endpoints,pages,metadata} | hono ponder:api
+src/api/mcp <- src/http src/api/{rest,names,endpoints,pages} | hono @modelcontextprotocol/sdk
+src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats,subgraph,webhooks,endpoints,pages,metadata,mcp} | hono ponder:api
 src <- src/{log,labels,deployments,config,ponder,indexing,handlers,plugins}
 labels-service/store <- src/{log,ens,labels}
 labels-service/formats <- src/{log,ens,labels}
@@ -43,14 +44,23 @@ labels-service/ingest <- src/{log,ens,labels} labels-service/{store,formats}
 labels-service/http <- src/{log,ens,labels,http} labels-service/store | hono
 labels-service/commands <- src/{log,ens,labels} labels-service/{store,formats,ingest,http}
 labels-service <- src/{log,ens,labels} labels-service/{store,formats,ingest,commands}
-cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/api/{database,names,webhooks} | pg
+cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/api/{database,names,webhooks} | pg @modelcontextprotocol/sdk
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder
 devnet <- abis src/{deployments,rpc} labels-service/store
 examples <- | graphql
 `;
 
 /** Packages that only the rooms naming them may import. All others are open to every room. */
-const frameworks = ["ponder", "ponder:registry", "ponder:api", "hono", "drizzle-orm", "graphql", "pg"];
+const frameworks = [
+  "ponder",
+  "ponder:registry",
+  "ponder:api",
+  "hono",
+  "drizzle-orm",
+  "graphql",
+  "pg",
+  "@modelcontextprotocol/sdk",
+];
 
 // `src/{log,ens}` stands for two rooms.
 const expanded = (words = "") =>

@@ -6,6 +6,7 @@ import type { Log } from "../log/json-log.ts";
 import type { Admission, openApiKeys } from "./api-keys.ts";
 import { clientOf } from "./client-address.ts";
 import { type ApiContext, endpoints } from "./endpoints/endpoints.ts";
+import { mcpRoutes } from "./mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "./metadata/routes.ts";
 import { unknownPath } from "./names/contract.ts";
 import type { Ask } from "./pages/ask.ts";
@@ -132,6 +133,8 @@ export function createApi({
   app.route("/", docsRoutes(documentOf({ version, endpoints }), surround));
   if (subgraph) app.route("/subgraph", subgraph);
   if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
+  const { namespace } = context.config;
+  app.route("/", mcpRoutes({ ask: askOf(app), namespace, version, hasSubgraph: subgraph !== undefined }));
   // ponder: mounts the app in its own, whose answer to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
   app.all("*", notFound);
