@@ -71,14 +71,14 @@ describe("RPC URLs", () => {
       if (++waits === 3) config.chains[0]?.rpc.http.splice(0, 1, own);
     });
     expect(messages).toEqual([
-      'No answer from RPC_URL_1 (127.0.0.1:1); trying again every 2 s. See "While something is away" in docs/operations.md.',
+      'No answer from RPC_URL_1 (127.0.0.1:1); trying again every 2 s. See "When a dependency is unavailable" in docs/operations.md.',
     ]);
   });
 
   test("that do not respond are left to the others", async () => {
     await start(examineUrls, chains([silent, urls()[0]]));
     expect(messages).toEqual([
-      'No answer from RPC_URL_1 entry 1 (127.0.0.1:1); going on with the others. See "While something is away" in docs/operations.md.',
+      'No answer from RPC_URL_1 entry 1 (127.0.0.1:1); going on with the others. See "When a dependency is unavailable" in docs/operations.md.',
     ]);
   });
 });

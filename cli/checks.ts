@@ -101,7 +101,7 @@ const sentence = ({ found, remedy = "" }: Finding) =>
   `${found}${found.endsWith(".") ? "" : "."} ${remedy}`.trim();
 
 const sections = {
-  away: seeOperations("While something is away"),
+  away: seeOperations("When a dependency is unavailable"),
   warning: seeOperations("Before a start"),
   failure: seeOperations("When the start is refused"),
 };

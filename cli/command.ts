@@ -91,6 +91,6 @@ export function messageOf(error: unknown): unknown {
   const { message, code, severity } = error as Error & { code?: unknown; severity?: unknown };
   if (isRefusal(error) || ofFiles.test(String(code))) return escapeControlsOfLines(message);
   if (isDatabaseAway(error))
-    return `The database does not respond. ${seeOperations("While something is away")}`;
+    return `The database does not respond. ${seeOperations("When a dependency is unavailable")}`;
   return severity === undefined ? error : `Postgres refuses it: ${message}.`;
 }

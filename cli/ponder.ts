@@ -83,7 +83,7 @@ async function main([asked, ...options]: string[]): Promise<number> {
     const pause = isDiskFull ? fullDiskPause : restartPause;
     const reason = isDiskFull
       ? `The disk of the database is full. Free space on it. ${seeOperations("When the disk is full")}`
-      : `A dependency failed for too long. ${seeOperations("While something is away")}`;
+      : `A dependency failed for too long. ${seeOperations("When a dependency is unavailable")}`;
     log(`${reason} Restarting in ${pause / 1000} s.`);
     await wait(pause);
   }

@@ -28,7 +28,7 @@ async function verifyIndex(asked: Asked): Promise<string> {
   const config = loadConfig();
   const [fault] = (await examineUrls(config)).filter(({ state }) => state === "away" || state === "fail");
   if (fault !== undefined)
-    throw new PreflightError(`${fault.found}. ${seeOperations("While something is away")}`);
+    throw new PreflightError(`${fault.found}. ${seeOperations("When a dependency is unavailable")}`);
   const { heads, questions, events } = await withDatabase(config, async (run) => {
     await beginSnapshot(run, config);
     const heads = await readHeads(run, config);

@@ -64,7 +64,7 @@ const settings: Settings = {
     onOutage: (chainId) =>
       log("warn", "No node of the chain responds; indexing waits for one", {
         chain_id: chainId,
-        section: seeOperations("While something is away"),
+        section: seeOperations("When a dependency is unavailable"),
       }),
   }),
   saved: openSavedResults({ areKept: config.keepsRpcCache }),

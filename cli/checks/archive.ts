@@ -23,7 +23,7 @@ export async function examineArchive({
       return partOf(archive, chain).then(
         (found) =>
           found === undefined
-            ? warning("It has no data of this chain", "Everything is asked of its RPC URLs.")
+            ? warning("It has no data of this chain", "The index uses its RPC URLs only.")
             : ok(found),
         ({ message }: Error) => fail(`ARCHIVE cannot be used: chain ${chain.id}: ${message}`, remedy),
       );

@@ -41,7 +41,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
         findings.push(
           warning(
             `Could not compare chain ${chain.id} with the index: no node responds`,
-            `It is compared again while live. ${seeOperations("While something is away")}`,
+            `It is compared again while live. ${seeOperations("When a dependency is unavailable")}`,
           ),
         );
         return undefined;

@@ -44,7 +44,7 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
     if (others.length > 0) return others;
     const said = `No answer from ${silent.sort().join(", ")}`;
     if (silent.length === asked.length) return [away(said, "")];
-    const see = seeOperations("While something is away");
+    const see = seeOperations("When a dependency is unavailable");
     return [
       silent.length > 0 ? warning(`${said}; going on with the others`, see) : ok(`chain ${id} responds`),
     ];

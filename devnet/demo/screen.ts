@@ -146,7 +146,7 @@ const serviceCommands = (url: string, labelsUrl: string) => `
 -- The service and its labels, 2
 The label behind a labelhash ("eth"):
   curl -s ${labelsUrl}/v1/heal/0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0
-How far the index is, chain by chain:
+Indexing progress of each chain:
   curl -s ${url}/api/indexing-status
 Whether it is in real time:
   curl -s ${url}/amirealtime

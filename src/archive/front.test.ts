@@ -64,7 +64,7 @@ test("logs that the archive covers come from it, equal to the node's", async () 
     logs.filter((log) => log.address === address && log.topics[0] === topics[0]),
   );
   expect(asked).toEqual([]);
-  expect(lines).toEqual(["An archive answers what it covers", "folder, level receipts"]);
+  expect(lines).toEqual(["Using archive for blocks 0-158", "folder, level receipts"]);
 });
 
 test("of a range that is covered in part the node is asked for the rest alone", async () => {
@@ -130,7 +130,7 @@ test("other requests, logs of one block by its hash, and what is of a chain with
   ]);
   await other({ method: "eth_getLogs", params: [{ fromBlock: "0x0", toBlock: "0x1" }] });
   expect(request).toHaveBeenCalledTimes(1);
-  const message = "The archive has no data of this chain: everything is asked of its RPC URLs";
+  const message = "The archive has no data for this chain: using RPC only";
   expect(log.mock.calls).toEqual([["info", message, { chain: "other" }]]);
 });
 
@@ -183,9 +183,7 @@ test("where proofs are needed, segments without receipts are not used", async ()
   });
   expect(await getLogs(0, 80)).toEqual(within(0, 80));
   expect(asked).toEqual(["logs 0 to 80"]);
-  expect(lines).toEqual([
-    "The archive has no segment with proven receipts of this chain: everything is asked of its RPC URLs",
-  ]);
+  expect(lines).toEqual(["The archive has no segment with proven receipts for this chain: using RPC only"]);
 });
 
 test("where proofs are needed, the nodes name each block of the archive too", async () => {

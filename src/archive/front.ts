@@ -79,7 +79,7 @@ async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive |
   const segments = found?.segments.filter(isUsed) ?? [];
   if (found === undefined || segments.length === 0) {
     const what = found === undefined ? "no data" : "no segment with proven receipts";
-    log("info", `The archive has ${what} of this chain: everything is asked of its RPC URLs`, { chain });
+    log("info", `The archive has ${what} for this chain: using RPC only`, { chain });
     return undefined;
   }
   const manifest = { ...found, segments };
@@ -87,7 +87,7 @@ async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive |
   const to = Math.max(...segments.map((one) => one.to));
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
   const proven = levelOf(manifest);
-  log("info", "An archive answers what it covers", { chain, from, to, logs, proven });
+  log("info", `Using archive for blocks ${from}-${to}`, { chain, logs, proven });
   options.believe?.(believedOfArchive(manifest, needsProofs));
   options.opened?.(`${nameOfLocation(location)}, ${proven}`);
   const archivedHash = archivedHashes({ ...options, manifest, named: (number) => namedByNodes(ask, number) });

@@ -207,7 +207,7 @@ const settingsOf = (given: Variables) => ({
   ponderStores: given.PONDER_STORES,
   /** Approximate memory for rows that handlers use; the last used ones stay. */
   rowCacheMegabytes: given.ROW_CACHE_MB,
-  /** Folder or URL of an archive that answers what it covers before the RPC URLs. */
+  /** Folder or URL of an archive to read blocks from before asking the RPC URLs. */
   archive: given.ARCHIVE,
   /** Undefined for the embedded database in `pgliteDirectory`. */
   databaseUrl: given.DATABASE_URL,

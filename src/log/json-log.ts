@@ -24,7 +24,11 @@ export function createOutageLog(log: Log, fields: LogFields, now = () => perform
     noticed(message: string, more: LogFields): boolean {
       if (since !== undefined) return false;
       since = now();
-      log("warn", message, { ...fields, ...more, section: seeOperations("While something is away") });
+      log("warn", message, {
+        ...fields,
+        ...more,
+        section: seeOperations("When a dependency is unavailable"),
+      });
       return true;
     },
     ended(message: string, more?: LogFields): void {

@@ -151,7 +151,7 @@ function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
   const everyMs = (round: number) =>
     round === 0 ? 0 : Math.min(firstPause * 2 ** (round - 1), longestPause);
   const failure = "Could not compare the chain with the index";
-  const fields = { chain_id: id, section: seeOperations("While something is away") };
+  const fields = { chain_id: id, section: seeOperations("When a dependency is unavailable") };
   return {
     id,
     /** The current contradiction for clients: since when it is known (Unix seconds), and a sentence. */

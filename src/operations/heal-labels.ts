@@ -82,7 +82,7 @@ export function keepHealing({ isReady, isBehind, onDone, log, ...options }: Keep
   });
 }
 
-/** Heals the next rows. Each batch is one transaction, which also says how far the index is healed. */
+/** Heals the next rows. Each batch is one transaction, which also says the progress of healing. */
 export async function healBatch(options: HealOptions): Promise<Healing> {
   const { run, schema, inTransaction } = options;
   const { labels: state } = await statusOf(run, schema);

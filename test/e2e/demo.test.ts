@@ -87,7 +87,7 @@ function expectShown(answers: Map<string, unknown>, expected: Record<string, unk
 const followed = { chainStatus: "chain-following" };
 /** What the screens of all demos show. */
 const common = (chains: readonly string[]) => ({
-  "How far the index is, chain by chain:": {
+  "Indexing progress of each chain:": {
     responseCode: "ok",
     realtimeProjection: {
       snapshot: {

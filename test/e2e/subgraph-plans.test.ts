@@ -444,7 +444,7 @@ describe("the feed, at the end of a long log and of many events", () => {
       await generated.run(`SELECT count(*)::int AS missing FROM domain_event e WHERE timestamp >= ${since}
       AND NOT EXISTS (SELECT FROM _name_events_feed f WHERE f.event_id = e.id)`);
     expect(rows).toEqual([{ missing: 0 }]);
-    // How far the index is, whether it is behind the log, and the statement of above.
+    // Indexing progress, whether it is behind the log, and the statement of above.
     expect(statements.length).toBe(3);
     await expectIndexed(statements.slice(0, 2));
   });

@@ -141,7 +141,7 @@ describe("over an index", () => {
     expect(second.isComplete()).toBe(false);
     held.resolve();
     await expect.poll(second.isComplete).toBe(true);
-    expect(lines.at(-1)).toBe("info Names can be searched by index.");
+    expect(lines.at(-1)).toBe("info Search index ready.");
   });
 
   test("after an error tries again, only when no other table is being built any more", async () => {

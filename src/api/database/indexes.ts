@@ -86,7 +86,7 @@ type State = { progress?: { built: number; total: number }; isComplete: boolean 
 // Search indexes come before the others, for which /ready waits: once it returns 200, no build is under way.
 async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
   const reason = await createSearchIndexes(run, schema);
-  if (reason === undefined) log("info", "Names can be searched by index.");
+  if (reason === undefined) log("info", "Search index ready.");
   else log("warn", `Searches within names are slow: ${reason}. See docs/subgraph.md.`);
 }
 

@@ -70,7 +70,7 @@ SELECT json_build_object('isReady', coalesce((SELECT value ->> 'is_ready' = '1' 
     FROM (SELECT max(latest_checkpoint) AS at FROM checkpoints GROUP BY age ORDER BY age LIMIT 1) newest),
   'state', (SELECT snapshot FROM ${own}._indexing_status WHERE id = 'feed')) AS found`;
 
-/** From when on (Unix seconds) the log is compared, and how far the index is. */
+/** From when on (Unix seconds) the log is compared, and the indexing progress. */
 type Compared = { from: number; processed: Moment["processed"] };
 
 // Blocks of one chain compare by number: another branch may have other times. Ponder orders those of all chains by time, then by chain.
@@ -206,6 +206,6 @@ export function keepFeed({ log, onWritten, ...keeping }: Keeping & { log: Log; o
     everyMs: 100,
     log,
     failure: "Could not write the feed of name events",
-    fields: { section: seeOperations("While something is away") },
+    fields: { section: seeOperations("When a dependency is unavailable") },
   });
 }

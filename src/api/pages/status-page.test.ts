@@ -275,7 +275,7 @@ test("a reader shows what it does not count as such", async () => {
   const shown = page({ snapshot: following(5), process: { isIndexer: false, isEmbedded: false } });
   const facts = await shown.json();
   expect([facts.rpc, facts.events, facts.labels.healed]).toEqual([undefined, undefined, undefined]);
-  expect(await shown.html()).toContain("The indexing process counts them");
+  expect(await shown.html()).toContain("Only available on the indexing process.");
 });
 
 test("many viewers share one statement for names and one for sizes", async () => {
@@ -343,7 +343,7 @@ describe("rates", () => {
     expect(html).toContain("<dt>Expected end of the backfill in</dt><dd>2 min 20 s</dd>");
   });
 
-  test("a backfill in which nothing moves for a minute says so", async () => {
+  test("a backfill stalled for a minute says so", async () => {
     let milliseconds = now * 1_000;
     const shown = page({ snapshot: backfillAt(150), clock: () => milliseconds });
     for (let sample = 0; sample < 15; sample++) {

@@ -440,7 +440,7 @@ const progress =
   "Expected end of the backfill in=expectedEnd.seconds:span, Indexes built; until all are queries are slow=indexes.built:number, " +
   "Of indexes=indexes.total:number, Reorganizations followed=reorganizations:number";
 const chain =
-  "Chain=id:chain, State=state:state, Indexed block=indexed.number:number, Of block=target.number:number, Progress=percent:percent, " +
+  "Chain=id:chain, State=state:state, Indexed block=indexed.number:number, Target block=target.number:number, Progress=percent:percent, " +
   "Age of block=behind:span, Hash of block=head.hash:hash";
 const labels =
   "Label set=labelSetId, Version of the set=labelSetVersion, Version with which the index began=healing.from, Rows without a label looked at=healing.asked:number, " +
@@ -508,7 +508,7 @@ function anomalies(view: View, kinds: StatusFacts["anomalies"]): Html {
 
 // `list` is undefined in a reader, which sends no requests.
 function requests(view: View, rows: readonly Requests[] | undefined): Html {
-  if (rows === undefined) return note("The indexing process counts them; this one serves its index.");
+  if (rows === undefined) return note("Only available on the indexing process.");
   if (rows.length === 0) return note("None.");
   const units = count(rows.reduce((sum, one) => sum + one.units, 0));
   const label = `Requests to the nodes since the start: ${units} compute units of Alchemy`;

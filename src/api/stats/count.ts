@@ -223,6 +223,6 @@ export function keepFigures({ isReady, log, ...counting }: Counting & { isReady:
     everyMs: () => (isBehind ? 1_000 : 60_000),
     log,
     failure: "Could not count the figures of days",
-    fields: { section: seeOperations("While something is away") },
+    fields: { section: seeOperations("When a dependency is unavailable") },
   });
 }

@@ -57,7 +57,7 @@ export function watchGoLive(
   const failure = "Could not read whether ENSv2 is live";
   const stop = repeat(look, {
     ...{ everyMs: (round) => (round === 0 ? 1_000 : everyMs), log, failure },
-    fields: { section: seeOperations("While something is away") },
+    fields: { section: seeOperations("When a dependency is unavailable") },
   });
   return { current: () => found, stop };
 }

@@ -21,7 +21,7 @@ export function shared<T>(
     } catch (error) {
       if (!state.isAway)
         log("warn", `${what} could not be read: ${error}`, {
-          section: seeOperations("While something is away"),
+          section: seeOperations("When a dependency is unavailable"),
         });
       state.isAway = true;
     }

@@ -668,7 +668,7 @@ function showStatus(registry: Registry, { current }: StatusSource): void {
 
 // The reason of a chain that contradicts the index names its own section.
 const sectionOf = ({ reason }: Staleness) =>
-  reason.includes("docs/operations.md") ? {} : { section: seeOperations("While something is away") };
+  reason.includes("docs/operations.md") ? {} : { section: seeOperations("When a dependency is unavailable") };
 
 // The snapshot is saved each second, the rows of a chain that is followed are those of its head.
 function ofRows(saved: SavedReading | undefined): Reading | undefined {

@@ -82,7 +82,7 @@ async function rounds(work: () => Promise<number>, what: string, { signal, log, 
       ms = await work();
       isFailing = false;
     } catch (error) {
-      const section = seeOperations("While something is away");
+      const section = seeOperations("When a dependency is unavailable");
       if (!isFailing && !signal.aborted) log("warn", `${what}, will try again: ${error}`, { section });
       isFailing = true;
     }
@@ -124,7 +124,7 @@ function createDelivery(hook: Hook, tools: Tools) {
     const failed: HookState = { ...state, failures, fault, nextAt };
     if (failures === 2)
       log("warn", `Webhook ${name} fails, will try again: ${fault}.`, {
-        section: seeOperations("While something is away"),
+        section: seeOperations("When a dependency is unavailable"),
       });
     if (delay !== undefined) return save(failed);
     const reason = `${failures} attempts failed, the last one because ${fault}`;
