@@ -502,8 +502,10 @@ function resolutionOf(config: Config) {
   };
 }
 
-// Paths of metadata name the chain of the root.
-const networkOf = ({ namespace }: Config) => namespace.replace(/-v2$/, "");
+// Paths of metadata name the chain of the root. Hoisted: `openApi` runs while this module loads.
+function networkOf({ namespace }: Config) {
+  return namespace.replace(/-v2$/, "");
+}
 
 function metadataOf(config: Config, sources: Pick<MetadataSources, "resolution" | "media">) {
   const { datasources, metadata } = config;
