@@ -71,6 +71,7 @@ export const emits = {
   renewedByController: logsOf(unwrappedControllerAbi, "NameRenewed"),
   wrapped: logsOf(nameWrapperAbi, "NameWrapped"),
   unwrapped: logsOf(nameWrapperAbi, "NameUnwrapped"),
+  fusesSet: logsOf(nameWrapperAbi, "FusesSet"),
   expiryExtended: logsOf(nameWrapperAbi, "ExpiryExtended"),
   wrappedTransfer: logsOf(nameWrapperAbi, "TransferSingle"),
   addrChanged: logsOf(resolverAbi, "AddrChanged"),

@@ -1,4 +1,14 @@
-import { concatHex, type Hex, keccak256, namehash, parseAbi, stringToHex, zeroAddress, zeroHash } from "viem";
+import {
+  concatHex,
+  type Hex,
+  keccak256,
+  namehash,
+  pad,
+  parseAbi,
+  stringToHex,
+  zeroAddress,
+  zeroHash,
+} from "viem";
 import { basenamesControllerAbi, baseRegistrarAbi, lineaControllerAbi } from "../abis/registrars.ts";
 import type { PlannedTransaction } from "./chain/block.ts";
 import { type EmittedLog, emits, logsOf } from "./events.ts";
@@ -61,8 +71,8 @@ const sent = (from: Hex, to: Hex, logs: EmittedLog[], value = 0n): PlannedTransa
   ...{ from, to, value, logs },
 });
 
-/** A registration or renewal: `expires` in Unix seconds, `cost` in wei. */
-type Sale = { label: string; owner: Hex; expires: bigint; cost?: bigint };
+/** A registration or renewal: `expires` in Unix seconds, `cost` in wei, `referrer` as the root chain's controller has it. */
+type Sale = { label: string; owner: Hex; expires: bigint; cost?: bigint; referrer?: Hex };
 
 /**
  * Registration of a name with the deployment's resolver: what registrar, registry, resolver and controller emit. On the root chain the
@@ -70,7 +80,7 @@ type Sale = { label: string; owner: Hex; expires: bigint; cost?: bigint };
  */
 export function register(deployment: Deployment, sale: Sale & { records?: Records }): PlannedTransaction {
   const { chain, parent, registry, registrar, controller, resolver } = deployment;
-  const { label, owner, expires, cost = 0n, records = {} } = sale;
+  const { label, owner, expires, cost = 0n, referrer = zeroHash, records = {} } = sale;
   const [hash, node] = [keccak256(stringToHex(label)), namehash(`${label}.${parent}`)];
   const id = BigInt(hash);
   const set = emits.newResolver(registry, node, resolver);
@@ -79,7 +89,7 @@ export function register(deployment: Deployment, sale: Sale & { records?: Record
       ? [set, registeredWithRecord(registrar, id, owner, expires, resolver, 0n)]
       : [emits.registered(registrar, id, owner, expires), set];
   const sold = {
-    root: () => emits.soldByController(controller, label, hash, owner, cost, 0n, expires, zeroHash),
+    root: () => emits.soldByController(controller, label, hash, owner, cost, 0n, expires, referrer),
     base: () => soldOnBase(controller, label, hash, owner, expires),
     linea: () => soldOnLinea(controller, label, hash, owner, cost, 0n, expires),
   };
@@ -94,11 +104,12 @@ export function register(deployment: Deployment, sale: Sale & { records?: Record
 }
 
 /** Renewal of a name. */
-export function renew(deployment: Deployment, { label, owner, expires, cost = 0n }: Sale) {
+export function renew(deployment: Deployment, sale: Sale) {
+  const { label, owner, expires, cost = 0n, referrer = zeroHash } = sale;
   const { chain, registrar, controller } = deployment;
   const hash = keccak256(stringToHex(label));
   const sold = {
-    root: () => emits.renewedByController(controller, label, hash, cost, expires, zeroHash),
+    root: () => emits.renewedByController(controller, label, hash, cost, expires, referrer),
     base: () => renewedOnBase(controller, label, hash, expires),
     linea: () => renewedOnLinea(controller, label, hash, cost, expires),
   };
@@ -106,7 +117,7 @@ export function renew(deployment: Deployment, { label, owner, expires, cost = 0n
 }
 
 /** Changes of a name's records at the deployment's resolver. */
-function setRecords({ resolver }: Deployment, name: string, owner: Hex, records: Records) {
+export function setRecords({ resolver }: Deployment, name: string, owner: Hex, records: Records) {
   return sent(owner, resolver, recordLogs(resolver, namehash(name), records));
 }
 
@@ -173,7 +184,7 @@ export function createLife(deployment: Deployment, seed: number) {
     };
     const isPrimary = random.below(2) === 0;
     return [
-      register(deployment, { ...sale, cost: yearlyFee, records }),
+      register(deployment, { ...sale, cost: yearlyFee, referrer: pad(random.pick(accounts)), records }),
       ...(isPrimary ? [setPrimaryName(deployment, sale.owner, `${label}.${parent}`)] : []),
     ];
   }
@@ -186,7 +197,8 @@ export function createLife(deployment: Deployment, seed: number) {
     if (kind < 8)
       return [setRecords(deployment, `${label}.${parent}`, owner, { texts: { status: `at ${now}` } })];
     name.expires += year;
-    return [renew(deployment, { ...name, owner: random.pick(accounts), cost: yearlyFee })];
+    const [payer, referrer] = [random.pick(accounts), pad(random.pick(accounts))];
+    return [renew(deployment, { ...name, owner: payer, cost: yearlyFee, referrer })];
   }
 
   return (now: number): PlannedTransaction[] =>

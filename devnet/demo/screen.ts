@@ -1,6 +1,7 @@
 import { namehash } from "viem";
 import type { DemoWorld } from "./chains.ts";
 import { demoAccount } from "./showcase.ts";
+import { shownNames } from "./shown-names.ts";
 
 /** What the screen tells of the running demo; `seconds` includes the unit. */
 export type ScreenFacts = {
@@ -34,7 +35,7 @@ nsindex is up, ${seconds} after the start. ${shown[world]}
   Status     ${url}/
   GraphiQL   ${url}/subgraph
   Docs       ${url}/docs
-
+${links[world].map(([what, path]) => `  ${what.padEnd(11)}${url}${path}\n`).join("")}
 ${texts.join("\n\n")}
 
 ${more}Ctrl-C stops everything and leaves nothing behind.`;
@@ -53,6 +54,21 @@ const shown: Record<DemoWorld, string> = {
     'Three chains of ENSv1 with live names: "npm run demo".',
 };
 
+const { wrapped, premium, agent } = shownNames;
+
+// What each of the demos has to look at: names that it mines, or that its recording has.
+const links: Record<DemoWorld, readonly [what: string, path: string][]> = {
+  everything: [
+    ["Avatar", "/ens-test-env/avatar/demo.eth"],
+    ["Referrers", "/v1/referrers"],
+    ["Wrapped", `/name/${wrapped}`],
+    ["Premium", `/name/${premium}`],
+    ["Agent", `/name/${agent}`],
+  ],
+  subgraph: [],
+  ensv2: [["Wrapped", "/name/wave449.eth"]],
+};
+
 const graphql = (url: string, query: string) => `curl -sG ${url}/subgraph --data-urlencode 'query=${query}'`;
 
 const newest =
@@ -61,6 +77,7 @@ const owned = `{ domains(where: { owner: "${demoAccount}", name_ends_with: ".eth
 const withRecords =
   "{ domains(first: 3, where: { resolver_: { texts_not: null } }, orderBy: createdAt, orderDirection: desc) { name owner { id } resolver { addr { id } texts coinTypes } } }";
 const history = `{ domains(where: { name: "juriras.eth" }) { name events { __typename blockNumber } } }`;
+const special = `{ domains(where: { name_in: ["${wrapped}", "${premium}", "${agent}"] }, orderBy: name) { name expiryDate wrappedDomain { fuses } resolver { texts } } }`;
 const inputs = JSON.stringify({ inputs: [{ name: "demo.eth" }, { address: demoAccount }] });
 
 // Groups of commands: a title and how many of them are shown first, then what each shows and the command. Names are of the
@@ -110,7 +127,9 @@ The newest registrations and renewals as events:
 How far each chain is behind:
   curl -s "${url}/v1/status"`,
   subgraph: (url) => `
--- GraphQL, 3
+-- GraphQL, 4
+A name of an agent, one in its premium auction, and a wrapped one with burned fuses:
+  ${graphql(url, special)}
 The newest registrations:
   ${graphql(url, newest)}
 The newest names with text records, their owners and records:

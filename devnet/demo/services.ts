@@ -94,7 +94,7 @@ function startIndex(
   const ofWorld: Environment =
     world === "subgraph"
       ? { PLUGINS: "subgraph", SUBGRAPH_COMPAT: "true" }
-      : { DATASOURCES_FILE: datasources };
+      : { DATASOURCES_FILE: datasources, METADATA: "true" };
   return startIndexingService({
     cwd,
     env: {

@@ -373,6 +373,28 @@ test.each([
   expect(await response.text()).toContain(text);
 });
 
+// The picture of the demo; who refers; fuses and dates of the name wrapper; the 21 days of ENS's premium; texts of ENSIP-25 and ENSIP-26.
+test.each([
+  ["Avatar", "/ens-test-env/avatar/demo.eth", "<circle"],
+  [
+    "Referrers",
+    "/v1/referrers",
+    '"referrer":"0x70997970c51812dc3a010c7d01b50e0d17dc79c8","referral_count":2,',
+  ],
+  ["Wrapped", "/name/locked.eth", "It cannot be transferred."],
+  ["Wrapped", "/name/locked.eth", "https://example.org/locked"],
+  ["Premium", "/name/auction.eth", "at a premium that falls to nothing in 10 d"],
+  ["Agent", "/name/agent.eth", "agent-context"],
+  ["Agent", "/name/agent.eth", "agent-endpoint[mcp]"],
+  ["Agent", "/name/agent.eth", "[0x000100000101148004a169fb4a3325136eb29fa0ceb6d2e539a432][167]"],
+])("the screen's link of %s, %s, shows %s", async (what, path, text) => {
+  const url = `http://localhost:${ports.PORT}${path}`;
+  expect(demo.lastLines(100).map((line) => line.trim().split(/\s+/))).toContainEqual([what, url]);
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain(text);
+});
+
 test("the index follows the live chain, in real time", async () => {
   const newest = async () => {
     const query =
@@ -438,8 +460,22 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
   const subgraph = startDemo({}, ["--subgraph", "--all"]);
   await untilUp(subgraph);
   const answers = await answersOf(subgraph);
-  expect(answers.size).toBe(11);
+  expect(answers.size).toBe(12);
   expectShown(answers, {
+    "A name of an agent, one in its premium auction, and a wrapped one with burned fuses:": {
+      data: {
+        domains: [
+          {
+            name: "agent.eth",
+            wrappedDomain: null,
+            resolver: { texts: expect.arrayContaining(["agent-context"]) },
+          },
+          { name: "auction.eth", wrappedDomain: null },
+          // PARENT_CANNOT_CONTROL, IS_DOT_ETH, CANNOT_TRANSFER and CANNOT_UNWRAP.
+          { name: "locked.eth", wrappedDomain: { fuses: 65_536 | 131_072 | 4 | 1 } },
+        ],
+      },
+    },
     ...common([chainIds.root]),
     ...live,
     "What is indexed:": { isSubgraphCompatible: true, plugins: ["subgraph"] },
@@ -458,6 +494,8 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
 test("the demo of ENSv2 shows what its screen says", async () => {
   const ensv2 = startDemo({}, ["--ensv2", "--all"]);
   await untilUp(ensv2);
+  const wrapped = await fetch(`http://localhost:${ports.PORT}/name/wave449.eth`);
+  expect(await wrapped.text()).toContain("It cannot be unwrapped.");
   const answers = await answersOf(ensv2);
   expect(answers.size).toBe(13);
   // What calls said at the recording's last block.

@@ -1,0 +1,87 @@
+import { type Hex, keccak256, namehash, pad, stringToHex, toHex, zeroAddress } from "viem";
+import { packetToBytes } from "viem/ens";
+import { wrappedControllerAbi } from "../../abis/registrars.ts";
+import {
+  cannotUnwrap,
+  gracePeriod,
+  isDotEth,
+  parentCannotControl,
+  premiumPeriod,
+} from "../../src/ens/registrations.ts";
+import type { PlannedTransaction } from "../chain/block.ts";
+import { emits, logsOf } from "../events.ts";
+import { addressesFor, type Deployment, register, renew, setRecords } from "../life.ts";
+import { recordingFolder } from "../recorded-chains.ts";
+import { readAddresses } from "../recording.ts";
+
+/** Who has the names below, and refers others: the second account of every local Ethereum node. */
+export const referrer: Hex = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+
+/** Names of the root chain: a wrapped one with burned fuses, one in its premium auction, and one of an agent. */
+export const shownNames = { wrapped: "locked.eth", premium: "auction.eth", agent: "agent.eth" } as const;
+
+const { NameWrapper, WrappedEthRegistrarController } = readAddresses(recordingFolder("root"));
+const [wrapper, wrappedController] = [NameWrapper!, WrappedEthRegistrarController!];
+const soldWrapped = logsOf(wrappedControllerAbi, "NameRegistered");
+const day = 86_400n;
+const owner = referrer;
+const encodedReferrer = pad(referrer);
+const labelOf = (name: string) => name.slice(0, -".eth".length);
+
+/** The texts of ENSIP-25 and ENSIP-26, with ENSIP-25's example of a registry. */
+const agentTexts = {
+  "agent-context": "# Agent\n\nSwaps tokens. Ask it over MCP.",
+  "agent-endpoint[mcp]": "https://agent.example.org/mcp",
+  "agent-registration[0x000100000101148004a169fb4a3325136eb29fa0ceb6d2e539a432][167]": "1",
+};
+
+/** Registrations and a renewal of the shown names; `now` in Unix seconds. */
+export function showNames(deployment: Deployment, now: number): PlannedTransaction[] {
+  const lease = { owner, expires: BigInt(now) + 365n * day, cost: 5n * 10n ** 15n };
+  const agent = { ...lease, label: labelOf(shownNames.agent), referrer: encodedReferrer };
+  const addresses = addressesFor("root", owner);
+  return [
+    register(deployment, { ...agent, records: { addresses, texts: agentTexts } }),
+    renew(deployment, { ...agent, expires: agent.expires + 365n * day }),
+    ...registerLocked(deployment, lease),
+    setRecords(deployment, shownNames.wrapped, owner, {
+      ...{ addresses, texts: { url: "https://example.org/locked", description: "A wrapped name" } },
+    }),
+  ];
+}
+
+/** A block of the past, with the registration of the name that is now halfway through its premium auction. */
+export function longAgo(deployment: Deployment, now: number) {
+  const expires = BigInt(now - premiumPeriod / 2) - gracePeriod;
+  const sale = { label: labelOf(shownNames.premium), owner, expires, cost: 10n ** 15n };
+  return { timestamp: Number(expires - 30n * day), transactions: [register(deployment, sale)] };
+}
+
+/** A registration through the name wrapper, as its controller emits it, then burned fuses. */
+function registerLocked(
+  { registry, registrar, resolver }: Deployment,
+  { expires, cost }: { expires: bigint; cost: bigint },
+): PlannedTransaction[] {
+  const name = shownNames.wrapped;
+  const [hash, node] = [keccak256(stringToHex(labelOf(name))), namehash(name)];
+  const id = BigInt(hash);
+  const fuses = parentCannotControl | isDotEth;
+  const wireName = toHex(packetToBytes(name));
+  const registered = [
+    emits.tokenTransfer(registrar, zeroAddress, wrapper, id),
+    emits.newOwner(registry, namehash("eth"), hash, wrapper),
+    emits.registered(registrar, id, wrapper, expires),
+    emits.wrappedTransfer(wrapper, wrappedController, zeroAddress, owner, BigInt(node), 1n),
+    emits.wrapped(wrapper, node, wireName, owner, fuses, expires + gracePeriod),
+    emits.newResolver(registry, node, resolver),
+    soldWrapped(wrappedController, labelOf(name), hash, owner, cost, 0n, expires),
+  ];
+  const burned = [emits.fusesSet(wrapper, node, fuses | cannotUnwrap | cannotTransfer)];
+  return [
+    { from: owner, to: wrappedController, value: cost, logs: registered },
+    { from: owner, to: wrapper, value: 0n, logs: burned },
+  ];
+}
+
+/** Name wrapper fuse CANNOT_TRANSFER (ENS name wrapper documents). */
+const cannotTransfer = 4;
