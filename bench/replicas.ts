@@ -44,7 +44,7 @@ function faultsOf(world: ReplicaWorld): Fault[] {
   return [
     { name: "none", run: async () => undefined },
     { name: "a standby is killed, and back after 5 s", run: () => away(near, 5) },
-    { name: "the primary restarts, away for 3 s", run: () => away(primary, 3) },
+    { name: "the primary restarts, down for 3 s", run: () => away(primary, 3) },
     {
       name: "a reader is killed, and back",
       async run(lost) {

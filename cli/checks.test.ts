@@ -78,7 +78,7 @@ describe("RPC URLs", () => {
   test("that do not respond are left to the others", async () => {
     await start(examineUrls, chains([silent, urls()[0]]));
     expect(messages).toEqual([
-      'No answer from RPC_URL_1 entry 1 (127.0.0.1:1); going on with the others. See "When a dependency is unavailable" in docs/operations.md.',
+      'No answer from RPC_URL_1 entry 1 (127.0.0.1:1); continuing with the others. See "When a dependency is unavailable" in docs/operations.md.',
     ]);
   });
 });

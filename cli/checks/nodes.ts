@@ -46,7 +46,7 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
     if (silent.length === asked.length) return [away(said, "")];
     const see = seeOperations("When a dependency is unavailable");
     return [
-      silent.length > 0 ? warning(`${said}; going on with the others`, see) : ok(`chain ${id} responds`),
+      silent.length > 0 ? warning(`${said}; continuing with the others`, see) : ok(`chain ${id} responds`),
     ];
   });
   return (await Promise.all(found)).flat();

@@ -66,7 +66,7 @@ function homePage(asked: string | null, file: LabelFile | undefined) {
         grouped.format(recordsCount),
       ]),
       ["Labels, all versions together", grouped.format(facts.recordsCount)],
-      ["Version of the program", packageJson.version],
+      ["Software version", packageJson.version],
     ];
   return html`<!doctype html>
 <html lang="en">

@@ -36,7 +36,7 @@ describe("live database", () => {
     expect(lines).toEqual([
       "info label database attached",
       "error label database refused",
-      "warn label database is gone, serving the old one on",
+      "warn label database is missing, still serving the previous one",
     ]);
     database.close();
   });

@@ -26,7 +26,8 @@ export function createLiveDatabase(path: string, log: Log) {
         log("info", "waiting for the label database", { path });
       lastSeen = seen;
       if (seen === undefined) {
-        if (attached !== undefined) log("warn", "label database is gone, serving the old one on", { path });
+        if (attached !== undefined)
+          log("warn", "label database is missing, still serving the previous one", { path });
         return;
       }
       try {

@@ -102,7 +102,7 @@ test("the file is read again when it changes, and keys stay while it has faults"
   await expect
     .poll(() => logged, { timeout: 10_000 })
     .toEqual([
-      "The API keys stay as they were: API_KEYS_FILE: keys.0.budget: must be 1 or more. See docs/operations.md#api-keys.",
+      "Keeping the current API keys: API_KEYS_FILE: keys.0.budget: must be 1 or more. See docs/operations.md#api-keys.",
     ]);
   expect((await ask("/subgraph", "secret-of-the-bot")).status).toBe(200);
   writeFileSync(path, JSON.stringify({ keys: [wallet] }));

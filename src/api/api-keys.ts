@@ -118,7 +118,7 @@ export function openApiKeys({ path, keys, log, ...rest }: Options) {
     const given = apiKeysFrom(path, (file) => readFileSync(file, "utf8"), faults);
     if (given === undefined) {
       const section = seeOperations("API keys");
-      log("error", `The API keys stay as they were: ${faults.join(" ")}`, { section });
+      log("error", `Keeping the current API keys: ${faults.join(" ")}`, { section });
       return;
     }
     take(given);

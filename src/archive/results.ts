@@ -65,7 +65,7 @@ export function archivedResults({ location, chain, chainId, log, retryMs = 60_00
       manifest = undefined;
       silentUntil = Date.now() + retryMs;
       const reason = error instanceof Error ? error.message : String(error);
-      const message = `Results of calls cannot be read from the archive, and are asked of nodes: ${reason}`;
+      const message = `Results of calls cannot be read from the archive, and nodes are used instead: ${reason}`;
       if (!isReported) log("warn", message, { chain, section: seeOperations("When the start is refused") });
       isReported = true;
     }

@@ -161,7 +161,7 @@ export function createUnverifiedWatch(
     const before = fault;
     stored = current;
     fault = faultOf(current, before?.since ?? Math.floor(Date.now() / 1000));
-    if (fault === undefined) log("info", "No blocks are unverified any more", {});
+    if (fault === undefined) log("info", "All blocks are verified", {});
     else if (before === undefined) log("error", fault.reason, {});
   };
   let last = Promise.resolve();

@@ -106,7 +106,7 @@ test("a silent chain is left out, and what it has from that time is put in its p
   two.push("block", 1, 101);
   for (const number of [2, 3, 4]) two.push("block", number, 100 * number);
   await until(() => index.yielded.includes("2: block 4"));
-  expect(index.logged).toEqual(["The chain has no new blocks. The other chains go on without it"]);
+  expect(index.logged).toEqual(["The chain has no new blocks. The other chains continue without it"]);
   for (const number of [2, 3, 4]) one.push("block", number, 100 * number - 50);
   // One that the chain is no longer behind with.
   one.push("block", 5, 400);

@@ -200,7 +200,7 @@ function leaveOut(sources: readonly Source[], { pauseMs, now, log, away }: Timin
     const { chain, progress } = source;
     away.add(chain.id);
     source.putAt = now();
-    log("warn", "The chain has no new blocks. The other chains go on without it", {
+    log("warn", "The chain has no new blocks. The other chains continue without it", {
       ...{ chain: chain.name, block: Number(progress.current?.number) },
       section: "docs/operations.md#when-a-chain-pauses",
     });
@@ -218,7 +218,7 @@ function comeBack(sources: readonly Source[], { pauseMs, now, log, away }: Timin
     if (source.isDone || (newest && (front - Number(newest.timestamp)) * 1_000 <= pauseMs)) {
       away.delete(source.chain.id);
       source.due = 0;
-      log("info", "The chain is back in the order of all chains", { chain: source.chain.name });
+      log("info", "The chain has resumed", { chain: source.chain.name });
       continue;
     }
     const left = source.due > 0 ? Infinity : source.putAt + pauseMs - now();

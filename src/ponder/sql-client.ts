@@ -190,7 +190,7 @@ const sqlStates = /^(08...|57P0[1-3]|53300)$/;
 const driverMessages =
   /^(Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client (has encountered a connection error|was closed))/;
 
-/** Whether a statement failed because the database is away. */
+/** Whether a statement failed because the database is unavailable. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = "", severity } = error as Error & { code?: unknown; severity?: unknown };

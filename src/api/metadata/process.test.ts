@@ -69,7 +69,7 @@ test("after kill -9 the process is away, then back, and it does not outlive a st
   await isThere();
   const [first = 0] = await pids();
   process.kill(first, "SIGKILL");
-  await expect.poll(() => logged).toEqual(["The process of images ended (SIGKILL); it is started again."]);
+  await expect.poll(() => logged).toEqual(["The image process ended (SIGKILL); restarting it."]);
   expect(await ask({ uri: clean })).toBeUndefined();
   await isThere();
   const [second] = await pids();

@@ -52,7 +52,7 @@ export function startMedia(settings: MediaSettings, log: Log) {
       clearTimeout(silence);
       port = undefined;
       if (isStopped) return;
-      log("warn", `The process of images ended (${reason}); it is started again.`);
+      log("warn", `The image process ended (${reason}); restarting it.`);
       setTimeout(start, restartMs).unref();
     };
     own.once("exit", (code, signal) => restart(signal ?? code));

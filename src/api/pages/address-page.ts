@@ -47,7 +47,7 @@ function namesTable(view: View, names: readonly Row[]): Html {
   return listOf(view, "Names", { rows, columns });
 }
 
-// What ends when, by month; names that never end are in none.
+// Upcoming expiries, by month; names that never end are in none.
 function timeline(view: View, rows: readonly Row[]): Html {
   const ending = rows
     .filter(({ expires_at, grace_ends_at }) => expires_at && Number(grace_ends_at ?? expires_at) > view.now)
@@ -124,7 +124,7 @@ ${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
     const content = html`
 ${claims.length > 0 && section("Primary names", html`<dl>${list}</dl>`)}
 ${rows.length > 0 && section("Names", html`${namesTable(view, rows)}${asked(`${names}?page_size=100`)}`, `${rows.length}${left}`)}
-${dated.length > 0 && section("What ends when", html`${timeline(view, dated)}${calendar}`)}
+${dated.length > 0 && section("Upcoming expiries", html`${timeline(view, dated)}${calendar}`)}
 ${roles.length > 0 && section("Roles in ENSv2", html`${listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns })}${asked(paths.roles)}`)}
 ${entries.length + actions.length > 0 && section("Activity", html`${activityTable(view, "Activity", activity)}${asked(paths.history)}`)}
 ${rows.length + entries.length + actions.length === 0 ? note("The index has no name of this address.") : ""}`;

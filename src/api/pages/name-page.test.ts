@@ -104,7 +104,7 @@ describe("the page of a name", () => {
   test("of a name that is not indexed has those that are like it", async () => {
     const { status, text } = await pages()("/name/record.eth");
     expect(status).toBe(404);
-    expect(text).toContain("It is not registered, as far as it is indexed.");
+    expect(text).toContain("The index has no registration of it.");
     expect(text).toContain('<a href="/name/records.eth">');
   });
 
@@ -161,7 +161,7 @@ describe("the page of an address", () => {
     const ask = pages({ "/api/registrar-actions": { registrarActions: [action] } });
     const { status, text } = await ask(`/address/${alice.toUpperCase().replace("X", "x")}`);
     expect(status).toBe(200);
-    expect(headingsIn(text)).toEqual(["Names <small>51</small>", "What ends when", "Activity"]);
+    expect(headingsIn(text)).toEqual(["Names <small>51</small>", "Upcoming expiries", "Activity"]);
     expect(text).toContain('<a href="/name/plain.eth">');
     const ofBob = (await ask(`/address/${bob}`)).text;
     // Its claim is not verified: the name resolves to alice.

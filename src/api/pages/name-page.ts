@@ -77,7 +77,7 @@ function head(row: Row, view: View): Html {
 }
 
 const about =
-  "Manager=manager:address, Held until its end by=lapsed_registration.owner:address, Resolves to=primary_address:address, Resolver=resolver:contract, " +
+  "Manager=manager:address, Last holder=lapsed_registration.owner:address, Resolves to=primary_address:address, Resolver=resolver:contract, " +
   "Grace period ends=grace_ends_at:time, Registered=registered_at:time, First seen=created_at:time, Migrated to ENSv2=migrated_at:time, " +
   "Subnames=subname_count:number, Node=namehash:hash";
 
@@ -187,7 +187,7 @@ export async function missingName(name: string, reason: unknown, asking: Asking)
   const [label = ""] = name.split(".");
   const path = `/v1/search?q=${encodeURIComponent(label)}&sort=relevance&page_size=8`;
   const near = isNode(name) || label === "" ? [] : ((await rowsOf(asking, path, "data")) as Row[]);
-  const list = html`<h2>Names like it</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
-  const content = html`<p>It is not registered, as far as it is indexed.</p>${note(reason)}${near.length > 0 ? list : ""}`;
+  const list = html`<h2>Similar names</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
+  const content = html`<p>The index has no registration of it.</p>${note(reason)}${near.length > 0 ? list : ""}`;
   return { heading: html`<h1>${nameText(name)}</h1>`, content };
 }

@@ -109,7 +109,7 @@ test("owners, resolvers, tokens, fuses, roles and primary names", () => {
     "Resolver cleared, was 0x5e5e…5e5e",
     "Resolver set to 0x5e5e…5e5e",
     "Token transferred from 0x1111…1111 alice.eth to 0x2222…2222",
-    "Token made for 0x2222…2222",
+    "Token minted for 0x2222…2222",
     "Fuses burned: cannot unwrap, parent cannot control",
     "0x2222…2222 got the roles set resolver; lost grant renew",
     "Primary name of 0x2222…2222 on Base set to b.eth",

@@ -81,7 +81,7 @@ function fusesSet(now: number, before: number): Html {
 
 function permission({ view, entry: { kind }, former, data }: Told & { data: EntryFacts }): Html {
   if (kind === "FusesSet") return fusesSet(data.fuses ?? 0, former?.fuses ?? 0);
-  if (kind === "AuthorisationChanged") return html`Who may change its records changed`;
+  if (kind === "AuthorisationChanged") return html`Record permissions changed`;
   const { added_powers: added = [], removed_powers: removed = [] } = data;
   const gained = added.length > 0 ? html` got the roles ${added.map(power).join(", ")}` : "";
   const lost =
@@ -124,7 +124,7 @@ const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: Entry
   expiry: ({ data }) => html`Expiry in the name wrapper changed${until(data)}`,
   transfer: ({ view, data }) => {
     if (data.from === zeroAddress)
-      return html`Token made${data.to ? html` for ${account(view, data.to)}` : ""}`;
+      return html`Token minted${data.to ? html` for ${account(view, data.to)}` : ""}`;
     if (data.to === zeroAddress) return html`Token burned`;
     return html`Token transferred${data.from ? html` from ${account(view, data.from)}` : ""}${to(view, data.to)}`;
   },

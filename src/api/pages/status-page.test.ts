@@ -340,7 +340,7 @@ describe("rates", () => {
     expect(facts.rate).toEqual({ seconds: 10, events: 20, fetchedBlocks: 0 });
     // 10 blocks in 10 s, 140 ahead on the chain whose end is known.
     expect(facts.expectedEnd).toEqual({ seconds: 140, by: "blocks" });
-    expect(html).toContain("<dt>Expected end of the backfill in</dt><dd>2 min 20 s</dd>");
+    expect(html).toContain("<dt>Backfill ends in</dt><dd>2 min 20 s</dd>");
   });
 
   test("a backfill stalled for a minute says so", async () => {
@@ -351,7 +351,7 @@ describe("rates", () => {
       milliseconds += 5_000;
     }
     expect((await shown.json()).problems).toEqual([
-      "Nothing was fetched or indexed for a minute. The log says what is waited for.",
+      "The backfill is stalled: nothing was fetched or indexed for a minute. See the log for the cause.",
     ]);
   });
 });

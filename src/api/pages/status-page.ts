@@ -387,13 +387,15 @@ function problemsOf(
 ): string[] {
   const problems = stale === undefined ? [] : [stale];
   if (isAway)
-    problems.push("The database does not respond, or is too busy. Its figures are those of its last answer.");
+    problems.push("The database does not respond, or is too busy. The figures are from its last response.");
   const { waiting } = counts.labels;
   const { seconds = 0, events, fetchedBlocks } = rate?.shown ?? {};
   if (waiting > 0)
     problems.push(`The label source does not respond. Indexing waits for ${count(waiting)} labels.`);
   else if (isBackfill && events === 0 && fetchedBlocks === 0 && seconds > patienceSeconds)
-    problems.push("Nothing was fetched or indexed for a minute. The log says what is waited for.");
+    problems.push(
+      "The backfill is stalled: nothing was fetched or indexed for a minute. See the log for the cause.",
+    );
   const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
   if (phase === "live" && distance > patienceSeconds)
     problems.push(
@@ -437,27 +439,27 @@ ${folded("Configuration", facts(valuesOf(view, found.configuration, configuratio
 
 const progress =
   "Events indexed since the start=events:number, Events/s=rate.events:decimal, " +
-  "Expected end of the backfill in=expectedEnd.seconds:span, Indexes built; until all are queries are slow=indexes.built:number, " +
-  "Of indexes=indexes.total:number, Reorganizations followed=reorganizations:number";
+  "Backfill ends in=expectedEnd.seconds:span, Database indexes built (queries are slow until all are)=indexes.built:number, " +
+  "Database indexes in total=indexes.total:number, Reorganizations followed=reorganizations:number";
 const chain =
   "Chain=id:chain, State=state:state, Indexed block=indexed.number:number, Target block=target.number:number, Progress=percent:percent, " +
-  "Age of block=behind:span, Hash of block=head.hash:hash";
+  "Block age=behind:span, Block hash=head.hash:hash";
 const labels =
-  "Label set=labelSetId, Version of the set=labelSetVersion, Version with which the index began=healing.from, Rows without a label looked at=healing.asked:number, " +
-  "Rows that have one now=healing.healed:number, Healing=healing.state, Healed of the table in percent=healing.percent:decimal, Expected end of the table in=healing.secondsLeft:span, Age of the counts below=coverage.age:span, Version of the program=version, Layout of the label database=schemaVersion, " +
-  "Highest version of the source=highestLabelSetVersion, Labels of the source=recordsCount:number, Labels asked for since the start=asked:number, " +
-  "Of them known to the source=healed:number, Share known in percent=hitPercent:decimal, Answered from memory=cached:number, Outages=outages:number, Waiting=waiting:number";
+  "Label set=labelSetId, Label set version=labelSetVersion, Version at the start of the index=healing.from, Rows without a label checked=healing.asked:number, " +
+  "Rows healed=healing.healed:number, Healing=healing.state, Table healed in percent=healing.percent:decimal, Table ends in=healing.secondsLeft:span, Age of the counts below=coverage.age:span, Software version=version, Label database schema=schemaVersion, " +
+  "Latest version at the source=highestLabelSetVersion, Labels at the source=recordsCount:number, Labels requested since the start=asked:number, " +
+  "Found at the source=healed:number, Found in percent=hitPercent:decimal, Cache hits=cached:number, Outages=outages:number, Waiting=waiting:number";
 const coverage =
   "Names=of, Number=names:number, Unknown labels=unknown:number, Known in percent=percent:decimal";
 const labelFacts = (view: View, found: StatusFacts["labels"]) => html`${facts(valuesOf(view, found, labels))}
-<p class="note">Events tell most labels of names by their hash alone. A label is healed when the label source knows the text of its hash; other names are shown as [hash].</p>
+<p class="note">Most events carry only the hash of a label. A label is healed when the label source knows the text of its hash; other names are shown as [hash].</p>
 ${found.coverage && listOf(view, "Known labels", { rows: found.coverage.counts, columns: coverage })}`;
 const database =
   "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes, " +
-  "Can be read as it was since block=earliest.number:number, Age of that block=earliest.seconds:span";
+  "History since block=earliest.number:number, History reaches back=earliest.seconds:span";
 const configuration =
   "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Logs proven by receipts=provenByReceipts, Believed without proof=believedWithoutProof, " +
-  "Version of the program=version, Ponder=ponder, Node=node";
+  "Software version=version, Ponder=ponder, Node=node";
 
 // A reader counts no events, and a backfill follows no reorganizations.
 const summaryOf = ({ rate, events, reorganizations, ...found }: StatusFacts) => ({
@@ -468,7 +470,7 @@ const summaryOf = ({ rate, events, reorganizations, ...found }: StatusFacts) => 
 });
 
 function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Html {
-  const columns = "Name=name:name, Registered=since:time, Expires=expiry:time, By=registrant:address";
+  const columns = "Name=name:name, Registered=since:time, Expires=expiry:time, Registrant=registrant:address";
   if (names?.length) return listOf(view, "Newest names", { rows: names, columns });
   const isBackfilled = phase === "live" || phase === "completed";
   const missing = isBackfilled
@@ -481,7 +483,7 @@ function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Ht
 function feed(view: View, { hooks, ...streams }: StatusFacts["feed"]): Html {
   const label = "Webhooks, with counts since the start";
   const columns =
-    "Webhook=name, State=state:state, Messages wait for=lagSeconds:span, Delivered=delivered:number, Attempts failed=failed:number, Reason=reason";
+    "Webhook=name, State=state:state, Oldest message waits for=lagSeconds:span, Delivered=delivered:number, Failed attempts=failed:number, Reason=reason";
   const list = hooks === undefined ? note("The indexing process sends webhooks.") : undefined;
   return html`${facts(valuesOf(view, streams, "Open streams of this process=streams:number"))}
 ${hooks?.length ? listOf(view, label, { rows: hooks, columns }) : list}`;
@@ -503,7 +505,7 @@ function anomalies(view: View, kinds: StatusFacts["anomalies"]): Html {
     ),
   }));
   const label = "Events that were skipped or repaired, since the start";
-  return listOf(view, label, { rows, columns: "Kind=kind, Events=count:number, Last ones=last" });
+  return listOf(view, label, { rows, columns: "Kind=kind, Events=count:number, Latest=last" });
 }
 
 // `list` is undefined in a reader, which sends no requests.

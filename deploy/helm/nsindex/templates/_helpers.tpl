@@ -85,9 +85,9 @@ volumes:
 {{- end -}}
 
 {{/*
-The process waits for its dependencies before it listens: a start may take as long as a node, the database or the first index is away. So
+The process waits for its dependencies before it listens: a start may take as long as a node, the database or the first index is unavailable. So
 the first answer of /health is awaited for an hour, and a restart then only begins the wait anew. Ponder is started again after an outage of a minute, during
-which /health is away: hence five minutes before a restart.
+which /health is unavailable: hence five minutes before a restart.
 */}}
 {{- define "nsindex.alive" -}}
 startupProbe:
