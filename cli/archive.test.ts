@@ -32,12 +32,12 @@ describe("a check never claims more than was looked at", () => {
     [
       {},
       undefined,
-      "It does not contradict itself. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.",
+      "It does not contradict itself. To compare its blocks with a node: --rpc <url> --chain <id>.",
     ],
     [
       { lacking },
       undefined,
-      "It does not contradict itself, but 25 blocks may lack a log. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.",
+      "It does not contradict itself, but 25 blocks may lack a log. To compare its blocks with a node: --rpc <url> --chain <id>.",
     ],
     // 1 - 0.05^(1/300) = 0.994 %
     [{ compared: 300 }, 5, "No difference: with 95 % certainty fewer than 0.99 % of the blocks are changed."],

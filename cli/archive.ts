@@ -52,11 +52,11 @@ command(
   `Writes what the RPC cache of the configured database has and the archive lacks, with the results of what handlers asked of nodes beyond logs: calls of contracts at old blocks, receipts and traces.`,
 ).action((asked) => print(exportAll(asked)));
 
-command("info", "Says what the archive has.").action((asked) =>
+command("info", "Describes an archive.").action((asked) =>
   print(byChain(asked, ({ source }, { id }) => summaryAt(source, id))),
 );
 
-command("fetch", "Downloads an archive, and resumes.")
+command("fetch", "Downloads an archive; resumes an interrupted download.")
   .argument("<url>")
   .action((from, asked) => {
     requireUrl("What fetch takes", from);
@@ -192,7 +192,7 @@ function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   const openText = `${counted(open, "block")} may lack a log`;
   if (problems.length > 0) return "This archive is wrong: fetch or record it again.";
   if (!isCompared)
-    return `It does not contradict itself${open > 0 ? `, but ${openText}` : ""}. Whether its blocks are the chain's, a node tells: --rpc <url> --chain <id>.`;
+    return `It does not contradict itself${open > 0 ? `, but ${openText}` : ""}. To compare its blocks with a node: --rpc <url> --chain <id>.`;
   const shown =
     compared === blocks
       ? "No block differs from the node's."

@@ -24,13 +24,13 @@ test("progress is told by ids, which are spread evenly, and the time left by its
     healed: 400,
   } as const;
   expect(describe(half, [], 10_000)).toBe(
-    "Healing from version 0 to 1: 50.0 % of domain are done, about 10 s left for them; 400 of 500 rows without a label have one now in 10 s, 50 a second.",
+    "Healing from version 0 to 1: 50.0 % of domain are done, about 10 s left for them; 400 of 500 rows without a label healed in 10 s, 50 a second.",
   );
 });
 
 test("a healed index tells the versions and the counts", () => {
   const done = { ...begun, part: "done", asked: 4_000, healed: 1_000, endedAt: 2_000 } as const;
   expect(describe(done, [], 99_000)).toBe(
-    "Healed from version 0 to 1: 1,000 of 4,000 rows without a label have one now in 2 s, 2,000 a second.",
+    "Healed from version 0 to 1: 1,000 of 4,000 rows without a label healed in 2 s, 2,000 a second.",
   );
 });

@@ -48,7 +48,7 @@ function stateOf(healing: Healing | undefined, now: number): string[] {
   const { from, to, part, asked, healed, startedAt, endedAt = now } = healing;
   const seconds = (endedAt - startedAt) / 1_000;
   const rate = seconds > 0 ? ` in ${spanOf(seconds)}, ${grouped(Math.round(asked / seconds))} a second` : "";
-  const counts = `${grouped(healed)} of ${grouped(asked)} rows without a label have one now${rate}`;
+  const counts = `${grouped(healed)} of ${grouped(asked)} rows without a label healed${rate}`;
   if (part === "done") return [`Healed from version ${from} to ${to}: ${counts}.`];
   const { percent: done, secondsLeft } = progressOf(healing, now);
   const left = secondsLeft === undefined ? "" : `, about ${spanOf(secondsLeft)} left for them`;

@@ -14,7 +14,7 @@ const webhooks = program("webhooks", "The hooks of WEBHOOKS_FILE, and how far ea
 
 webhooks
   .command("list")
-  .description("Shows each hook: where it goes, what waits and why, the public key of its signatures.")
+  .description("Shows each hook: its URL, pending messages and the reason, the public key of its signatures.")
   .action(() =>
     print(
       onStates(async (positions) => {
@@ -33,20 +33,20 @@ webhooks
 
 webhooks
   .command("replay <hook>")
-  .description("Has a hook go on behind an id, which the receiver had in a message.")
+  .description("Resumes a hook after a message id that the receiver has.")
   .requiredOption("--from <id>", "id of a message, or start or latest", placeInFeed)
   .action((name, { from: place }) => print(change(name, (state) => ({ ...placesOf(state), ...place }))));
 
 webhooks
   .command("pause <hook>")
-  .description("Sends nothing to a hook until it is resumed.")
+  .description("Pauses a hook until it is resumed.")
   .action((name) =>
     print(change(name, (state) => ({ ...state, paused: { at: Date.now(), reason: "npm run webhooks" } }))),
   );
 
 webhooks
   .command("resume <hook>")
-  .description("Has a paused hook go on where it was, and one that waits for its next attempt try now.")
+  .description("Resumes a paused hook; one that waits for its next attempt retries now.")
   .action((name) =>
     print(change(name, ({ paused: _, nextAt: __, ...state }) => ({ ...state, failures: 0 }))),
   );

@@ -69,7 +69,7 @@ export function keepHealing({ isReady, isBehind, onDone, log, ...options }: Keep
       saidAt = Date.now();
       const seconds = Math.round((saidAt - startedAt) / 1_000);
       const what = isWorking ? `Healing labels to version ${to}` : `Healed labels to version ${to}`;
-      log("info", `${what}: ${healed} of ${asked} rows without a label have one now, after ${seconds} s.`);
+      log("info", `${what}: ${healed} of ${asked} rows without a label healed in ${seconds} s.`);
     }
     if (isWorking) return undefined;
     onDone();

@@ -28,7 +28,7 @@ export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fi
       } catch (error) {
         if (isStopped) return;
         const reason = error instanceof Error ? error.message : String(error);
-        if (!isFailing) log("warn", `${failure}, will try again: ${reason}`, fields);
+        if (!isFailing) log("warn", `${failure}, retrying: ${reason}`, fields);
         isFailing = true;
       }
     }

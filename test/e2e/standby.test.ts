@@ -129,9 +129,9 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
     await near.halt();
     mine(2);
     await reaches(reader.url, world.node.chain.head());
-    await says(`Reads from ${place(far)} now: ${place(near)} does not respond.`);
+    await says(`Now reading from ${place(far)}: ${place(near)} does not respond.`);
     await near.resume();
-    await says(`Reads from ${place(near)} now: ${place(far)} comes after it.`);
+    await says(`Now reading from ${place(near)}: ${place(far)} is listed after it.`);
     mine(2);
     await reaches(reader.url, world.node.chain.head());
     const before = asking.requests();
@@ -155,7 +155,7 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
     const resume = (server: Server) => persist(server, "SELECT pg_wal_replay_resume()");
     const asking = keepAsking(reader.url);
     await pause(near);
-    await says(`Reads from ${place(far)} now: ${place(near)} is behind.`);
+    await says(`Now reading from ${place(far)}: ${place(near)} is behind.`);
     await pause(far);
     const former = world.node.chain.head();
     mine(1);
@@ -201,7 +201,7 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
 
   test("a standby that hangs is left", async () => {
     await waitFor("the reader at the near standby", async () => {
-      const moves = reader.lastLines(500).filter((line) => line.includes("Reads from "));
+      const moves = reader.lastLines(500).filter((line) => line.includes("Now reading from "));
       return moves.at(-1)?.includes(`from ${place(near)} now`) ? { done: true } : { state: moves.join("\n") };
     });
     const goOn = await near.freeze();

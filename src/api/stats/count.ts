@@ -222,7 +222,7 @@ export function keepFigures({ isReady, log, ...counting }: Counting & { isReady:
   return repeat(work, {
     everyMs: () => (isBehind ? 1_000 : 60_000),
     log,
-    failure: "Could not count the figures of days",
+    failure: "Could not compute daily figures",
     fields: { section: seeOperations("When a dependency is unavailable") },
   });
 }

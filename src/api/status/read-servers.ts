@@ -93,9 +93,9 @@ export function openReadServers(like: Pool, { urls, lagSeconds, onFailure, log }
     if (left === undefined || chosen === undefined || next === present) return;
     leave(isAway);
     ({ pool, leave } = openServer(like, chosen.url));
-    const reason = isAway ? "does not respond" : next < present ? "comes after it" : "is behind";
+    const reason = isAway ? "does not respond" : next < present ? "is listed after it" : "is behind";
     present = next;
-    log("info", `Reads from ${chosen.place} now: ${left.place} ${reason}.`);
+    log("info", `Now reading from ${chosen.place}: ${left.place} ${reason}.`);
   }
 
   async function read(): Promise<SavedReading> {

@@ -181,7 +181,7 @@ test.each([
       await new Promise((resolve) => setImmediate(resolve));
       counts.push(asked);
     }
-    const failure = "Could not fetch block 7 of chain 1 for the indexing status; will try again.";
+    const failure = "Could not fetch block 7 of chain 1 for the indexing status; retrying.";
     expect([counts, logged]).toEqual([[1, 1, 2, 2, 3], Array(failed).fill(failure)]);
     [now, isThere] = [15_004, true];
     findBlock(1, 7);

@@ -322,7 +322,7 @@ export function createFindBlock(
         if (!isBehind)
           log(
             "warn",
-            `Could not fetch block ${number} of chain ${chainId} for the indexing status; will try again.`,
+            `Could not fetch block ${number} of chain ${chainId} for the indexing status; retrying.`,
           );
       }
       options.ttl = askAgainMs;

@@ -174,7 +174,7 @@ test("retries with the same id after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h
   expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   expect(new Set(received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(8);
   expect(lines).toEqual([
-    "warn Webhook a fails, will try again: the response was 500.",
+    "warn Webhook a fails, retrying: the response was 500.",
     "error Webhook a is paused: 8 attempts failed, the last one because the response was 500.",
   ]);
   await expect.poll(() => status()[0]?.paused?.reason).toContain("8 attempts");
@@ -213,7 +213,7 @@ test.each([3_600, -3_600])(
     beside.ms += 5_000;
     await expect.poll(async () => (await stateOf("a")).failures).toBe(2);
     expect(lines).toEqual([
-      `warn Webhook a fails, will try again: the response was 400${byClock(Math.abs(seconds + 5))}.`,
+      `warn Webhook a fails, retrying: the response was 400${byClock(Math.abs(seconds + 5))}.`,
     ]);
     // The third attempt would be 5 minutes later.
     beside.ms = 5_000;
@@ -382,9 +382,7 @@ test("an outage of the feed or the database is logged once, and waited out", asy
     readFeed: (after, asked) => (++reads < 5 ? Promise.reject(new Error("away")) : feedOf(log)(after, asked)),
   });
   await expect.poll(numbers).toEqual([1, 2]);
-  expect(lines).toEqual([
-    "warn Webhook a: the feed or the database cannot be used, will try again: Error: away",
-  ]);
+  expect(lines).toEqual(["warn Webhook a: the feed or the database cannot be used, retrying: Error: away"]);
 });
 
 test("the position moves on while nothing matches", async () => {

@@ -83,7 +83,7 @@ async function rounds(work: () => Promise<number>, what: string, { signal, log, 
       isFailing = false;
     } catch (error) {
       const section = seeOperations("When a dependency is unavailable");
-      if (!isFailing && !signal.aborted) log("warn", `${what}, will try again: ${error}`, { section });
+      if (!isFailing && !signal.aborted) log("warn", `${what}, retrying: ${error}`, { section });
       isFailing = true;
     }
     if (ms > 0) await clock.pause(ms, signal).catch(() => undefined);
@@ -123,7 +123,7 @@ function createDelivery(hook: Hook, tools: Tools) {
     const nextAt = delay === undefined ? undefined : clock.now() + delay * 1_000;
     const failed: HookState = { ...state, failures, fault, nextAt };
     if (failures === 2)
-      log("warn", `Webhook ${name} fails, will try again: ${fault}.`, {
+      log("warn", `Webhook ${name} fails, retrying: ${fault}.`, {
         section: seeOperations("When a dependency is unavailable"),
       });
     if (delay !== undefined) return save(failed);
