@@ -1,13 +1,6 @@
 import { type Hex, keccak256, namehash, pad, stringToHex, toHex, zeroAddress } from "viem";
 import { packetToBytes } from "viem/ens";
 import { wrappedControllerAbi } from "../../abis/registrars.ts";
-import {
-  cannotUnwrap,
-  gracePeriod,
-  isDotEth,
-  parentCannotControl,
-  premiumPeriod,
-} from "../../src/ens/registrations.ts";
 import type { PlannedTransaction } from "../chain/block.ts";
 import { emits, logsOf } from "../events.ts";
 import { addressesFor, type Deployment, register, renew, setRecords } from "../life.ts";
@@ -15,7 +8,7 @@ import { recordingFolder } from "../recorded-chains.ts";
 import { readAddresses } from "../recording.ts";
 
 /** Who has the names below, and refers others: the second account of every local Ethereum node. */
-export const referrer: Hex = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+const referrer: Hex = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
 
 /** Names of the root chain: a wrapped one with burned fuses, one in its premium auction, and one of an agent. */
 export const shownNames = { wrapped: "locked.eth", premium: "auction.eth", agent: "agent.eth" } as const;
@@ -24,6 +17,10 @@ const { NameWrapper, WrappedEthRegistrarController } = readAddresses(recordingFo
 const [wrapper, wrappedController] = [NameWrapper!, WrappedEthRegistrarController!];
 const soldWrapped = logsOf(wrappedControllerAbi, "NameRegistered");
 const day = 86_400n;
+// Of .eth: days after an expiry in which only the holder may renew, then days of a falling premium.
+const [graceDays, premiumDays] = [90n, 21n];
+// ENS name wrapper documents.
+const fuses = { CANNOT_UNWRAP: 1, CANNOT_TRANSFER: 4, PARENT_CANNOT_CONTROL: 0x10000, IS_DOT_ETH: 0x20000 };
 const owner = referrer;
 const encodedReferrer = pad(referrer);
 const labelOf = (name: string) => name.slice(0, -".eth".length);
@@ -52,7 +49,7 @@ export function showNames(deployment: Deployment, now: number): PlannedTransacti
 
 /** A block of the past, with the registration of the name that is now halfway through its premium auction. */
 export function longAgo(deployment: Deployment, now: number) {
-  const expires = BigInt(now - premiumPeriod / 2) - gracePeriod;
+  const expires = BigInt(now) - (premiumDays * day) / 2n - graceDays * day;
   const sale = { label: labelOf(shownNames.premium), owner, expires, cost: 10n ** 15n };
   return { timestamp: Number(expires - 30n * day), transactions: [register(deployment, sale)] };
 }
@@ -65,23 +62,20 @@ function registerLocked(
   const name = shownNames.wrapped;
   const [hash, node] = [keccak256(stringToHex(labelOf(name))), namehash(name)];
   const id = BigInt(hash);
-  const fuses = parentCannotControl | isDotEth;
+  const leased = fuses.PARENT_CANNOT_CONTROL | fuses.IS_DOT_ETH;
   const wireName = toHex(packetToBytes(name));
   const registered = [
     emits.tokenTransfer(registrar, zeroAddress, wrapper, id),
     emits.newOwner(registry, namehash("eth"), hash, wrapper),
     emits.registered(registrar, id, wrapper, expires),
     emits.wrappedTransfer(wrapper, wrappedController, zeroAddress, owner, BigInt(node), 1n),
-    emits.wrapped(wrapper, node, wireName, owner, fuses, expires + gracePeriod),
+    emits.wrapped(wrapper, node, wireName, owner, leased, expires + graceDays * day),
     emits.newResolver(registry, node, resolver),
     soldWrapped(wrappedController, labelOf(name), hash, owner, cost, 0n, expires),
   ];
-  const burned = [emits.fusesSet(wrapper, node, fuses | cannotUnwrap | cannotTransfer)];
+  const burned = [emits.fusesSet(wrapper, node, leased | fuses.CANNOT_UNWRAP | fuses.CANNOT_TRANSFER)];
   return [
     { from: owner, to: wrappedController, value: cost, logs: registered },
     { from: owner, to: wrapper, value: 0n, logs: burned },
   ];
 }
-
-/** Name wrapper fuse CANNOT_TRANSFER (ENS name wrapper documents). */
-const cannotTransfer = 4;
