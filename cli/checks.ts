@@ -71,14 +71,14 @@ type Tools = { log(message: string): void; wait(milliseconds: number): Promise<v
 const pause = 2_000;
 
 /**
- * Runs the checks of a start: logs warnings, waits while something is away, and carries out repairs. Throws a PreflightError that says what
+ * Runs the checks of a start: logs warnings, waits while a dependency is unavailable, and carries out repairs. Throws a PreflightError that says what
  * to correct.
  */
 export async function requireSound(start: Start, config: Config, tools: Tools): Promise<void> {
   for (const check of checks.filter(({ by }) => by.includes(start))) await passed(check, config, tools);
 }
 
-/** Repeats a check while something is away, then logs warnings and carries out repairs. Throws a PreflightError for a failure. */
+/** Repeats a check while a dependency is unavailable, then logs warnings and carries out repairs. Throws a PreflightError for a failure. */
 export async function passed(check: Omit<Check, "by">, config: Config, { log, wait }: Tools): Promise<void> {
   for (let said = ""; ; await wait(pause)) {
     const findings = await findingsOf(check, config);

@@ -17,7 +17,7 @@ export function createJsonLog(output: { write(text: string): unknown }, now: () 
   };
 }
 
-/** Logs once that something is away, and once that it is back; all lines have `fields`. `noticed` returns whether it was new. */
+/** Logs once that a dependency is unavailable, and once that it recovered; all lines have `fields`. `noticed` returns whether it was new. */
 export function createOutageLog(log: Log, fields: LogFields, now = () => performance.now()) {
   let since: number | undefined;
   return {
