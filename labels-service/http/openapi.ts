@@ -79,8 +79,8 @@ const lines = z.string().meta({
   example: '"eth"\nnull\n',
 });
 
-const recordsCount = z.int().min(0).meta({ description: "Healable labels, all versions together" });
-const serviceVersion = z.string().meta({ description: "Version of the service" });
+const recordsCount = z.int().min(0).describe("Healable labels, all versions together");
+const serviceVersion = z.string().describe("Version of the service");
 const labelSet = z.strictObject({
   labelSetId: z.string().regex(labelSetIdPattern).meta({ example: "subgraph" }),
   highestLabelSetVersion: z.int().min(0),
@@ -89,7 +89,7 @@ const labelSet = z.strictObject({
 const count = z.strictObject({
   status: z.literal("success"),
   count: recordsCount,
-  timestamp: z.iso.datetime({ precision: 3 }).meta({ description: "Time of the response" }),
+  timestamp: z.iso.datetime({ precision: 3 }).describe("Time of the response"),
 });
 
 const config = z.strictObject({ version: serviceVersion, labelSet, recordsCount });
@@ -98,7 +98,7 @@ const versions = z.strictObject({
   status: z.literal("success"),
   versionInfo: z.strictObject({
     version: serviceVersion,
-    dbSchemaVersion: z.int().min(1).meta({ description: "Version of the layout of the database file" }),
+    dbSchemaVersion: z.int().min(1).describe("Version of the layout of the database file"),
     labelSet,
   }),
 });

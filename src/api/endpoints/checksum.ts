@@ -16,17 +16,16 @@ const stored = z.object({
 });
 
 const schema = z.strictObject({
-  timestamp: secondsSchema.meta({
-    description:
-      "The rows are those of all events in blocks before this time, on every chain, none of which a reorganization takes back",
-  }),
-  hash: hex(64).meta({
-    description: "Equal for two indexes of one configuration and `timestamp` if all their rows are equal",
-  }),
+  timestamp: secondsSchema.describe(
+    "The rows are those of all events in blocks before this time, on every chain, none of which a reorganization takes back",
+  ),
+  hash: hex(64).describe(
+    "Equal for two indexes of one configuration and `timestamp` if all their rows are equal",
+  ),
   tables: z
     .record(z.string(), table)
-    .meta({ description: "Number of rows of each table, and a hash that no order of rows changes" }),
-  kept: range.meta({ description: "The times that can be asked for" }),
+    .describe("Number of rows of each table, and a hash that no order of rows changes"),
+  kept: range.describe("The times that can be asked for"),
 });
 
 const tableSql = "SELECT to_regclass('_checksums')::text";
@@ -45,7 +44,7 @@ export const checksum = endpoint({
   query: z.object({
     timestamp: timestampParameter("timestamp")
       .optional()
-      .meta({ description: "Unix seconds, a time that is `kept`; the newest unless given" }),
+      .describe("Unix seconds, a time that is `kept`; the newest unless given"),
   }),
   needs: { index: "complete" },
   answers: {

@@ -34,10 +34,12 @@ type HealingState = Pick<Healing, "from" | "to" | "part" | "asked" | "healed"> &
 export type ProvenFrom = () => Promise<Readonly<Record<string, number>> | undefined>;
 
 /** `provenFrom` in responses. */
-export const provenFromSchema = z.record(z.string(), countSchema).optional().meta({
-  description:
+export const provenFromSchema = z
+  .record(z.string(), countSchema)
+  .optional()
+  .describe(
     "Only with RPC_VERIFY=receipts: by chain id, the block from which on each log is proven by the receipts of its block",
-});
+  );
 
 const text = z.string().min(1);
 
@@ -70,10 +72,9 @@ const schema = z.strictObject({
       healed: countSchema,
     })
     .optional()
-    .meta({
-      description:
-        "Only in a healed index: the version of the label set with which it began, the one to which it is healed, how many rows without a label were looked at, and how many have one now",
-    }),
+    .describe(
+      "Only in a healed index: the version of the label set with which it began, the one to which it is healed, how many rows without a label were looked at, and how many have one now",
+    ),
 });
 
 /** Healing as responses show it. */

@@ -9,25 +9,33 @@ const schema = z.strictObject({
   responseCode: z.literal("ok"),
   realtimeProjection: z.strictObject({
     projectedAt: secondsSchema,
-    worstCaseDistance: countSchema.meta({ description: "Seconds that the index may lag behind at most" }),
+    worstCaseDistance: countSchema.describe("Seconds that the index may lag behind at most"),
     snapshot: snapshotSchema,
   }),
-  distances: z.record(z.string(), countSchema).optional().meta({
-    description:
+  distances: z
+    .record(z.string(), countSchema)
+    .optional()
+    .describe(
       "Only while a chain pauses, which the cursors do not wait for: seconds since the last indexed block of each followed chain, by chain id",
-  }),
-  stale: z.strictObject({ since: secondsSchema, reason: z.string() }).optional().meta({
-    description:
+    ),
+  stale: z
+    .strictObject({ since: secondsSchema, reason: z.string() })
+    .optional()
+    .describe(
       "Only while the indexing process does not report, and the snapshot is the last it left, or while the chain contradicts the index",
-  }),
-  indexes: z.strictObject({ built: countSchema, total: countSchema }).optional().meta({
-    description:
+    ),
+  indexes: z
+    .strictObject({ built: countSchema, total: countSchema })
+    .optional()
+    .describe(
       "Only while the indexes for queries are being built, after the first backfill: until then queries are slow and /ready is 503",
-  }),
-  anomalies: z.record(z.string(), countSchema).optional().meta({
-    description:
+    ),
+  anomalies: z
+    .record(z.string(), countSchema)
+    .optional()
+    .describe(
       "Anomalous events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one",
-  }),
+    ),
   provenFrom: provenFromSchema,
 });
 
@@ -81,7 +89,7 @@ const distance = z
   .transform((digits) => (digits === "" ? defaultDistance : Number(digits)))
   .refine(Number.isSafeInteger, "maxWorstCaseDistance is too large")
   .default(defaultDistance)
-  .meta({ description: "Seconds that the index may lag behind at most" });
+  .describe("Seconds that the index may lag behind at most");
 
 type RealtimeContext = Pick<StatusContext, "clock"> & Pick<GateContext, "status">;
 

@@ -87,7 +87,7 @@ export function namesContext(namespace: Namespace, plugins: readonly string[]) {
 
 const query = z
   .object({
-    domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),
+    domainId: bytes32Parameter("domainId").optional().describe("Node (namehash) of the name"),
     name: nameParameter("name")
       .optional()
       .meta({ description: "The normalized name", example: "moonlamp.eth" }),
@@ -128,14 +128,15 @@ const schema = z.strictObject({
       )
       .min(1),
     expiresAt: secondsSchema,
-    version: z.enum(["v1", "v2"]).optional().meta({
-      description: "Generation of ENS in force; absent where neither is, and where ENSv2 is not indexed",
-    }),
+    version: z
+      .enum(["v1", "v2"])
+      .optional()
+      .describe("Generation of ENS in force; absent where neither is, and where ENSv2 is not indexed"),
     reserved: z
       .boolean()
       .optional()
-      .meta({ description: "Whether ENSv2 holds the name for its owner in the first generation" }),
-    isExpired: z.boolean().optional().meta({ description: "Where ENSv2 is indexed" }),
+      .describe("Whether ENSv2 holds the name for its owner in the first generation"),
+    isExpired: z.boolean().optional().describe("Where ENSv2 is indexed"),
     accurateAsOf: secondsSchema,
   }),
 });
@@ -342,8 +343,8 @@ function tokensOfEntry(chainId: number, { registry, entry }: V2Name): Token[] {
 const salesQuery = pagedQuery({
   at: atParameter,
   min_block: minBlockParameter,
-  domainId: bytes32Parameter("domainId").optional().meta({ description: "Node (namehash) of the name" }),
-  name: nameParameter("name").optional().meta({ description: "The normalized name" }),
+  domainId: bytes32Parameter("domainId").optional().describe("Node (namehash) of the name"),
+  name: nameParameter("name").optional().describe("The normalized name"),
 }).refine(({ domainId, name }) => domainId === undefined || name === undefined, {
   error: "Give domainId or name, not both",
   when: ({ issues }) => issues.length === 0,
@@ -354,14 +355,14 @@ const sale = readingOf({
   domainId: field("s.domain_id", hashSchema),
   name: field(
     "coalesce(domain.name, v.name)",
-    z.string().optional().meta({ description: "Absent where the index does not name the node" }),
+    z.string().optional().describe("Absent where the index does not name the node"),
   ),
   token: tokenFields("s"),
   seller: field("s.seller", addressSchema),
   buyer: field("s.buyer", addressSchema),
   price: {
     currency: field("s.currency", z.enum(["ETH", "WETH", "USDC", "DAI"])),
-    amount: field("s.amount::text", amountSchema.meta({ description: "In the currency's smallest unit" })),
+    amount: field("s.amount::text", amountSchema.describe("In the currency's smallest unit")),
   },
   block: { timestamp: field("s.timestamp", secondsSchema), number: field("s.block_number", countSchema) },
   transactionHash: field("s.transaction_hash", hashSchema),

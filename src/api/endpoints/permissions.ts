@@ -59,15 +59,15 @@ const claimedPathSql = ({ chainId, root }: V2Contracts) => `
 
 const query = pagedQuery({
   name: nameParameter("name").optional().meta({ description: "A normalized name", example: "moonlamp.eth" }),
-  registry: addressParameter("registry").optional().meta({ description: "A registry or a resolver" }),
-  account: addressParameter("account").optional().meta({ description: "Who has the roles" }),
-  isProven: z.enum(["true", "false"], { error: "isProven must be true or false" }).default("true").meta({
-    description:
+  registry: addressParameter("registry").optional().describe("A registry or a resolver"),
+  account: addressParameter("account").optional().describe("Who has the roles"),
+  isProven: z
+    .enum(["true", "false"], { error: "isProven must be true or false" })
+    .default("true")
+    .describe(
       "Of an account: its roles by contracts of known code, or those by other contracts of the factory, which say what they like",
-  }),
-  cursor: cursorParameter.meta({
-    description: "`pageContext.nextCursor` of a page: the list begins after it",
-  }),
+    ),
+  cursor: cursorParameter.describe("`pageContext.nextCursor` of a page: the list begins after it"),
 }).refine(
   ({ name, registry, account }) => [name, registry, account].filter((one) => one !== undefined).length === 1,
   {
@@ -77,10 +77,12 @@ const query = pagedQuery({
 );
 
 const recordKind = z.enum(["text", "data", "address", "argument"]);
-const record = z.strictObject({ kind: recordKind, key: z.string() }).optional().meta({
-  description:
+const record = z
+  .strictObject({ kind: recordKind, key: z.string() })
+  .optional()
+  .describe(
     "The one record that the roles are limited to: `argument` is the first argument of a setter, in hex",
-});
+  );
 
 const permission = readingOf({
   contract: { chainId: field("p.chain_id", chainIdSchema), address: field("p.address", addressSchema) },
@@ -88,34 +90,31 @@ const permission = readingOf({
     "CASE p.kind WHEN 'registry' THEN 'registry' ELSE 'resolver' END",
     z.enum(["registry", "resolver"]),
   ),
-  resource: field("p.resource", hashSchema.meta({ description: "Zero for the whole contract" })),
+  resource: field("p.resource", hashSchema.describe("Zero for the whole contract")),
   label: field(
     "p.label",
-    z.string().optional().meta({ description: "Label of the registry's entry that the resource is" }),
+    z.string().optional().describe("Label of the registry's entry that the resource is"),
     storedLabel,
   ),
   name: field(
     "CASE WHEN p.kind <> 'registry' THEN 'dns ' || m.name WHEN t.path IS NOT NULL THEN concat_ws(' ', p.label, t.labels) END",
-    z.string().optional().meta({
-      description:
+    z
+      .string()
+      .optional()
+      .describe(
         "Canonical name of the entry, or of the registry for the whole contract; of a resolver, the name that the roles are limited to",
-    }),
+      ),
     nameOf,
   ),
   registryPath: field(
     "t.path",
-    z
-      .array(addressSchema)
-      .optional()
-      .meta({ description: "Registries from the root to this one, where it has a place" }),
+    z.array(addressSchema).optional().describe("Registries from the root to this one, where it has a place"),
   ),
   record: field("m.kind || ' ' || m.key", record, recordOf),
   account: field("p.account", addressSchema),
   isProven: field(
     "p.is_proven",
-    z.boolean().meta({
-      description: "Whether the contract is of known code. Others can say of anybody what they like",
-    }),
+    z.boolean().describe("Whether the contract is of known code. Others can say of anybody what they like"),
   ),
   roles: field("p.kind || ' ' || p.roles", z.array(z.string()), rolesOf),
   bitmap: field("p.roles", hashSchema),
@@ -179,37 +178,31 @@ const subjects = {
   }),
 };
 
-const seconds = z.string().regex(/^\d+$/).meta({ description: "Unix seconds; may be beyond any date" });
+const seconds = z.string().regex(/^\d+$/).describe("Unix seconds; may be beyond any date");
 
 const nameSchema = z.strictObject({
   name: z.string(),
   node: hashSchema,
-  version: z
-    .enum(["v1", "v2"])
-    .nullable()
-    .meta({ description: "Generation whose data are in force; null: neither" }),
-  reserved: z
-    .boolean()
-    .meta({ description: "Whether the second generation holds it for its owner in the first" }),
+  version: z.enum(["v1", "v2"]).nullable().describe("Generation whose data are in force; null: neither"),
+  reserved: z.boolean().describe("Whether the second generation holds it for its owner in the first"),
   migratedAt: secondsSchema.optional(),
   status: z.enum(["available", "reserved", "registered"]),
-  isCanonical: z.boolean().meta({ description: "Whether each registry on the way to it claims its place" }),
-  isProven: z.boolean().meta({
-    description:
+  isCanonical: z.boolean().describe("Whether each registry on the way to it claims its place"),
+  isProven: z
+    .boolean()
+    .describe(
       "Whether each registry on the way is of known code, whose events tell all. Otherwise only the chain knows the name for sure",
-  }),
-  registry: addressSchema.nullable().meta({ description: "Null where a name above it has no registry" }),
+    ),
+  registry: addressSchema.nullable().describe("Null where a name above it has no registry"),
   tokenId: hashSchema.optional(),
-  owner: addressSchema.nullable().meta({ description: "Null where only the chain knows it" }),
+  owner: addressSchema.nullable().describe("Null where only the chain knows it"),
   expiry: seconds.optional(),
-  resolver: addressSchema.meta({
-    description: "The one that answers, of the name or the nearest above; zero: none",
-  }),
+  resolver: addressSchema.describe("The one that answers, of the name or the nearest above; zero: none"),
   subregistry: addressSchema,
   registryPath: z
     .array(addressSchema)
     .nullable()
-    .meta({ description: "Registries from the root to the one that would hold the name" }),
+    .describe("Registries from the root to the one that would hold the name"),
   effective: z
     .strictObject({
       owner: addressSchema.nullable(),
@@ -217,10 +210,9 @@ const nameSchema = z.strictObject({
       expiry: seconds.nullable(),
       graceEnds: seconds.nullable(),
     })
-    .meta({
-      description:
-        "What the generation in force says: in the first, its own owner, resolver and expiry. Where neither is, the expiry that passed. Null: none, or only the chain knows",
-    }),
+    .describe(
+      "What the generation in force says: in the first, its own owner, resolver and expiry. Where neither is, the expiry that passed. Null: none, or only the chain knows",
+    ),
 });
 
 /** GET /api/permissions. */
@@ -244,9 +236,7 @@ export const permissions = endpoint({
           nextCursor: z
             .string()
             .optional()
-            .meta({
-              description: `Where the next page begins; totals and pages end at ${mostCounted} records`,
-            }),
+            .describe(`Where the next page begins; totals and pages end at ${mostCounted} records`),
         }),
         accurateAsOf: secondsSchema,
       }),

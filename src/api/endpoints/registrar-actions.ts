@@ -43,15 +43,16 @@ export type RegistrarActionsContext = {
 
 const priceSchema = z
   .strictObject({
-    currency: z.enum(["ETH", "WETH", "USDC", "DAI", "ERC20"]).meta({
-      description:
+    currency: z
+      .enum(["ETH", "WETH", "USDC", "DAI", "ERC20"])
+      .describe(
         "ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol",
-    }),
-    amount: amountSchema.meta({ description: "Wei, or the smallest unit of the token" }),
+      ),
+    amount: amountSchema.describe("Wei, or the smallest unit of the token"),
     token: z.strictObject({ chainId: chainIdSchema, address: addressSchema }).optional(),
   })
   .nullable()
-  .meta({ description: "All three are null where no controller reported prices" });
+  .describe("All three are null where no controller reported prices");
 
 // The three prices are all null if no controller reported them.
 const price = (column: string, v2: V2Contracts | undefined) =>
@@ -77,13 +78,11 @@ const createActionReading = (v2: V2Contracts | undefined) =>
       type: field("a.type", z.enum(["registration", "renewal"])),
       version: field(
         "n.sold_in",
-        generation
-          .optional()
-          .meta({ description: "Generation of ENS that it was sold in, where ENSv2 is indexed" }),
+        generation.optional().describe("Generation of ENS that it was sold in, where ENSv2 is indexed"),
       ),
       incrementalDuration: field(
         `least(a.incremental_duration, ${Number.MAX_SAFE_INTEGER})`,
-        countSchema.meta({ description: "Seconds" }),
+        countSchema.describe("Seconds"),
       ),
       registrant: field("a.registrant", addressSchema),
       registrationLifecycle: {
@@ -98,16 +97,13 @@ const createActionReading = (v2: V2Contracts | undefined) =>
         expiresAt: field(`least(n.expires_at, ${Number.MAX_SAFE_INTEGER})`, secondsSchema),
         version: field(
           "n.version",
-          generation.optional().meta({
-            description: "Generation in force now; absent where neither is, and where ENSv2 is not indexed",
-          }),
+          generation
+            .optional()
+            .describe("Generation in force now; absent where neither is, and where ENSv2 is not indexed"),
         ),
         reserved: field(
           "n.is_reserved",
-          z
-            .boolean()
-            .optional()
-            .meta({ description: "Whether ENSv2 holds the name for its owner in the first" }),
+          z.boolean().optional().describe("Whether ENSv2 holds the name for its owner in the first"),
         ),
       },
       pricing: {
@@ -119,9 +115,7 @@ const createActionReading = (v2: V2Contracts | undefined) =>
         encodedReferrer: field("a.encoded_referrer", hashSchema.nullable()),
         decodedReferrer: field(
           "a.decoded_referrer",
-          addressSchema
-            .nullable()
-            .meta({ description: "The zero address where the encoding is not an address" }),
+          addressSchema.nullable().describe("The zero address where the encoding is not an address"),
         ),
       },
       block: { timestamp: field("a.timestamp", secondsSchema), number: field("a.block_number", countSchema) },
@@ -139,24 +133,18 @@ const query = pagedQuery({
   orderBy: z
     .literal(orderBy, { error: `orderBy must be ${orderBy}` })
     .optional()
-    .meta({ description: "Newest first, the only order" }),
-  withReferral: booleanParameter("withReferral")
-    .optional()
-    .meta({ description: "`true`: only actions with a referrer" }),
-  decodedReferrer: addressParameter("decodedReferrer").optional().meta({ description: "Address" }),
-  referrer: addressParameter("referrer").optional().meta({ description: "The same" }),
-  beginTimestamp: timestampParameter("beginTimestamp")
-    .optional()
-    .meta({ description: "Unix seconds, inclusive" }),
-  endTimestamp: timestampParameter("endTimestamp")
-    .optional()
-    .meta({ description: "Unix seconds, inclusive" }),
+    .describe("Newest first, the only order"),
+  withReferral: booleanParameter("withReferral").optional().describe("`true`: only actions with a referrer"),
+  decodedReferrer: addressParameter("decodedReferrer").optional().describe("Address"),
+  referrer: addressParameter("referrer").optional().describe("The same"),
+  beginTimestamp: timestampParameter("beginTimestamp").optional().describe("Unix seconds, inclusive"),
+  endTimestamp: timestampParameter("endTimestamp").optional().describe("Unix seconds, inclusive"),
   type: z
     .enum(["registration", "renewal"], { error: "type must be registration or renewal" })
     .optional()
-    .meta({ description: "Only actions of this type" }),
-  registrant: addressParameter("registrant").optional().meta({ description: "Sender of the transaction" }),
-  node: bytes32Parameter("node").optional().meta({ description: "Node (namehash) of the name" }),
+    .describe("Only actions of this type"),
+  registrant: addressParameter("registrant").optional().describe("Sender of the transaction"),
+  node: bytes32Parameter("node").optional().describe("Node (namehash) of the name"),
   name: z
     .string({ error: "name must be given once" })
     .transform((name, { addIssue }) => {
@@ -165,8 +153,8 @@ const query = pagedQuery({
       return node;
     })
     .optional()
-    .meta({ description: "The name, with unknown labels as `[labelhash]`" }),
-  chainId: chainIdParameter("chainId").optional().meta({ description: "Chain of the registrar" }),
+    .describe("The name, with unknown labels as `[labelhash]`"),
+  chainId: chainIdParameter("chainId").optional().describe("Chain of the registrar"),
 })
   .refine(({ node, name }) => node === undefined || name === undefined || node === name, {
     path: ["name"],

@@ -41,12 +41,12 @@ export type ResolveContext = {
 const maxDistance = 60;
 
 const optionsQuery = z.object({
-  accelerate: booleanParameter("accelerate").default(false).meta({
-    description: "Whether to respond from the index where it allows that (default `false`)",
-  }),
+  accelerate: booleanParameter("accelerate")
+    .default(false)
+    .describe("Whether to respond from the index where it allows that (default `false`)"),
   trace: booleanParameter("trace")
     .default(false)
-    .meta({ description: "Whether to list the steps of the resolution (default `false`)" }),
+    .describe("Whether to list the steps of the resolution (default `false`)"),
 });
 
 const maxChainId = 0x7fffffff;
@@ -70,12 +70,12 @@ const chainsQuery = optionsQuery.extend({
   )
     .transform((ids) => ids.map(Number))
     .optional()
-    .meta({ description: "Chain ids with commas between; default: the chains of this instance's namespace" }),
+    .describe("Chain ids with commas between; default: the chains of this instance's namespace"),
 });
 
 const options = {
-  accelerationRequested: z.boolean().meta({ description: "The parameter `accelerate`" }),
-  accelerationAttempted: z.boolean().meta({ description: "Whether the index was fresh enough to be used" }),
+  accelerationRequested: z.boolean().describe("The parameter `accelerate`"),
+  accelerationAttempted: z.boolean().describe("Whether the index was fresh enough to be used"),
   trace: z.array(z.looseObject({ name: z.string() })).optional(),
 };
 const answersOf = <T extends z.core.$ZodLooseShape>(description: string, shape: T) => ({

@@ -73,38 +73,35 @@ const mostCountedAsked = 100_000;
 
 const query = closedQuery({
   namespace: namespaceParameter,
-  relation: relationText.meta({
-    description:
-      "Some of `owner`, `manager` and `role_holder`, `any` for all three, or alone `resolves_to` or `former_owner`; default `any`",
-  }),
+  relation: relationText.describe(
+    "Some of `owner`, `manager` and `role_holder`, `any` for all three, or alone `resolves_to` or `former_owner`; default `any`",
+  ),
   coin_type: z
     .string({ error: "coin_type must be given once" })
     .regex(/^(\d{1,19}|evm)$/, { error: "coin_type must be decimal digits, or evm", abort: true })
     .transform((text) => (text === "evm" ? text : String(BigInt(text))))
     .optional()
-    .meta({
-      description: "With `relation=resolves_to`: of which record, or of any EVM chain with `evm`; default 60",
-    }),
-  q: textParameter("q", 500).optional().meta({ description: "Text in the name" }),
+    .describe("With `relation=resolves_to`: of which record, or of any EVM chain with `evm`; default 60"),
+  q: textParameter("q", 500).optional().describe("Text in the name"),
   match: choice("match", ["prefix", "contains"]).default("prefix"),
-  parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
-  status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
+  parent: textParameter("parent", 500).optional().describe("Only its direct subnames"),
+  status: choice("status", ["active"]).optional().describe("Leaves out names that have ended"),
   authority: authorityParameter,
   is_migrated: booleanParameter("is_migrated")
     .optional()
-    .meta({ description: "Whether the name came over from ENSv1 to ENSv2" }),
+    .describe("Whether the name came over from ENSv1 to ENSv2"),
   expires_after: windowEnd("expires_after", "included; with `relation=former_owner`"),
   expires_before: windowEnd("expires_before", "excluded; with `relation=former_owner`"),
   sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"])
     .optional()
-    .meta({ description: "Default `name`; with `relation=former_owner` only `expires_at`" }),
+    .describe("Default `name`; with `relation=former_owner` only `expires_at`"),
   order: choice("order", ["asc", "desc"]).default("asc"),
   dedupe: choice("dedupe", ["name", "registration"])
     .optional()
-    .meta({ description: "One row for each name, which has one registration" }),
-  include: includeParameter(["counts", "total_count", "role_summary"]).meta({
-    description: `\`counts\`: of subnames and records; \`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
-  }),
+    .describe("One row for each name, which has one registration"),
+  include: includeParameter(["counts", "total_count", "role_summary"]).describe(
+    `\`counts\`: of subnames and records; \`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
+  ),
   ...listPosition,
   ...cursorParameters,
 });
@@ -535,7 +532,7 @@ const alarms = textParameter("alarms", 40)
     error: `alarms must be at most ${mostAlarms} numbers from 1 to 365`,
   })
   .default([30, 7, 1])
-  .meta({ description: "Days before each deadline; default `30,7,1`" });
+  .describe("Days before each deadline; default `30,7,1`");
 
 /** GET /v1/addresses/{address}/calendar.ics. */
 export const addressCalendar = endpoint({

@@ -16,9 +16,7 @@ const query = closedQuery({
       error: "from must be latest, start or <chain id>:<block>",
     })
     .optional()
-    .meta({
-      description: "Where a client without an id begins: `latest`, `start` or `<chain id>:<block>`, included",
-    }),
+    .describe("Where a client without an id begins: `latest`, `start` or `<chain id>:<block>`, included"),
 });
 
 /** GET /v1/events/stream. */

@@ -65,17 +65,16 @@ import { readNameOfPath } from "../names/lookups.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { anyCaseAddress, bytes32Parameter, cursorPageSchema, cursorParameters } from "../rest/values.ts";
 
-const time = (name: string) =>
-  timeParameter(name).optional().meta({ description: "Unix seconds or RFC 3339, included" });
+const time = (name: string) => timeParameter(name).optional().describe("Unix seconds or RFC 3339, included");
 
 const historyParameters = {
   ...entryWords,
   order: choice("order", ["desc", "asc"]).default("desc"),
   from_timestamp: time("from_timestamp"),
   to_timestamp: time("to_timestamp"),
-  include: includeParameter(["data", "raw", "total_count"]).meta({
-    description: "`data`: what each entry changed; `raw`: its event; `total_count`",
-  }),
+  include: includeParameter(["data", "raw", "total_count"]).describe(
+    "`data`: what each entry changed; `raw`: its event; `total_count`",
+  ),
   ...listPosition,
   ...cursorParameters,
 };
@@ -85,15 +84,14 @@ const ownParameters = {
   namespace: namespaceParameter,
   scope: choice("scope", scopes)
     .default("both")
-    .meta({ description: "Entries of the name, of its registrations, or both" }),
+    .describe("Entries of the name, of its registrations, or both"),
 };
 
 const nameQuery = closedQuery({
   ...ownParameters,
-  include: includeParameter(["data", "raw", "total_count", "child_registrations"]).meta({
-    description:
-      "`data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, which `subject` tells apart; not for `eth` and others that a registrar leases names below",
-  }),
+  include: includeParameter(["data", "raw", "total_count", "child_registrations"]).describe(
+    "`data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, which `subject` tells apart; not for `eth` and others that a registrar leases names below",
+  ),
 });
 
 const holdings = ["owner", "manager", "role_holder"] as const satisfies readonly Holding[];
@@ -106,9 +104,9 @@ const addressQuery = closedQuery({
     })
     .transform((words) => holdings.filter((one) => words.includes("any") || words.includes(one)))
     .optional()
-    .meta({
-      description: `All entries of the names that it holds or held so, of the newest ${mostHeldNames}; without it what it received itself. \`role_holder\` adds its roles on whole registries`,
-    }),
+    .describe(
+      `All entries of the names that it holds or held so, of the newest ${mostHeldNames}; without it what it received itself. \`role_holder\` adds its roles on whole registries`,
+    ),
 });
 
 const historyAnswer = {
@@ -324,7 +322,7 @@ const block = (name: string) =>
   textParameter(name, 20)
     .regex(/^\d{1,9}$/, { error: `${name} must be the number of a block` })
     .optional()
-    .meta({ description: "Number of a block of one chain, included" });
+    .describe("Number of a block of one chain, included");
 
 const registrationParameter = textParameter("registration_id", 120)
   .regex(/^[1-9]\d{0,14}-0x[0-9a-f]{64}-(\d{1,10}|wrapper|registry)$/, {
@@ -340,7 +338,7 @@ const eventsQuery = closedQuery({
   ...historyParameters,
   ...entryParameters,
   ...feedParameters,
-  registration_id: registrationParameter.optional().meta({ description: "From a row of a name" }),
+  registration_id: registrationParameter.optional().describe("From a row of a name"),
   from_block: block("from_block"),
   to_block: block("to_block"),
 });
@@ -352,17 +350,14 @@ const feedAnswer = {
   schema: historyAnswer.schema.extend({
     data: z.array(
       entrySchema.extend({
-        keys: z.array(z.string()).optional().meta({ description: "With `after`: docs/events.md" }),
+        keys: z.array(z.string()).optional().describe("With `after`: docs/events.md"),
       }),
     ),
     reverted: z
       .array(revertedSchema)
       .optional()
-      .meta({ description: "With `after`: what reorganizations took back before these entries" }),
-    healed: z
-      .array(healedSchema)
-      .optional()
-      .meta({ description: "With `after`: names that have their labels now" }),
+      .describe("With `after`: what reorganizations took back before these entries"),
+    healed: z.array(healedSchema).optional().describe("With `after`: names that have their labels now"),
   }),
 };
 

@@ -76,16 +76,9 @@ const body = z.strictObject(
       .refine((inputs) => sumOf(inputs, charactersOf) <= mostCharacters, {
         error: `inputs must have names of at most ${mostCharacters} characters in all`,
       })
-      .meta({
-        description: "Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`",
-      }),
+      .describe("Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`"),
     profile: z.enum(["feed", "detail"], { error: "profile must be feed or detail" }).default("detail"),
-    namespace: z
-      .string()
-      .trim()
-      .max(60)
-      .optional()
-      .meta({ description: `${namespacesText}, \`auto\` or \`public\`` }),
+    namespace: z.string().trim().max(60).optional().describe(`${namespacesText}, \`auto\` or \`public\``),
   },
   {
     error: (issue) =>

@@ -162,10 +162,10 @@ export const recordsParameters = {
         "keys must be addr:<coin type>, text:<key>, data:<key>, avatar, contenthash or name, with commas between",
     })
     .optional()
-    .meta({ description: "Such as `addr:60,text:url,data:<key>,avatar,contenthash,name`" }),
-  include: includeParameter(["inventory"]).meta({
-    description: "`inventory`: the keys that were ever set, and the content types of ABIs",
-  }),
+    .describe("Such as `addr:60,text:url,data:<key>,avatar,contenthash,name`"),
+  include: includeParameter(["inventory"]).describe(
+    "`inventory`: the keys that were ever set, and the content types of ABIs",
+  ),
   ...snapshotParameters,
 };
 
@@ -316,7 +316,7 @@ export const subnames = endpoint({
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
-    q: textParameter("q", 500).optional().meta({ description: "Text in the name" }),
+    q: textParameter("q", 500).optional().describe("Text in the name"),
     match: choice("match", ["prefix", "contains"]).default("prefix"),
     sort: choice("sort", ["name", "expires_at", "registered_at"]).default("name"),
     order: choice("order", ["asc", "desc"]).default("asc"),
@@ -355,9 +355,9 @@ export const subnames = endpoint({
 
 const searchQuery = closedQuery({
   q: textParameter("q", 500).meta({ example: "vita" }),
-  match: choice("match", ["prefix", "contains"]).optional().meta({ description: "Default `prefix`" }),
+  match: choice("match", ["prefix", "contains"]).optional().describe("Default `prefix`"),
   namespace: namespaceParameter,
-  status: choice("status", ["active"]).optional().meta({ description: "Leaves out names that have ended" }),
+  status: choice("status", ["active"]).optional().describe("Leaves out names that have ended"),
   sort: choice("sort", ["name", "relevance"]).default("name"),
   ...listPosition,
   ...cursorParameters,
@@ -450,12 +450,10 @@ const windows = (name: string) =>
       return z.NEVER;
     })
     .optional()
-    .meta({ description: `\`<from>..<to>\`, the end excluded; up to ${mostWindows} times` });
+    .describe(`\`<from>..<to>\`, the end excluded; up to ${mostWindows} times`);
 
 const deadlinesQuery = closedQuery({
-  namespace: textParameter("namespace", 60).meta({
-    description: namespacesText,
-  }),
+  namespace: textParameter("namespace", 60).describe(namespacesText),
   expires_after: windowEnd("expires_after", "included"),
   expires_before: windowEnd("expires_before", "excluded"),
   expires_window: windows("expires_window"),
@@ -471,10 +469,10 @@ const deadlinesQuery = closedQuery({
         "In place of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key begins so, by name",
       example: "agent-endpoint[mcp]",
     }),
-  parent: textParameter("parent", 500).optional().meta({ description: "Only its direct subnames" }),
+  parent: textParameter("parent", 500).optional().describe("Only its direct subnames"),
   sort: choice("sort", ["expires_at", "grace_ends_at", "name"])
     .optional()
-    .meta({ description: "The deadline that the window is of; `name` with `record_key_prefix`" }),
+    .describe("The deadline that the window is of; `name` with `record_key_prefix`"),
   order: choice("order", ["asc", "desc"]).default("asc"),
   ...listPosition,
   ...cursorParameters,

@@ -425,7 +425,7 @@ const registryLabels = endpoint({
   description: `Under the name of the registry, by name; \`owner\` is the latest holder, expired or not. \`total_count\` is exact up to ${most}, else null. \`include=counts\` adds \`subname_count\`, and \`role_holder_count\` up to ${mostHolders}, else absent.`,
   query: closedQuery({
     include: includeParameter(["counts"]),
-    owner: anyCaseAddress("owner").optional().meta({ description: "The latest holder" }),
+    owner: anyCaseAddress("owner").optional().describe("The latest holder"),
     exclude_owner: anyCaseAddress("exclude_owner").optional(),
     ...listPosition,
     ...cursorParameters,

@@ -59,15 +59,13 @@ const query = closedQuery({
   registration_id: textParameter("registration_id", 130)
     .regex(registrationForm, { error: "registration_id must be one that a row gave" })
     .optional()
-    .meta({ description: "From a row of a name or of this list" }),
-  address: anyCaseAddress("address").optional().meta({ description: "Who has the powers" }),
+    .describe("From a row of a name or of this list"),
+  address: anyCaseAddress("address").optional().describe("Who has the powers"),
   registry: contractParameter("registry")
     .optional()
-    .meta({ description: "`<chain id>:<address>` of a registry of ENSv2: powers over the whole registry" }),
+    .describe("`<chain id>:<address>` of a registry of ENSv2: powers over the whole registry"),
   namespace: namespaceParameter,
-  include: includeParameter(["lineage"]).meta({
-    description: "`lineage`: what kind of fact gives the powers",
-  }),
+  include: includeParameter(["lineage"]).describe("`lineage`: what kind of fact gives the powers"),
   ...listPosition,
   ...cursorParameters,
 });
@@ -84,13 +82,8 @@ export const permissionSchema = z.strictObject({
   address: addressSchema,
   ...grantSchema.shape,
   registration_id: z.string(),
-  eac_resource: z
-    .string()
-    .optional()
-    .meta({ description: "The resource of a resolver's roles in decimal digits" }),
-  record_resource: recordResourceSchema
-    .optional()
-    .meta({ description: "The one record that the powers are limited to" }),
+  eac_resource: z.string().optional().describe("The resource of a resolver's roles in decimal digits"),
+  record_resource: recordResourceSchema.optional().describe("The one record that the powers are limited to"),
   name: z.string().optional(),
   authority_context: z.enum(["current_for_name", "resource_audit"]),
   wrapper_state: wrapperShape.wrapper_state,

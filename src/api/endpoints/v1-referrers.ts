@@ -30,26 +30,24 @@ type ReferrersContext = LookupContext & {
 const amount = z.string();
 const awardSchema = z.strictObject({
   qualified: z.boolean(),
-  amount: amount.meta({ description: "Millionths of a USDC, as all amounts of awards" }),
-  score: z.number().optional().meta({ description: "Years of duration" }),
-  final_score: z.number().optional().meta({ description: "The score with the boost of the rank" }),
+  amount: amount.describe("Millionths of a USDC, as all amounts of awards"),
+  score: z.number().optional().describe("Years of duration"),
+  final_score: z.number().optional().describe("The score with the boost of the rank"),
   pool_share: z.number().optional(),
   uncapped_amount: amount.optional(),
   admin_action: z.strictObject({ type: z.string(), reason: z.string() }).optional(),
 });
 
 const referrerSchema = z.strictObject({
-  rank: z.int().nullable().meta({ description: "Null without referrals" }),
+  rank: z.int().nullable().describe("Null without referrals"),
   referrer: addressSchema,
   referral_count: z.int(),
-  duration: z.string().meta({ description: "Seconds by which referrals moved expiries" }),
+  duration: z.string().describe("Seconds by which referrals moved expiries"),
   revenue: z.array(
     z.strictObject({
-      currency: z
-        .string()
-        .meta({ description: "`ETH`, or the symbol of the token; `ERC20` without a known one" }),
+      currency: z.string().describe("`ETH`, or the symbol of the token; `ERC20` without a known one"),
       token: addressSchema.optional(),
-      amount: amount.meta({ description: "Wei, or the smallest unit of the token" }),
+      amount: amount.describe("Wei, or the smallest unit of the token"),
     }),
   ),
   award: awardSchema.optional(),
@@ -58,13 +56,12 @@ const referrerSchema = z.strictObject({
 const query = {
   from: windowEnd("from", "included"),
   to: windowEnd("to", "excluded"),
-  parent: textParameter("parent", 500)
+  parent: textParameter("parent", 500).optional().describe("Only referrals of its direct subnames"),
+  edition: textParameter("edition", 100)
     .optional()
-    .meta({ description: "Only referrals of its direct subnames" }),
-  edition: textParameter("edition", 100).optional().meta({
-    description:
+    .describe(
       "An edition of the configured file, in place of the other filters: ranks and awards by its rules",
-  }),
+    ),
   ...listPosition,
 };
 

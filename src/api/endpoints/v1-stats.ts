@@ -111,29 +111,25 @@ const dayParameter = (name: string, what: string) =>
       error: `${name} must be a date such as 2026-01-31, Unix seconds or a time of RFC 3339, from 1970 to 9999`,
     })
     .optional()
-    .meta({ description: `A date, Unix seconds or RFC 3339: the ${what} period is the one that has it` });
+    .describe(`A date, Unix seconds or RFC 3339: the ${what} period is the one that has it`);
 
 const ofAll = {
   interval: choice("interval", ["day", "week", "month"])
     .default("day")
-    .meta({ description: "Of UTC; weeks begin on Monday" }),
+    .describe("Of UTC; weeks begin on Monday"),
   from: dayParameter("from", "first"),
   to: dayParameter("to", "last"),
   format: choice("format", ["json", "csv"])
     .optional()
-    .meta({ description: "`csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too" }),
+    .describe("`csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too"),
   min_block: minBlockParameter,
 };
 
 const leasedBelow = "Of names that a registrar leases";
 const ofParents = {
   ...ofAll,
-  chain_id: chainIdParameter("chain_id")
-    .optional()
-    .meta({ description: `${leasedBelow} on this chain` }),
-  parent: textParameter("parent", 2_000)
-    .optional()
-    .meta({ description: `${leasedBelow} below this name` }),
+  chain_id: chainIdParameter("chain_id").optional().describe(`${leasedBelow} on this chain`),
+  parent: textParameter("parent", 2_000).optional().describe(`${leasedBelow} below this name`),
 };
 
 type Query = z.output<z.ZodObject<typeof ofAll>> & { chain_id?: number; parent?: string };
@@ -212,8 +208,8 @@ function rowsOf(figure: FigureOverTime, found: readonly Figure[], periods: numbe
 const dateOf = (day: number) => new Date(day * daySeconds * 1_000).toISOString().slice(0, 10);
 
 const shapeOf = ({ columns, part }: FigureOverTime) => ({
-  date: z.iso.date().meta({ description: "The first day of the period" }),
-  ...(part === "of" ? { of: z.string().meta({ description: "Kind of names" }) } : {}),
+  date: z.iso.date().describe("The first day of the period"),
+  ...(part === "of" ? { of: z.string().describe("Kind of names") } : {}),
   ...(part === "currency" ? { currency: z.string(), token: addressSchema.optional() } : {}),
   ...Object.fromEntries(
     Object.keys(columns).map((name) => [name, name === "amount" ? amountSchema : countSchema]),

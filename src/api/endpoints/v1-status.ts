@@ -113,13 +113,11 @@ const namespaceSchema = z.strictObject({
       resolution: z
         .strictObject({ protocol: z.enum(["ens_v1", "ens_v2"]), since_block: z.int().nullable() })
         .optional()
-        .meta({
-          description: "The generation that `.eth` names resolve by; since when is not indexed",
-        }),
+        .describe("The generation that `.eth` names resolve by; since when is not indexed"),
       registration: z
         .strictObject({ protocol: z.literal("ens_v2"), since_block: z.int() })
         .optional()
-        .meta({ description: "Since when the registrar of ENSv2 may register names under `.eth`" }),
+        .describe("Since when the registrar of ENSv2 may register names under `.eth`"),
     }),
   ),
 });

@@ -62,14 +62,14 @@ export type Position = {
 export const revertedSchema = z.strictObject({
   chain_id: z.int(),
   last_valid_block: z.int(),
-  ids: z.array(z.string()).meta({ description: "`id` of entries, the newest first" }),
-  keys: z.array(z.string()).meta({ description: "The cache keys of their messages" }),
+  ids: z.array(z.string()).describe("`id` of entries, the newest first"),
+  keys: z.array(z.string()).describe("The cache keys of their messages"),
 });
 
 /** What a message of healed names says. */
 export const healedSchema = z.strictObject({
   names: z.array(z.strictObject({ namehash: hashSchema, name: z.string().optional() })),
-  keys: z.array(z.string()).meta({ description: "Their cache keys" }),
+  keys: z.array(z.string()).describe("Their cache keys"),
 });
 
 /** A message of the feed; `id` goes on behind it. */

@@ -103,10 +103,7 @@ export const timeParameter = (name: string) =>
 
 /** One end of a window of whole seconds, described by `end`. */
 export const windowEnd = (name: string, end: string) =>
-  timeParameter(name)
-    .transform(Math.ceil)
-    .optional()
-    .meta({ description: `Unix seconds or RFC 3339, ${end}` });
+  timeParameter(name).transform(Math.ceil).optional().describe(`Unix seconds or RFC 3339, ${end}`);
 
 const blockForm = /^\d{1,15}:\d{1,15}$/;
 
@@ -200,8 +197,8 @@ export const metaSchema = z.strictObject({
   as_of_completeness: z
     .record(z.string(), z.strictObject({ completeness, unsupported_reason: z.string() }))
     .optional()
-    .meta({ description: "Chains without an indexed block" }),
-  as_of_token: z.string().optional().meta({ description: "The same, as one opaque word" }),
+    .describe("Chains without an indexed block"),
+  as_of_token: z.string().optional().describe("The same, as one opaque word"),
   source: z.enum(["indexed", "verified"]).optional(),
   completeness: completeness.optional(),
   unsupported_fields: z.array(z.string()).optional(),

@@ -47,29 +47,28 @@ export const entryWords = {
   exclude_type: wordsParameter("exclude_type", askedTypes).optional(),
   kind: wordsParameter("kind", [...eventKinds, ...pipelineKinds])
     .optional()
-    .meta({ description: "Names of events, or of groups of them as ENS's own API has them" }),
+    .describe("Names of events, or of groups of them as ENS's own API has them"),
   record_key: textParameter("record_key", 1_000)
     .optional()
-    .meta({ description: "Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`" }),
+    .describe("Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`"),
 };
 
 /** The parameters that narrow `/v1/events` by what can be told of each entry alone. */
 export const entryParameters = {
   ...entryWords,
   namespace: namespaceParameter,
-  chain_id: chainIdParameter("chain_id").optional().meta({ description: "Events of this chain" }),
+  chain_id: chainIdParameter("chain_id").optional().describe("Events of this chain"),
   name: textParameter("name", 2_000).optional(),
-  parent: textParameter("parent", 2_000).optional().meta({ description: "Direct subnames of this name" }),
+  parent: textParameter("parent", 2_000).optional().describe("Direct subnames of this name"),
   address: anyCaseAddress("address")
     .optional()
-    .meta({ description: "Who received something, or whose primary name or roles changed" }),
-  resolver: contractParameter("resolver")
+    .describe("Who received something, or whose primary name or roles changed"),
+  resolver: contractParameter("resolver").optional().describe("`<chain id>:<address>`: its records"),
+  contract_address: anyCaseAddress("contract_address")
     .optional()
-    .meta({ description: "`<chain id>:<address>`: its records" }),
-  contract_address: anyCaseAddress("contract_address").optional().meta({
-    description:
+    .describe(
       "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
-  }),
+    ),
 };
 
 type EntryWords = z.output<z.ZodObject<typeof entryWords>>;

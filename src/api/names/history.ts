@@ -180,7 +180,7 @@ const member = <S extends z.ZodType>(
   schema: S,
   value: (told: Told) => z.output<S> | null | undefined,
   description?: string,
-) => ({ schema: description === undefined ? schema : schema.meta({ description }), value });
+) => ({ schema: description === undefined ? schema : schema.describe(description), value });
 
 const holder = ({ entry }: Told) => entry.holder;
 const sender = ({ entry }: Told) => entry.facts?.sender;
@@ -382,9 +382,7 @@ export const entrySchema = z.strictObject({
   id: z.string().length(64),
   type: z.enum(historyTypes),
   name: z.string().optional(),
-  namehash: hashSchema
-    .optional()
-    .meta({ description: "Absent for roles on a whole registry, which belong to no name" }),
+  namehash: hashSchema.optional().describe("Absent for roles on a whole registry, which belong to no name"),
   namespace: z.string(),
   chain_id: z.int(),
   registration_id: z.string().nullable(),

@@ -528,9 +528,7 @@ export const relationText = relationWords((words): Relation | undefined => {
 }, wrongRelation).default({ of: ofState });
 
 /** The parameter that selects a namespace. */
-export const namespaceParameter = textParameter("namespace", 60)
-  .optional()
-  .meta({ description: namespacesText });
+export const namespaceParameter = textParameter("namespace", 60).optional().describe(namespacesText);
 
 type Namespaces = Pick<NamesSource, "namespaces">;
 

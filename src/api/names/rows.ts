@@ -42,11 +42,11 @@ const recordsSchema = z.strictObject({
   addresses: z.record(z.string(), z.string().nullable()),
   seen_texts: z.array(z.string()),
   texts: z.record(z.string(), z.string().nullable()),
-  seen_abis: z.array(z.string()).optional().meta({ description: "Content types" }),
+  seen_abis: z.array(z.string()).optional().describe("Content types"),
   seen_data: z
     .array(z.string())
     .optional()
-    .meta({ description: "Keys of data records (ENSIP-24), whose values are only on the chain" }),
+    .describe("Keys of data records (ENSIP-24), whose values are only on the chain"),
   abi_unsupported_reason: z.string().optional(),
   abis: z.record(z.string(), z.string()),
   seen_singletons: z.array(z.enum(["contenthash", "name"])),
@@ -430,7 +430,7 @@ export const rowSchema = z.strictObject({
   network: z.string().optional(),
   subname_count: z.int().optional(),
   record_count: z.int().optional(),
-  role_holder_count: z.int().optional().meta({ description: "Of a label of a registry" }),
+  role_holder_count: z.int().optional().describe("Of a label of a registry"),
   is_primary: z.boolean().optional(),
   is_primary_verified: z.boolean().optional(),
   relations: z.array(z.enum(["owner", "manager", "role_holder", "resolves_to", "former_owner"])).optional(),

@@ -33,7 +33,7 @@ const toBigInt = (digits: string) => (isUint256(digits) ? BigInt(digits) : 0n);
 
 /** Query parameters that select records. */
 export const selectionQuery = z.object({
-  name: flagInput("name").meta({ description: "`true`: the reverse name" }),
+  name: flagInput("name").describe("`true`: the reverse name"),
   addresses: listInput(
     "addresses",
     isUint256,
@@ -55,17 +55,17 @@ export const selectionQuery = z.object({
     "data must be keys with commas between, none of them empty or with a NUL",
   )
     .optional()
-    .meta({ description: "Keys of data records (ENSIP-24), with commas between" }),
-  contenthash: flagInput("contenthash").meta({ description: "`true`: the content hash (ENSIP-7)" }),
-  pubkey: flagInput("pubkey").meta({ description: "`true`: the public key (EIP-619)" }),
-  dnszonehash: flagInput("dnszonehash").meta({ description: "`true`: the hash of the DNS zone" }),
-  version: flagInput("version").meta({ description: "`true`: how often the records were cleared" }),
+    .describe("Keys of data records (ENSIP-24), with commas between"),
+  contenthash: flagInput("contenthash").describe("`true`: the content hash (ENSIP-7)"),
+  pubkey: flagInput("pubkey").describe("`true`: the public key (EIP-619)"),
+  dnszonehash: flagInput("dnszonehash").describe("`true`: the hash of the DNS zone"),
+  version: flagInput("version").describe("`true`: how often the records were cleared"),
   abi: z
     .string({ error: "abi must be given once" })
     .refine((text) => isUint256(text) && text !== "0", "abi must be a mask of content types, at least 1")
     .transform(toBigInt)
     .optional()
-    .meta({ description: "Mask of the welcome content types of an ABI (ENSIP-4)" }),
+    .describe("Mask of the welcome content types of an ABI (ENSIP-4)"),
   interfaces: listInput(
     "interfaces",
     (id) => /^0x[0-9a-fA-F]{8}$/.test(id),
@@ -73,7 +73,7 @@ export const selectionQuery = z.object({
   )
     .transform((ids) => ids.map((id) => id.toLowerCase() as Hex))
     .optional()
-    .meta({ description: "Interface ids (ENSIP-8), with commas between" }),
+    .describe("Interface ids (ENSIP-8), with commas between"),
 });
 
 /** Records that a request selects; absent ones are not selected. */

@@ -73,13 +73,13 @@ export const nameParameter = (field: string) =>
 export const hexSchema = (digits: number) => z.string().regex(new RegExp(`^0x[0-9a-f]{${digits}}$`));
 
 /** An address. */
-export const addressSchema = hexSchema(40).meta({ description: "Address, lower case" });
+export const addressSchema = hexSchema(40).describe("Address, lower case");
 
 /** A hash, node or token id. */
-export const hashSchema = hexSchema(64).meta({ description: "32 bytes of hex, lower case" });
+export const hashSchema = hexSchema(64).describe("32 bytes of hex, lower case");
 
 /** A point in time. */
-export const secondsSchema = z.int().meta({ description: "Unix seconds" });
+export const secondsSchema = z.int().describe("Unix seconds");
 
 /** A non-negative integer. */
 export const countSchema = z.int().min(0);
@@ -161,13 +161,13 @@ const perPage = (name: string) =>
   wholeNumber(name, maximumRecordsPerPage, `from 1 to ${maximumRecordsPerPage}`);
 
 const pagingParameters = {
-  page: wholeNumber("page", Number.MAX_SAFE_INTEGER / maximumRecordsPerPage, "of at least 1").meta({
-    description: "Number of the page, from 1 (default 1)",
-  }),
-  recordsPerPage: perPage("recordsPerPage").meta({
-    description: `1 to ${maximumRecordsPerPage} (default ${defaultRecordsPerPage})`,
-  }),
-  limit: perPage("limit").meta({ description: "Another name of `recordsPerPage`" }),
+  page: wholeNumber("page", Number.MAX_SAFE_INTEGER / maximumRecordsPerPage, "of at least 1").describe(
+    "Number of the page, from 1 (default 1)",
+  ),
+  recordsPerPage: perPage("recordsPerPage").describe(
+    `1 to ${maximumRecordsPerPage} (default ${defaultRecordsPerPage})`,
+  ),
+  limit: perPage("limit").describe("Another name of `recordsPerPage`"),
 };
 
 type Parameters = z.output<z.ZodObject<typeof pagingParameters>>;
@@ -206,8 +206,8 @@ export const pageContextSchema = z.strictObject({
   totalPages: z.int().min(1),
   hasNext: z.boolean(),
   hasPrev: z.boolean(),
-  startIndex: countSchema.optional().meta({ description: "From 0; absent if there are no records" }),
-  endIndex: countSchema.optional().meta({ description: "Inclusive" }),
+  startIndex: countSchema.optional().describe("From 0; absent if there are no records"),
+  endIndex: countSchema.optional().describe("Inclusive"),
 });
 
 /**

@@ -18,7 +18,7 @@ import type { PonderProcess, SyncMetrics } from "../../ponder/process.ts";
 import { shared } from "../../ponder/shared.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
 
-const seconds = z.int().meta({ description: "Unix seconds" });
+const seconds = z.int().describe("Unix seconds");
 const block = z.strictObject({ timestamp: seconds, number: z.int().min(0) });
 
 const indefinite = z.strictObject({ configType: z.literal("indefinite"), startBlock: block });
@@ -54,7 +54,7 @@ export const snapshotSchema = z.strictObject({
       "omnichain-following",
       "omnichain-completed",
     ]),
-    chains: z.record(z.string(), chainSchema).meta({ description: "By chain id" }),
+    chains: z.record(z.string(), chainSchema).describe("By chain id"),
     omnichainIndexingCursor: seconds,
   }),
 });
