@@ -45,9 +45,6 @@ export function holdEmbeddedDatabase(directory: string): { release(): void } {
 
 type DatabaseLocation = Pick<Config, "databaseUrl" | "pgliteDirectory">;
 
-/** A connection to the index's database. */
-export type OpenDatabase = { run: Statement; close(): Promise<void> };
-
 /**
  * Connects to the configured database; undefined if the embedded one, which only one process can use, does not exist yet. Throws a
  * PreflightError if the connection is refused, and the driver's error while Postgres is away. `settings`: of the driver.
@@ -55,7 +52,7 @@ export type OpenDatabase = { run: Statement; close(): Promise<void> };
 export async function openDatabase(
   { databaseUrl, pgliteDirectory: directory }: DatabaseLocation,
   settings: pg.ClientConfig = {},
-): Promise<OpenDatabase | undefined> {
+): Promise<{ run: Statement; close(): Promise<void> } | undefined> {
   if (databaseUrl === undefined) {
     if (!existsSync(directory)) return undefined;
     const lock = holdEmbeddedDatabase(directory);

@@ -25,8 +25,6 @@ export const batchRequest = z.object({
   label_set_version: z.optional(z.int(versionFault).check(z.nonnegative(versionFault))),
 });
 
-type Sending = { asLines: boolean; memory: Memory };
-
 /**
  * Answers `POST /v1/heal` with a label or null for each labelhash, in order: as one JSON object, or as a JSON value per line. Checks in the
  * order of `GET /v1/heal`. Takes `memory` for what it holds until it is sent.
@@ -34,7 +32,7 @@ type Sending = { asLines: boolean; memory: Memory };
 export async function answerBatch(
   file: LabelFile,
   body: Buffer,
-  { asLines, memory }: Sending,
+  { asLines, memory }: { asLines: boolean; memory: Memory },
 ): Promise<Answer> {
   if (!memory.take(body.length)) return busy;
   const parsed = batchRequest.safeParse(parsedJson(body));

@@ -19,10 +19,8 @@ type Sources = {
   clock: () => number;
 };
 
-type Chains = Snapshot["omnichainSnapshot"]["chains"];
-
 // The block that `at` names. A token of one chain names its block, one of several chains none.
-async function blockOf(at: string, chains: Chains, blocks: ChainBlocks) {
+async function blockOf(at: string, chains: Snapshot["omnichainSnapshot"]["chains"], blocks: ChainBlocks) {
   const [named, ...others] = Object.entries((readTime(at) === undefined && readToken(at)) || {});
   const token = others.length === 0 ? named : undefined;
   const asked = token === undefined ? at : `${token[0]}:${token[1].block_number}`;

@@ -155,12 +155,10 @@ const nothingSelected = {
 
 /** A request that asks the chain, and its client. */
 export type LiveCall = { request: { raw: Request }; client: string };
-type Asked = LiveCall & { query: z.output<typeof optionsQuery> };
-
 /** Runs a resolution within the limits of one client and adds how it went. Throws ApiError 503 for an unavailable chain. */
 async function resolve<T extends object>(
   context: ResolveContext,
-  { query: { accelerate, trace }, request, client }: Asked,
+  { query: { accelerate, trace }, request, client }: LiveCall & { query: z.output<typeof optionsQuery> },
   ask: (resolution: Resolution) => Promise<T>,
 ) {
   const { known, clientOf, gatewayLimits, admit } = context.resolution;

@@ -438,8 +438,6 @@ const primaryAnswers = z.strictObject({
   verification: verificationSchema.optional(),
 });
 
-type PrimaryAnswer = z.output<typeof primaryAnswer>;
-
 /** GET /v1/addresses/{address}/primary-name. */
 export const addressPrimaryName = endpoint({
   ...ofLookup,
@@ -502,7 +500,7 @@ async function claimOf(
   lookup: LookupContext["lookup"],
   { address, coin }: { address: Hex; coin: number },
   signal: AbortSignal,
-): Promise<PrimaryAnswer> {
+): Promise<z.output<typeof primaryAnswer>> {
   const source = "indexed" as const;
   // Claims for other chains are indexed with the records.
   if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords)) return { source, ...noSuchNames };

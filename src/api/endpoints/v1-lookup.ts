@@ -165,11 +165,9 @@ async function ofNames(source: Source, asked: Asked<NameInput>[], options: Optio
   }
 }
 
-type ReadName = { given: NameInput; name: GivenName; found: FoundName | null };
-
 function nameResult(
   { namespaces, known }: Source,
-  { given, name, ...read }: ReadName,
+  { given, name, ...read }: { given: NameInput; name: GivenName; found: FoundName | null },
   { isFeed, namespace }: Options,
 ): Result {
   const isOther =

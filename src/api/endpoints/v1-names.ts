@@ -363,8 +363,6 @@ const searchQuery = closedQuery({
   ...cursorParameters,
 });
 
-type SearchCall = StatementCall & { query: z.output<typeof searchQuery> };
-
 /** GET /v1/search. */
 export const search = endpoint({
   ...ofLookup,
@@ -405,7 +403,7 @@ export const search = endpoint({
 
 async function relevant(
   { lookup }: LookupContext,
-  call: SearchCall,
+  call: StatementCall & { query: z.output<typeof searchQuery> },
   { text, filters }: { text: string; filters: readonly string[] },
 ) {
   const { namespace, status } = call.query;

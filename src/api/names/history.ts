@@ -317,10 +317,8 @@ export const dataSchema = z.union(
   ),
 );
 
-type Data = z.output<typeof dataSchema>;
-
 /** What an entry of a type changed. */
-export function dataOf(type: HistoryType, entry: StoredEntry, contract?: Hex): Data {
+export function dataOf(type: HistoryType, entry: StoredEntry, contract?: Hex): z.output<typeof dataSchema> {
   const [[action], names] = dataOfTypes[type];
   const told = names.map((name) => [name, members[name].value({ type, entry, contract })] as const);
   // `expires_at` is null for a reason, which is another member.
@@ -396,9 +394,6 @@ export const entrySchema = z.strictObject({
   subject: z.enum(["name", "child"]).optional(),
 });
 
-/** The optional members of entries. */
-export type EntryMembers = { hasData: boolean; hasKind: boolean };
-
 /** The id of an event's entry in responses. */
 export const entryId = ({ type, id }: Pick<StoredEntry, "type" | "id">) =>
   createHash("sha256").update(`${type}:${id}`).digest("hex");
@@ -407,7 +402,7 @@ export const entryId = ({ type, id }: Pick<StoredEntry, "type" | "id">) =>
 export function entryOf(
   entry: StoredEntry,
   namespaces: readonly IndexedNamespace[],
-  { hasData, hasKind }: EntryMembers,
+  { hasData, hasKind }: { hasData: boolean; hasKind: boolean },
 ): z.output<typeof entrySchema> {
   const type = entryType(entry.type);
   const contract = contractOf(entry, namespaces);

@@ -44,10 +44,8 @@ export function indexedNamespaces(namespace: Namespace, plugins: readonly string
   return found.sort((a, b) => Number(b.isRoot) - Number(a.isRoot));
 }
 
-type Indexed = { namespace: Namespace; plugins: readonly string[] };
-
 function indexedNamespace(
-  { namespace, plugins }: Indexed,
+  { namespace, plugins }: { namespace: Namespace; plugins: readonly string[] },
   deployment: Deployment,
   id: string,
 ): IndexedNamespace {

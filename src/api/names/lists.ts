@@ -580,8 +580,6 @@ export function nameIn(given: string) {
   return "fault" in name ? refuse("invalid_input", `The name is invalid: ${name.fault}`) : name;
 }
 
-type ListCall = StatementCall & { query: CursorQuery };
-
 /** A list: how to find its names, and the form of its rows. `list`: what its cursors belong to. */
 type List = {
   list: readonly unknown[];
@@ -599,7 +597,7 @@ type List = {
 /** A page of a list, by one statement, and another for its total. */
 export async function listPage(
   { lookup }: LookupContext,
-  call: ListCall,
+  call: StatementCall & { query: CursorQuery },
   { list, branches: find, extra, isDescending = false, isCommon = false, mostCounted, show }: List,
 ) {
   const statement = openStatement(lookup, call, { isCommon });

@@ -54,8 +54,6 @@ const recordsSchema = z.strictObject({
   name: z.string().nullable().optional(),
 });
 
-type GroupedRecords = z.output<typeof recordsSchema>;
-
 /** The schema of what is known of one record. */
 export const recordSchema = z.strictObject({
   status: z.enum(["ok", "not_found", "unsupported", "failed"]),
@@ -113,7 +111,7 @@ export function keysOf({ records }: Row): string[] {
 }
 
 /** A name's records, in the form of rows. A seen key without a value was cleared; if values are not indexed, the map lacks the key. */
-function groupedRecords(records: StoredRecords | null): GroupedRecords {
+function groupedRecords(records: StoredRecords | null): z.output<typeof recordsSchema> {
   const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
   const isKnown = records !== null && set !== undefined;
   const addresses: Record<string, string> = isKnown ? { ...set?.addresses } : addr ? { 60: addr } : {};

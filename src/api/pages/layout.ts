@@ -289,9 +289,7 @@ function roleWords(role: string): string {
 
 type Located = { chain_id?: number; chainId?: number; address: string };
 
-type Format = (value: unknown, row: unknown, view: View) => Html;
-
-const formats: Readonly<Record<string, Format>> = {
+const formats: Readonly<Record<string, (value: unknown, row: unknown, view: View) => Html>> = {
   text: (value) => shown(Array.isArray(value) ? value.join(", ") : String(value), 600),
   number: (value) => html`${count(Number(value))}`,
   decimal: (value) => html`${decimal(Number(value))}`,

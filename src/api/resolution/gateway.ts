@@ -14,8 +14,6 @@ export const defaultGatewayLimits = {
 /** Limits of gateway look-ups. */
 export type GatewayLimits = typeof defaultGatewayLimits;
 
-type Lookup = { data: Hex; sender: Hex; urls: readonly string[] };
-
 const response = z.object({ data: z.string().refine((text) => isHex(text)) });
 
 /**
@@ -24,7 +22,7 @@ const response = z.object({ data: z.string().refine((text) => isHex(text)) });
 export function createGatewayReader(
   limits: GatewayLimits,
   signal: AbortSignal,
-): (lookup: Lookup) => Promise<Hex> {
+): (lookup: { data: Hex; sender: Hex; urls: readonly string[] }) => Promise<Hex> {
   let left = limits.maxRequests;
   return async ({ data, sender, urls }) => {
     let reason = "the contract names no gateway";

@@ -7,8 +7,6 @@ import type { Database } from "../database/client.ts";
 /** Since when ENSv2 registers names: the block and its time (Unix seconds). */
 export type GoLive = { block: number; timestamp: number };
 
-type Contracts = { chainId: number; ethRegistry: Hex; registrar: Hex };
-
 // CAN_REGISTER has the lowest four bits (src/ens/roles.ts). Roles on a whole registry have no labelhash.
 const goLiveSql = `
 SELECT json_agg(json_build_object('block', block_number, 'timestamp', timestamp, 'isOpen', right(roles, 1) <> '0') ORDER BY timestamp DESC, id DESC)::text
@@ -20,7 +18,7 @@ FROM (
 /** Reads since when the .eth registrar of ENSv2 may register names in the registry; undefined while it may not. */
 export async function readGoLive(
   database: Database,
-  { chainId, ethRegistry, registrar }: Contracts,
+  { chainId, ethRegistry, registrar }: { chainId: number; ethRegistry: Hex; registrar: Hex },
   signal: AbortSignal,
 ): Promise<GoLive | undefined> {
   const [text] = await database.row(goLiveSql, [String(chainId), ethRegistry, registrar], signal);

@@ -172,11 +172,9 @@ function taggedBy(subgraph: Subgraph, search: string) {
   };
 }
 
-type Answered = Answer & { request: QueryRequest };
-
 // Responds to requests. Runs equal ones of the same moment once: a client's own before they wait for its turn, those of all after it.
 function createResponder(subgraph: Subgraph, send: Send) {
-  const [join, joinOwn] = [joinEqual<Answer>(), joinEqual<Answered>()];
+  const [join, joinOwn] = [joinEqual<Answer>(), joinEqual<Answer & { request: QueryRequest }>()];
   return async (
     c: Context,
     text: string,
