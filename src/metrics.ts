@@ -2,13 +2,10 @@ import { Counter, Gauge } from "prom-client";
 import { labelCounters } from "./labels/source.ts";
 import { metricsRegistry } from "./ponder/process.ts";
 
-/** Metrics of the indexing functions, shown at Ponder's /metrics next to its own. */
-export type IndexingMetrics = { countAnomaly(anomaly: string): void };
-
 const anomalies = "nsindex_anomalies_total";
 
 /** Adds the metrics to Ponder's registry, if there is one. Counts are per process; replayed events count again. */
-export function openMetrics(): IndexingMetrics {
+export function openMetrics(): { countAnomaly(anomaly: string): void } {
   const registry = metricsRegistry();
   if (registry === undefined) return { countAnomaly: () => {} };
   // A hot reload loads this module again over the same registry.

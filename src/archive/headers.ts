@@ -90,12 +90,10 @@ export async function readHeaders(
   );
 }
 
-type Compared = { archived: string | undefined; known: string | undefined; who: string };
-
 /** Throws an ArchiveError that says both hashes of a block unless they are one. */
 export function requireSame(
   { chainId, number }: { chainId: number; number: number },
-  { archived, known, who }: Compared,
+  { archived, known, who }: { archived: string | undefined; known: string | undefined; who: string },
 ): void {
   if (archived === known) return;
   throw new ArchiveError(

@@ -233,11 +233,9 @@ export function queryOfFilter(
   };
 }
 
-type Covered = Pick<Manifest, "filters" | "children">;
-
 // Whether the filters with these indexes cover all logs of a query.
 function covers(
-  { filters, children }: Covered,
+  { filters, children }: Pick<Manifest, "filters" | "children">,
   indexes: readonly number[],
   { addresses, topics: [events] }: Pick<LogsQuery, "addresses" | "topics">,
 ): boolean {

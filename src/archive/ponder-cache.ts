@@ -125,12 +125,10 @@ async function cachedBlocks(
   });
 }
 
-type Row = Record<string, unknown>;
-
 const quantities = new Set([...headerQuantities, "size", "totalDifficulty"]);
 
 /** A header from a row of Ponder's cache: columns are header fields in snake case, quantities are numbers. */
-function headerOf(row: Row): ArchivedBlock["header"] {
+function headerOf(row: Record<string, unknown>): ArchivedBlock["header"] {
   const kept = keptFields.flatMap((field) => {
     const value = row[field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
     if (value === null || value === undefined) return [];

@@ -103,10 +103,8 @@ const [bracket, brace, colon] = [91, 123, 58];
 
 // --- Proof of a block ---
 
-type Proven = { proof: Proof } | { problem: string };
-
 /** What contradicts itself in a block, or how far it is proven; `withRoot`: by the root of its receipts too, which costs most. */
-export function proofOf(block: ArchivedBlock, withRoot = true): Proven {
+export function proofOf(block: ArchivedBlock, withRoot = true): { proof: Proof } | { problem: string } {
   const { header, logs, transactions, receipts } = block;
   const name = `block ${Number(header.number)}`;
   let last = -1;

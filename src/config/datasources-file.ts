@@ -57,8 +57,6 @@ export function applyDatasourcesFile(namespaceId: string, table: Namespace, text
   return result;
 }
 
-type Patches = z.infer<typeof datasourcesFile>[string];
-
 /** Names that a datasources file may use: contracts by datasource, as in docs/datasources.md. */
 export function knownNames(): Map<string, string[]> {
   return new Map(
@@ -73,7 +71,7 @@ export function knownNames(): Map<string, string[]> {
 
 // A name that nobody reads would be ignored silently. Names that are no near misses may be for other programs, unless no other name is
 // known.
-function nameFaults(patches: Patches): string[] {
+function nameFaults(patches: z.infer<typeof datasourcesFile>[string]): string[] {
   const known = knownNames();
   const faultsOf = (kind: string, given: string[], names: string[]) => {
     const near = given.flatMap((name) => misspelling(kind, name, names));

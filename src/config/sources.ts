@@ -12,12 +12,10 @@ import { abiOf, deploymentOf, type PluginId, pluginIds, rolesOf } from "./plugin
 /** Contracts that a factory deployed, from their deployment on, in the form of Ponder's configuration. */
 type Children = { address: Hex; event: (typeof proxyFactoryAbi)[0]; parameter: "proxyAddress" };
 
-type Range = { address?: Hex | Children; startBlock: number; endBlock?: number };
-
 /** One of Ponder's contract entries: logs of one or many contracts, by chain name, and the settings that decide rows. */
 export type ContractEntry = {
   abi: Abi;
-  chain: Record<string, Range>;
+  chain: Record<string, { address?: Hex | Children; startBlock: number; endBlock?: number }>;
   rowRules: ReturnType<typeof rowRulesOf>;
 };
 
@@ -47,13 +45,11 @@ function rowRulesOf({ namespace, plugins, isSubgraphCompatible, ...config }: Con
 const never = Number.POSITIVE_INFINITY;
 const ending = (endBlock: number) => (endBlock === never ? {} : { endBlock });
 
-type Plan = { key: string; abi: Abi | undefined; resolver?: PlannedEntry["resolver"] & string };
-
 /** A contract's entry between START_BLOCK and END_BLOCK, if anything of it is read. `address` replaces its own; null: any. */
 function planned(
   { blockRange, datasources, ...config }: Config,
   { datasourceId, name, chainId, ...deployed }: Omit<Deployed, "contract" | "group">,
-  { key, abi, resolver }: Plan,
+  { key, abi, resolver }: { key: string; abi: Abi | undefined; resolver?: PlannedEntry["resolver"] & string },
   address: Hex | Children | null | undefined = deployed.address,
 ): PlannedEntry[] {
   const source = datasources[datasourceId]?.contracts[name];

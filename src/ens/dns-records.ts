@@ -1,9 +1,6 @@
 import type { Hex } from "viem";
 import { dnsLabels } from "./names.ts";
 
-/** A text record that a DNS resolver keeps as a TXT record. A deleted one has no value. */
-export type DnsTextRecord = { key: string; value: string | undefined };
-
 const txt = 16;
 
 const keySuffix = ".ens";
@@ -21,7 +18,7 @@ export function dnsTextRecord({
   name: Hex;
   resource: number;
   record?: Hex;
-}): DnsTextRecord | undefined {
+}): { key: string; value: string | undefined } | undefined {
   if (resource !== txt) return undefined;
   const recordName = dnsLabels(name)
     ?.map((label) => label.toString("utf8"))

@@ -31,9 +31,6 @@ export function accountId(chainId: number, address: Hex): string {
   return `eip155:${chainId}:${address.toLowerCase()}`;
 }
 
-/** Token standard of an asset id (CAIP-22 for erc721, CAIP-29 for erc1155). */
-export type AssetNamespace = "erc721" | "erc1155";
-
 /**
  * CAIP-19 id of a token, in lower case, with the token id as 32 bytes of hex.
  * @example assetId({ chainId: 1, assetNamespace: "erc1155", contract: "0xD4416b13d2b3a9aBae7AcD5D6C2BbDBE25686401", tokenId: 255n }) // "eip155:1/erc1155:0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401/0x00000000000000000000000000000000000000000000000000000000000000ff"
@@ -45,7 +42,7 @@ export function assetId({
   tokenId,
 }: {
   chainId: number;
-  assetNamespace: AssetNamespace;
+  assetNamespace: "erc721" | "erc1155";
   contract: Hex;
   tokenId: bigint;
 }): string {

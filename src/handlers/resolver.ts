@@ -25,12 +25,10 @@ export const dnsRecordEvents = [
   "DNSRecordDeleted",
 ] as const;
 
-type DnsRecord = Parameters<typeof dnsTextRecord>[0] & { node: Hex };
-
 /** Turns a handler of text records into one of DNS record events, called for those that set or delete a text. */
 export const ofDnsRecords =
   (handler: (scope: Scope, record: { node: Hex; key: string; value: string | undefined }) => unknown) =>
-  (scope: Scope, args: DnsRecord): unknown => {
+  (scope: Scope, args: Parameters<typeof dnsTextRecord>[0] & { node: Hex }): unknown => {
     const record = dnsTextRecord(args);
     return record && handler(scope, { node: args.node, ...record });
   };

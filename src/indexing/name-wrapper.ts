@@ -15,8 +15,6 @@ import { addDomainEvent, ensureAccount } from "./events.ts";
 import { unrevealedName } from "./healing.ts";
 import { type Scope, upsert } from "./scope.ts";
 
-type WrappedName = { labelName: string | null; name: string };
-
 /** NameWrapped. `name` is in DNS wire format. */
 export async function applyNameWrapped(
   scope: Scope,
@@ -149,7 +147,7 @@ export async function applyWrappedTransfer(
 
 // In subgraph mode, one unusable label voids the whole name; in others, the label is written as its hash. A label that ends in NUL is
 // unusable, although the original strips the NUL: the stripped name would pass for another.
-function wrappedName({ naming }: Scope, wire: Hex): WrappedName | undefined {
+function wrappedName({ naming }: Scope, wire: Hex): { labelName: string | null; name: string } | undefined {
   const labels = dnsLabels(wire);
   if (labels === undefined) return undefined;
   if (labels.length === 0) return { labelName: null, name: "." };

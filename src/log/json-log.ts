@@ -1,10 +1,8 @@
-type LogLevel = "info" | "warn" | "error";
-
 /** Fields of a log line; undefined ones are omitted. */
 type LogFields = Record<string, string | number | undefined>;
 
 /** Writes one log line. */
-export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
+export type Log = (level: "info" | "warn" | "error", message: string, fields?: LogFields) => void;
 
 /** Reference to a heading of docs/operations.md, for messages that ask operators to act or say what is waited for. */
 export const seeOperations = (heading: string) => `See "${heading}" in docs/operations.md.`;

@@ -43,10 +43,8 @@ const time = (seconds: string) =>
 // A resolver's id ends with its address, `-` and the node.
 const resolverOf = (id: string) => `nullif(left(right(${id}, 109), 42), '${zeroAddress}')`;
 
-type Select = (of: (table: string) => string, where: string) => string;
-
 // Rows of the views, from tables that `of` names. In `events` each `e` meets the condition `where`.
-const selects: Record<SqlView, Select> = {
+const selects: Record<SqlView, (of: (table: string) => string, where: string) => string> = {
   names: (of) => `
 SELECT d.id AS node, d.name, d.label_name AS label, d.labelhash, d.parent_id AS parent_node, 1 AS generation, d.namespace, d.chain_id,
   NULL AS registry, d.owner_id AS registry_owner, d.registrant_id AS registrant, d.wrapped_owner_id AS wrapped_owner,

@@ -1,18 +1,14 @@
 import { moduleOfPonder, PonderDiffersError } from "./expected.ts";
 
-type Filters = Record<"defaultLogFilterInclude" | "requiredLogFilterInclude", string[]>;
-
 /**
  * Makes Ponder read only the columns of cached blocks and transactions that events always have; handlers use no others. Call it before
  * Ponder looks at the registered handlers. Throws PonderDiffersError.
  * ponder: it reads all until each event of the configuration was indexed a hundred times, which rare ones never are.
  */
 export function readNeededColumns(): void {
-  const { defaultLogFilterInclude: read, requiredLogFilterInclude: needed } = moduleOfPonder<Filters>(
-    "runtime/filter.js",
-    "defaultLogFilterInclude",
-    "requiredLogFilterInclude",
-  );
+  const { defaultLogFilterInclude: read, requiredLogFilterInclude: needed } = moduleOfPonder<
+    Record<"defaultLogFilterInclude" | "requiredLogFilterInclude", string[]>
+  >("runtime/filter.js", "defaultLogFilterInclude", "requiredLogFilterInclude");
   // Ponder holds the list itself.
   read.splice(0, read.length, ...needed);
 }

@@ -22,7 +22,6 @@ type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<voi
 type SyncStore = ResultStore & Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert>;
 type Given = { common: object; qb: Connection };
 type Stores = { createSyncStore(given: Given): SyncStore };
-type Encoders = Record<"encodeBlock" | "encodeLog" | "encodeTransaction", (given: Row) => Row>;
 type Tables = Record<"blocks" | "logs" | "transactions", PgTable>;
 
 // Rows of one statement: some megabytes.
@@ -30,10 +29,9 @@ const mostRows = 2_000;
 
 /** Replaces Ponder's function of this name: the store of nodes' responses. */
 export function createSyncStore(given: Given): SyncStore {
-  const encoders = moduleOfPonder<Encoders>(
-    "sync-store/encode.js",
-    ...(["encodeBlock", "encodeLog", "encodeTransaction"] as const),
-  );
+  const encoders = moduleOfPonder<
+    Record<"encodeBlock" | "encodeLog" | "encodeTransaction", (given: Row) => Row>
+  >("sync-store/encode.js", ...(["encodeBlock", "encodeLog", "encodeTransaction"] as const));
   const tables = moduleOfPonder<Tables>("sync-store/schema.js", "blocks", "logs", "transactions");
   const ofPonder = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore").createSyncStore(given);
   // ponder: it also creates a store for each transaction, on its connection; the others use a pool or PGlite.

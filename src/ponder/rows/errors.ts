@@ -1,15 +1,10 @@
 import { moduleOfPonder, unsupported } from "../expected.ts";
 
 type ErrorClass = new (message: string) => Error;
-type Errors = Record<"RetryableError" | "NonRetryableUserError" | "RecordNotFoundError", ErrorClass>;
-
 /** Ponder's error classes: it retries the first; the others end the index with their message. */
-export const { RetryableError, NonRetryableUserError, RecordNotFoundError } = moduleOfPonder<Errors>(
-  "internal/errors.js",
-  "RetryableError",
-  "NonRetryableUserError",
-  "RecordNotFoundError",
-);
+export const { RetryableError, NonRetryableUserError, RecordNotFoundError } = moduleOfPonder<
+  Record<"RetryableError" | "NonRetryableUserError" | "RecordNotFoundError", ErrorClass>
+>("internal/errors.js", "RetryableError", "NonRetryableUserError", "RecordNotFoundError");
 
 /** Wraps a store so that a TypeError in a method ends the index: it means an incompatible Ponder, and a retry does not help. */
 export function endingOnTypeErrors<Store extends object>(store: Store): Store {
