@@ -130,7 +130,7 @@ export function createApi({
   }
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   const surround = pages && surroundOf(frameOf(version, subgraph !== undefined));
-  app.route("/", docsRoutes(documentOf({ version, endpoints }), surround));
+  app.route("/", docsRoutes(documentOf(version, endpoints), surround));
   if (subgraph) app.route("/subgraph", subgraph);
   if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
   const { namespace } = context.config;

@@ -72,7 +72,7 @@ const contracts = (datasources: Namespace): Readonly<Record<string, string | und
 
 type Paged = { page?: { next_cursor: string | null } };
 type Parameter = { name: string; in: string; schema: { enum?: string[] } };
-const { paths } = documentOf({ version: "", endpoints: lookups });
+const { paths } = documentOf("", lookups);
 const choicesOf = (path: string) =>
   ((paths[path]?.["get"]?.["parameters"] ?? []) as Parameter[])
     .filter((one) => one.in === "query" && one.name !== "cursor")

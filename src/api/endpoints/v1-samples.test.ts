@@ -149,7 +149,7 @@ const tableOf = (schema: Schema | undefined) => [
   "|---|---|---|---|",
   ...membersOf(schema ?? {}),
 ];
-const { paths } = documentOf({ version: "", endpoints });
+const { paths } = documentOf("", endpoints);
 type Responses = Record<string, { content: Record<string, { schema: Schema }> }>;
 
 function schemaOf(path: string): Schema {

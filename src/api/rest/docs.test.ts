@@ -4,7 +4,7 @@ import { endpoints } from "../endpoints/endpoints.ts";
 import { docsRoutes, documentOf } from "./docs.ts";
 
 test("the document is frozen", async () => {
-  const document = documentOf({ version: "1.2.3", endpoints });
+  const document = documentOf("1.2.3", endpoints);
   await expect(JSON.stringify(document, null, 2)).toMatchFileSnapshot("../../../test/fixtures/openapi.json");
 });
 

@@ -4,13 +4,7 @@ import { type Operation, openApiDocument, type ResponseDocs } from "../../http/o
 import type { Endpoint } from "./endpoint.ts";
 
 /** The OpenAPI 3.1 document of the endpoints. */
-export const documentOf = ({
-  version,
-  endpoints,
-}: {
-  version: string;
-  endpoints: readonly Endpoint<never>[];
-}) =>
+export const documentOf = (version: string, endpoints: readonly Endpoint<never>[]) =>
   openApiDocument({
     title: "nsindex",
     version,
