@@ -126,7 +126,7 @@ const refusedWith: Readonly<Record<string, readonly (keyof AskedNames)[]>> = {
 
 function checkRelation(asked: AskedNames): void {
   const { sort = "expires_at", dedupe, expires_after, expires_before } = asked;
-  const relation = "alone" in asked.relation ? asked.relation.alone : "";
+  const { alone: relation = "" } = asked.relation;
   checkOrder({ expires_after, expires_before });
   for (const [name, needed] of Object.entries(neededBy))
     if (asked[name as keyof typeof neededBy] !== undefined && relation !== needed)
@@ -159,14 +159,13 @@ export const addressNames = endpoint({
       ...keysOfAddress(lookup.namespaces, address),
       ...(include.includes("counts") ? [keyOfAll] : []),
     );
-    const isResolving = "alone" in relation && relation.alone === "resolves_to";
+    const isResolving = relation.alone === "resolves_to";
     // Roles and records of resolvers of ENSv2 are no events of a name.
     if (secondGeneration(lookup.namespaces) && (isResolving || include.includes("role_summary")))
       addKeys(call, unkeyed);
-    const { namespace, parent, q, status, authority, is_migrated, ...others } = call.query;
-    const { expires_after, expires_before } = others;
-    const alone = "alone" in relation ? relation.alone : undefined;
-    const { sort = alone === "former_owner" ? "expires_at" : "name" } = others;
+    const { namespace, parent, q, status, authority, is_migrated, expires_after, expires_before } =
+      call.query;
+    const { sort = relation.alone === "former_owner" ? "expires_at" : "name" } = call.query;
     const window = { expires_after, expires_before };
     const given = { namespace, parent, q, status, authority, is_migrated, ...window };
     const asked = { lookup, address, relation, coinType: coin_type, sort, order };
@@ -193,7 +192,7 @@ export const addressNames = endpoint({
         };
       },
       extra: (statement) => extraOf(asked, statement),
-      mostCounted: alone === undefined ? mostCounted : undefined,
+      mostCounted: relation.alone === undefined ? mostCounted : undefined,
       show: (listed) => {
         shown.set(listed.row.node, listed.row);
         return {
@@ -203,7 +202,7 @@ export const addressNames = endpoint({
       },
     });
     const [{ body: found }, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
-    const data = alone === "resolves_to" ? await forward(lookup, call, found.data, shown) : found.data;
+    const data = isResolving ? await forward(lookup, call, found.data, shown) : found.data;
     const page = { ...found, data, meta: { ...found.meta, ...meta } };
     const counted = include.includes("counts") ? await withCounts(lookup, call, page, true) : page;
     const body = include.includes("role_summary")
@@ -216,7 +215,7 @@ export const addressNames = endpoint({
 // What `meta` says where an address has more roles than are read: it may be the role holder of more names.
 async function rolesNotRead({ lookup, address, relation }: Asked, call: StatementCall) {
   const v2 = secondGeneration(lookup.namespaces);
-  if (v2 === undefined || !("of" in relation) || !relation.of.includes("role_holder")) return {};
+  if (v2 === undefined || !relation.of.includes("role_holder")) return {};
   const sql = `SELECT (${hasMoreRoles(v2, "$1")})::text`;
   const [isMore] = await lookup.database.row(sql, [address], call.request.raw.signal);
   const reason = { unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
@@ -259,8 +258,7 @@ type Asked = {
 // Members beyond the name's own. The primary name is the address's claim for the coin type.
 function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
   const holder = statement.bind(address);
-  const isResolving = "alone" in relation && relation.alone === "resolves_to";
-  const coins = isResolving ? matchedCoins(lookup, holder, coinType) : undefined;
+  const coins = relation.alone === "resolves_to" ? matchedCoins(lookup, holder, coinType) : undefined;
   const extra = { relations: relationsOf(lookup.namespaces, relation, holder), ...(coins && { coins }) };
   if (coins && coinType !== "60" && coinType !== "evm")
     return { ...extra, isPrimary: `coalesce(domain.name = ${claimOfCoin(holder, coinType)}, false)` };
@@ -279,14 +277,14 @@ function branchesOf(asked: Asked, { bind }: Binder): Found {
   const { lookup, address, relation, sort } = asked;
   const { namespaces } = lookup;
   const holder = bind(address);
-  if ("alone" in relation && relation.alone === "resolves_to") return resolving(asked, holder);
+  if (relation.alone === "resolves_to") return resolving(asked, holder);
   const isNobody = isCustodian(namespaces, address) ? " AND false" : "";
   const held = namesHeldBy(namespaces, holder).map((found) => ({
     ...found,
     where: `${found.where}${isNobody}`,
     order: sort === "name" ? sortedByName(found) : orders[sort],
   }));
-  if ("alone" in relation) {
+  if (relation.alone !== undefined) {
     return {
       branches: held.filter(({ by }) => by !== "owner_id"),
       // A name of ENSv2 has no owner from its expiry on.
@@ -413,7 +411,7 @@ function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "r
 }
 
 function relationsOf(namespaces: readonly IndexedNamespace[], relation: Relation, holder: string): string {
-  if ("alone" in relation) return `json_build_array('${relation.alone}')`;
+  if (relation.alone) return `json_build_array('${relation.alone}')`;
   const words = relation.of.map((one) => `CASE WHEN ${isRelated(namespaces, one, holder)} THEN '${one}' END`);
   return `array_to_json(array_remove(ARRAY[${words.join(", ")}], NULL))`;
 }

@@ -497,7 +497,7 @@ const ofState = ["owner", "manager", "role_holder"] as const;
 export type RelationOfState = (typeof ofState)[number];
 
 /** The relation of an address to names: some by the state in force, or one that stands alone. */
-export type Relation = { of: readonly RelationOfState[] } | { alone: (typeof standAlone)[number] };
+export type Relation = { of: readonly RelationOfState[]; alone?: (typeof standAlone)[number] };
 
 // Those of `known` among words, in this order; `any` is all of them. Undefined if there is another word, or none.
 const relationsIn = <T extends RelationOfState>(words: readonly string[], known: readonly T[]) =>
@@ -524,7 +524,7 @@ const wrongRelation =
 export const relationText = relationWords((words): Relation | undefined => {
   const alone = standAlone.find((one) => words.length === 1 && one === words[0]);
   const of = relationsIn(words, ofState);
-  return alone ? { alone } : of && { of };
+  return alone ? { of: [], alone } : of && { of };
 }, wrongRelation).default({ of: ofState });
 
 /** The parameter that selects a namespace. */
