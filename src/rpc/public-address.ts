@@ -58,6 +58,22 @@ export async function send(
   return promise;
 }
 
+/** The bytes of a body. Throws `refusal` once there are more than `most`. */
+export async function readUpTo(
+  most: number,
+  body: AsyncIterable<Buffer>,
+  refusal: () => Error,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > most) throw refusal();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
 const publicLookup =
   (refusal: () => Error): LookupFunction =>
   (hostname, options, callback) =>

@@ -2,7 +2,7 @@ import { pipeline } from "node:stream";
 import { createUnzip } from "node:zlib";
 import { imageSize } from "image-size";
 import { LRUCache } from "lru-cache";
-import { send } from "../../rpc/public-address.ts";
+import { readUpTo, send } from "../../rpc/public-address.ts";
 import type { Store } from "./store.ts";
 import { cleanSvg } from "./svg.ts";
 
@@ -96,12 +96,8 @@ export function createMedia(options: {
     },
     /** The metadata of a token at a URI, a JSON object. Throws a MediaError. */
     async metadata(uri: string, signal: AbortSignal): Promise<Record<string, unknown>> {
-      const bytes = await read(uri, {
-        kind: "json",
-        most: limits.jsonBytes,
-        check: (given) => given,
-        signal,
-      });
+      const check = (given: Buffer) => given;
+      const bytes = await read(uri, { kind: "json", most: limits.jsonBytes, check, signal });
       try {
         const value: unknown = JSON.parse(bytes.toString());
         if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
@@ -170,10 +166,8 @@ async function download(first: URL, { signal: leaving, ...limits }: Download): P
       if (statusCode === 200) {
         const isPacked = /gzip|deflate/i.test(headers["content-encoding"] ?? "");
         // An error also ends the loop over it.
-        return await readUpTo(
-          limits.most,
-          isPacked ? pipeline(response, createUnzip(), () => undefined) : response,
-        );
+        const body = isPacked ? pipeline(response, createUnzip(), () => undefined) : response;
+        return await readUpTo(limits.most, body, () => new MediaError("The response is too long."));
       }
       response.destroy();
       const next = statusCode >= 300 && statusCode < 400 ? (headers.location ?? "") : undefined;
@@ -189,15 +183,4 @@ async function download(first: URL, { signal: leaving, ...limits }: Download): P
       ? new MediaError("The host does not respond in time.", 504)
       : new MediaError("The host cannot be asked.");
   }
-}
-
-async function readUpTo(most: number, body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > most) throw new MediaError("The response is too long.");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -1,6 +1,6 @@
 import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
-import { send } from "../../rpc/public-address.ts";
+import { readUpTo, send } from "../../rpc/public-address.ts";
 
 /** Limits of one request's gateway look-ups (EIP-3668), safe on the public internet. All but `maxRequests` are per look-up. */
 export const defaultGatewayLimits = {
@@ -64,14 +64,9 @@ async function ask(
     allowsPrivate,
     refusal: () => new GatewayError("gateways in private networks are not asked"),
   });
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limits.maxBytes) throw new GatewayError("a gateway's response is too long");
-    chunks.push(chunk);
-  }
-  return { status: response.statusCode ?? 500, text: Buffer.concat(chunks).toString() };
+  const refusal = () => new GatewayError("a gateway's response is too long");
+  const bytes = await readUpTo(limits.maxBytes, response, refusal);
+  return { status: response.statusCode ?? 500, text: bytes.toString() };
 }
 
 // Servers accept no longer URLs. Contracts can have longer data sent by POST.
