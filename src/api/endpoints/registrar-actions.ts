@@ -8,6 +8,7 @@ import type { Database } from "../database/client.ts";
 import { currentMoment } from "../database/moment.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
 import { atParameter, minBlockParameter } from "../names/contract.ts";
+import { hasReferrer, idAt } from "../names/referrals.ts";
 import { nameOfStored, type V2Contracts } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
@@ -286,11 +287,6 @@ const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) 
       g.generation = 'reserved' AS is_reserved) n`;
 };
 
-const zeroReferrer = `0x${"0".repeat(64)}`;
-
-// Ids begin with the block's timestamp in ten digits, so they sort by time and a range of time is a range of ids.
-const idAt = (timestamp: number) => String(Math.min(Math.max(timestamp, 0), 10 ** 10 - 1)).padStart(10, "0");
-
 function conditionsOf({ subregistryIds, beginTimestamp, endTimestamp, ...filter }: ActionFilter) {
   const isOne = subregistryIds?.length === 1;
   // `$` stands for the value beside it.
@@ -306,8 +302,7 @@ function conditionsOf({ subregistryIds, beginTimestamp, endTimestamp, ...filter 
     ["id < $", endTimestamp === undefined ? undefined : idAt(endTimestamp + 1)],
   ];
   const values: string[] = [];
-  // The condition must match that of the partial index on referrers for the planner to use it.
-  const parts = ["true", ...(filter.withReferral ? [`encoded_referrer <> '${zeroReferrer}'`] : [])];
+  const parts = ["true", ...(filter.withReferral ? [hasReferrer] : [])];
   for (const [condition, value] of given)
     if (value !== undefined) parts.push(condition.replace("$", `$${values.push(value)}`));
   return { text: parts.join(" AND "), values };

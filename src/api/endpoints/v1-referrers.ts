@@ -113,16 +113,9 @@ function rowOf({ ensv2 }: ReferrersContext, one: Referrer): z.output<typeof refe
       amount,
     })),
     award: award && {
-      qualified: award.isQualified,
+      ...award,
       amount: String(award.amount),
-      score: award.score?.own,
-      final_score: award.score?.final,
-      pool_share: award.score?.share,
-      uncapped_amount: award.uncapped === undefined ? undefined : String(award.uncapped),
-      admin_action: award.adminAction && {
-        type: award.adminAction.actionType,
-        reason: award.adminAction.reason,
-      },
+      uncapped_amount: award.uncapped_amount?.toString(),
     },
   };
 }

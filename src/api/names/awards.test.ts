@@ -38,12 +38,12 @@ test("a pie is split by scores, which the rank of a qualified referrer boosts", 
   ]);
   // Equal durations: the higher address first. Boosts of two qualified referrers are 1 and 0.
   expect(found.map(({ referrer }) => referrer)).toEqual([high, middle, low]);
-  expect(found.map(({ award }) => award.score)).toEqual([
-    { own: 3, final: 6, share: 6 / 9 },
-    { own: 3, final: 3, share: 3 / 9 },
-    { own: 2, final: 2, share: 0 },
+  expect(found.map(({ award }) => award)).toMatchObject([
+    { score: 3, final_score: 6, pool_share: 6 / 9 },
+    { score: 3, final_score: 3, pool_share: 3 / 9 },
+    { score: 2, final_score: 2, pool_share: 0 },
   ]);
-  expect(found.map(({ award }) => award.isQualified)).toEqual([true, true, false]);
+  expect(found.map(({ award }) => award.qualified)).toEqual([true, true, false]);
   const [first = 0, second = 0, third] = found.map(({ award }) => Number(award.amount) / 1e6);
   expect([Math.round(first), Math.round(second), third]).toEqual([6_667, 3_333, 0]);
 });
@@ -70,7 +70,7 @@ test("a share of revenue is earned from the referral on that qualifies, for all 
     years(middle, 1.5),
   ]);
   expect(
-    found.map(({ referrer, award }) => [referrer, award.isQualified, award.amount, award.uncapped]),
+    found.map(({ referrer, award }) => [referrer, award.qualified, award.amount, award.uncapped_amount]),
   ).toEqual([
     [high, true, dollars(5), dollars(7.5)],
     [low, true, dollars(5), dollars(5)],
@@ -91,15 +91,15 @@ test("whoever is disqualified gets nothing and takes nothing from the pool; a wa
     {
       referrer: low,
       award: {
-        ...{ isQualified: true, amount: dollars(10), uncapped: dollars(10) },
-        adminAction: { actionType: "Warning", reason: "careful" },
+        ...{ qualified: true, amount: dollars(10), uncapped_amount: dollars(10) },
+        admin_action: { type: "Warning", reason: "careful" },
       },
     },
     {
       referrer: high,
       award: {
-        ...{ isQualified: false, amount: 0n, uncapped: dollars(10) },
-        adminAction: { actionType: "Disqualification", reason: "own names" },
+        ...{ qualified: false, amount: 0n, uncapped_amount: dollars(10) },
+        admin_action: { type: "Disqualification", reason: "own names" },
       },
     },
   ]);

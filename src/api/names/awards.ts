@@ -5,15 +5,17 @@ import type { ReferralEdition } from "../../config/referral-editions.ts";
 /** A referral, in the order of the chain: who referred, and by how many seconds the name's expiry moved. */
 export type Referral = { referrer: string; duration: bigint };
 
-/** What an edition awards to a referrer. Amounts are millionths of a USDC. */
+/** What an edition awards to a referrer, with the members of responses. Amounts are millionths of a USDC. */
 export type Award = {
-  isQualified: boolean;
+  qualified: boolean;
   amount: bigint;
   /** Of a pie that is split: score in years, with the boost of the rank, and the share of the pool. */
-  score?: { own: number; final: number; share: number };
+  score?: number;
+  final_score?: number;
+  pool_share?: number;
   /** Of a share of revenue: without the limits of the pool and of qualification. */
-  uncapped?: bigint;
-  adminAction?: { actionType: string; reason: string } | undefined;
+  uncapped_amount?: bigint;
+  admin_action?: { type: string; reason: string } | undefined;
 };
 
 /** Referrers from the first rank on, each with its award. */
@@ -44,16 +46,15 @@ function splitPie(
   ranked: readonly Total[],
 ): Ranked {
   const scored = ranked.map(({ referrer, duration }, index) => {
-    const own = Number(duration) / Number(secondsPerYear);
-    const isQualified = index < most;
-    const boost = isQualified ? 1 - index / Math.max(1, most - 1) : 0;
-    return { referrer, isQualified, own, final: own * (1 + boost) };
+    const score = Number(duration) / Number(secondsPerYear);
+    const qualified = index < most;
+    const boost = qualified ? 1 - index / Math.max(1, most - 1) : 0;
+    return { referrer, qualified, score, final_score: score * (1 + boost) };
   });
-  const all = scored.reduce((sum, { isQualified, final }) => sum + (isQualified ? final : 0), 0);
-  return scored.map(({ referrer, isQualified, own, final }) => {
-    const share = isQualified && all > 0 ? final / all : 0;
-    const amount = scaled(awardPool, share);
-    return { referrer, award: { isQualified, amount, score: { own, final, share } } };
+  const all = scored.reduce((sum, one) => sum + (one.qualified ? one.final_score : 0), 0);
+  return scored.map(({ referrer, ...one }) => {
+    const pool_share = one.qualified && all > 0 ? one.final_score / all : 0;
+    return { referrer, award: { ...one, pool_share, amount: scaled(awardPool, pool_share) } };
   });
 }
 
@@ -64,12 +65,14 @@ function shareRevenue(
   ranked: readonly Total[],
   referrals: readonly Referral[],
 ): Ranked {
-  const actions = new Map(rules.adminActions.map(({ referrer, ...action }) => [referrer, action]));
+  const actions = new Map(
+    rules.adminActions.map(({ referrer, actionType: type, reason }) => [referrer, { type, reason }]),
+  );
   const revenueOf = (duration: bigint) => (rules.baseAnnualRevenueContribution * duration) / secondsPerYear;
   const shareOf = (duration: bigint) => scaled(revenueOf(duration), rules.maxBaseRevenueShare);
   const isQualified = ({ referrer, duration }: Total) =>
     revenueOf(duration) >= rules.minBaseRevenueContribution &&
-    actions.get(referrer)?.actionType !== "Disqualification";
+    actions.get(referrer)?.type !== "Disqualification";
   let left = rules.awardPool;
   const states = new Map<string, { duration: bigint; hasQualified: boolean; amount: bigint }>();
   for (const { referrer, duration } of referrals) {
@@ -87,10 +90,10 @@ function shareRevenue(
   const awarded = ranked.map((total) => ({
     referrer: total.referrer,
     award: {
-      isQualified: isQualified(total),
+      qualified: isQualified(total),
       amount: states.get(total.referrer)?.amount ?? 0n,
-      uncapped: shareOf(total.duration),
-      adminAction: actions.get(total.referrer),
+      uncapped_amount: shareOf(total.duration),
+      admin_action: actions.get(total.referrer),
     },
   }));
   // Equal awards stay in the order of durations.

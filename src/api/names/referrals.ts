@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { ReferralEdition } from "../../config/referral-editions.ts";
-import { zeroAddress } from "../../ens/ids.ts";
+import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import type { Database } from "../database/client.ts";
 import { currentMoment } from "../database/moment.ts";
 import { type Award, awardsOf, byDuration, type Referral } from "./awards.ts";
@@ -22,17 +22,17 @@ export type Referrer = {
   award?: Award | undefined;
 };
 
-const noReferrer = `0x${"0".repeat(64)}`;
+/** The first id of an action at a time: ids begin with the block's time in ten digits, so that they sort by it. */
+export const idAt = (time: number) => String(Math.min(Math.max(time, 0), 10 ** 10 - 1)).padStart(10, "0");
 
-// Ids begin with the time in ten digits.
-const idAt = (time: number) => String(Math.min(Math.max(time, 0), 10 ** 10 - 1)).padStart(10, "0");
+/** SQL condition that an action has a referrer, as in that of the index. */
+export const hasReferrer = `encoded_referrer <> '${rootNode}'`;
 
 function whereOf({ subregistryIds, from, to }: ReferralFilter) {
   const values: string[] = [];
   const bind = (value: string) => `$${values.push(value)}`;
   const conditions = [
-    // As in the condition of the index.
-    `encoded_referrer <> '${noReferrer}'`,
+    hasReferrer,
     `decoded_referrer <> '${zeroAddress}'`,
     ...(from === undefined ? [] : [`id >= ${bind(idAt(from))}`]),
     ...(to === undefined ? [] : [`id < ${bind(idAt(to))}`]),
@@ -56,12 +56,17 @@ SELECT json_agg(json_build_object('referrer', decoded_referrer, 'duration', incr
 FROM registrar_actions WHERE ${where}`;
 
 type Stored = Omit<Referrer, "rank" | "duration"> & { duration: string };
+type Asked = { filter: ReferralFilter; edition: ReferralEdition | undefined };
 
 /** Referrers of a database, ranked. The last rankings are kept until a block comes. */
 export function openReferrals(database: Database) {
-  const rankings = new LRUCache<string, Promise<Referrer[]>>({ max: 200 });
+  const rankings = new LRUCache<string, Referrer[], Asked>({
+    max: 200,
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context }) => rank(context),
+  });
 
-  async function rank(filter: ReferralFilter, edition: ReferralEdition | undefined): Promise<Referrer[]> {
+  async function rank({ filter, edition }: Asked): Promise<Referrer[]> {
     const { where, values } = whereOf(filter);
     // Others may wait for the same ranking.
     const signal = AbortSignal.timeout(10_000);
@@ -91,13 +96,8 @@ export function openReferrals(database: Database) {
     filter: ReferralFilter,
     { edition, heads }: { edition?: ReferralEdition | undefined; heads: string | undefined },
   ): Promise<Referrer[]> => {
-    if (currentMoment() !== undefined || heads === undefined) return rank(filter, edition);
-    const key = JSON.stringify([filter, edition?.slug, heads]);
-    const known = rankings.get(key);
-    if (known !== undefined) return known;
-    const found = rank(filter, edition);
-    rankings.set(key, found);
-    found.catch(() => rankings.delete(key));
-    return found;
+    const context = { filter, edition };
+    if (currentMoment() !== undefined || heads === undefined) return rank(context);
+    return rankings.forceFetch(JSON.stringify([filter, edition?.slug, heads]), { context });
   };
 }
