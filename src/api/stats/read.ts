@@ -30,7 +30,13 @@ type Source = { database: Database; namespaces: readonly IndexedNamespace[]; blo
 /** The figures since the counted days. */
 type Tail = { day: number; figures: { metric: string; parent: string }[] };
 
-const tails = new WeakMap<Database, LRUCache<string, Promise<Tail | undefined>>>();
+const openTails = () =>
+  new LRUCache<string, Tail, Source>({
+    max: 2,
+    ignoreFetchAbort: true,
+    fetchMethod: (_block, _stale, { context }) => readTail(context),
+  });
+const tails = new WeakMap<Database, ReturnType<typeof openTails>>();
 
 /** SQL of how far days are counted. */
 const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'stats')";
@@ -48,14 +54,9 @@ async function readTail({ database, namespaces }: Source): Promise<Tail | undefi
 }
 
 function tailOf(source: Source): Promise<Tail | undefined> {
-  const { database, block } = source;
-  const known = tails.get(database) ?? new LRUCache({ max: 2 });
-  tails.set(database, known);
-  const found = known.get(block) ?? readTail(source);
-  known.set(block, found);
-  const forget = () => void known.delete(block);
-  found.then((tail) => tail ?? forget(), forget);
-  return found;
+  const known = tails.get(source.database) ?? openTails();
+  tails.set(source.database, known);
+  return known.fetch(source.block, { context: source });
 }
 
 /**
