@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import { endpoint, type GateContext } from "../rest/endpoint.ts";
 import { ApiError, envelope, messageSchema } from "../rest/errors.ts";
-import { countSchema, secondsSchema } from "../rest/values.ts";
+import { countSchema, oneText, secondsSchema } from "../rest/values.ts";
 import { distancesOf, project, slowestOf, snapshotSchema } from "../status/status.ts";
 import { type ProvenFrom, provenFromSchema } from "./config.ts";
 
@@ -83,8 +83,7 @@ export const indexingStatus = endpoint({
 const defaultDistance = 60;
 
 // Plain decimal digits only: "1e3", "0x10", "+5" and " 5" are invalid, though Number() parses them.
-const distance = z
-  .string({ error: "maxWorstCaseDistance must be given once" })
+const distance = oneText("maxWorstCaseDistance")
   .regex(/^[0-9]*$/, { error: "maxWorstCaseDistance must be a non-negative integer", abort: true })
   .transform((digits) => (digits === "" ? defaultDistance : Number(digits)))
   .refine(Number.isSafeInteger, "maxWorstCaseDistance is too large")

@@ -23,6 +23,7 @@ import {
   countSchema,
   field,
   hashSchema,
+  oneText,
   type Paging,
   pageContextSchema,
   pagedQuery,
@@ -146,8 +147,7 @@ const query = pagedQuery({
     .describe("Only actions of this type"),
   registrant: addressParameter("registrant").optional().describe("Sender of the transaction"),
   node: bytes32Parameter("node").optional().describe("Node (namehash) of the name"),
-  name: z
-    .string({ error: "name must be given once" })
+  name: oneText("name")
     .transform((name, { addIssue }) => {
       const node = nodeOfInterpretedName(name);
       if (node === undefined) addIssue("name must be normalized, with unknown labels as [labelhash]");

@@ -65,7 +65,7 @@ const chainsQuery = optionsQuery.extend({
   chainIds: listInput(
     "chainIds",
     (id) => isChainId(id) && id !== "0",
-    `chainIds must be integers from 1 to ${maxChainId} with commas between`,
+    `integers from 1 to ${maxChainId} with commas between`,
     { item: "a chain", most: 20, items: " chains" },
   )
     .transform((ids) => ids.map(Number))

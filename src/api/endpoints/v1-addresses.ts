@@ -62,7 +62,13 @@ import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf, rowSch
 import { primaryNameClaim } from "../resolution/resolve.ts";
 import { isCurrentRecord } from "../resolution/v2-records.ts";
 import { endpoint, unkeyed } from "../rest/endpoint.ts";
-import { addressSchema, anyCaseAddress, booleanParameter, cursorParameters } from "../rest/values.ts";
+import {
+  addressSchema,
+  anyCaseAddress,
+  booleanParameter,
+  cursorParameters,
+  oneText,
+} from "../rest/values.ts";
 import { askChain, type ResolveContext } from "./resolve.ts";
 import { checkOrder } from "./v1-history.ts";
 
@@ -76,8 +82,7 @@ const query = closedQuery({
   relation: relationText.describe(
     "Some of `owner`, `manager` and `role_holder`, `any` for all three, or alone `resolves_to` or `former_owner`; default `any`",
   ),
-  coin_type: z
-    .string({ error: "coin_type must be given once" })
+  coin_type: oneText("coin_type")
     .regex(/^(\d{1,19}|evm)$/, { error: "coin_type must be decimal digits, or evm", abort: true })
     .transform((text) => (text === "evm" ? text : String(BigInt(text))))
     .optional()
@@ -445,8 +450,7 @@ export const addressPrimaryName = endpoint({
     "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward, which `verification` repeats; `mismatch` if the claimed name has another address. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
-    coin_type: z
-      .string({ error: "coin_type must be given once" })
+    coin_type: oneText("coin_type")
       .regex(/^\d{1,19}$/, { error: "coin_type must contain only decimal digits" })
       .transform(Number)
       .optional(),

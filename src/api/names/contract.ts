@@ -4,7 +4,7 @@ import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
-import { addressSchema, type CursorQuery, openCursorPage, type SortType } from "../rest/values.ts";
+import { addressSchema, type CursorQuery, oneText, openCursorPage, type SortType } from "../rest/values.ts";
 import { type Block, type CurrentStatus, indexedBlockOf } from "../status/status.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors, limits.
@@ -94,8 +94,7 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
 
 /** A point in time: Unix seconds, or RFC 3339 with up to nine fractional digits. Parsed to seconds, possibly fractional. */
 export const timeParameter = (name: string) =>
-  z
-    .string({ error: `${name} must be given once` })
+  oneText(name)
     .transform((text) => readTime(text) ?? Number.NaN)
     .refine((time) => Number.isFinite(time), {
       error: `${name} must be Unix seconds or a time of RFC 3339, such as 2026-01-31T12:00:00Z`,
@@ -120,8 +119,7 @@ export function readTime(text: string): number | undefined {
 }
 
 /** The parameter by which an index is read as it was. Its value becomes a time in Unix seconds. */
-export const atParameter = z
-  .string({ error: "at must be given once" })
+export const atParameter = oneText("at")
   .refine((text) => readTime(text) !== undefined || tokenTime(text) !== undefined || blockForm.test(text), {
     error: "at must be Unix seconds, a time of RFC 3339, <chain id>:<block> or a value of meta.as_of_token",
   })
@@ -133,8 +131,7 @@ export const atParameter = z
   });
 
 /** The parameter by which a client never goes back in time from one reader to another; parsed to blocks. */
-export const minBlockParameter = z
-  .string({ error: "min_block must be given once" })
+export const minBlockParameter = oneText("min_block")
   .transform((text) => leastBlocks(text) ?? [])
   .refine((blocks) => blocks.length > 0, {
     error:

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { isTextKey } from "../../ens/record-values.ts";
-import { addressSchema, booleanParameter, hexSchema, nameParameter } from "../rest/values.ts";
+import { addressSchema, booleanParameter, hexSchema, nameParameter, oneText } from "../rest/values.ts";
 
 const nullableText = z.string().nullable();
 const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
@@ -9,17 +9,16 @@ const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
 const maxLabels = 50;
 const maxUint256 = 2n ** 256n;
 
-/** A comma-separated list of valid and distinct items. */
+/** A comma-separated list of valid and distinct items. `form`: what they must be, in words. */
 export function listInput(
   field: string,
   isItem: (item: string) => boolean,
-  itemFault: string,
+  form: string,
   { item = "anything", most = 50, items = "" } = {},
 ) {
-  return z
-    .string({ error: `${field} must be given once` })
+  return oneText(field)
     .transform((text) => text.split(","))
-    .refine((list) => list.every(isItem), itemFault)
+    .refine((list) => list.every(isItem), `${field} must be ${form}`)
     .refine((list) => new Set(list).size === list.length, `${field} must not name ${item} twice`)
     .refine((list) => list.length <= most, `${field} must not name more than ${most}${items}`);
 }
@@ -34,34 +33,21 @@ const toBigInt = (digits: string) => (isUint256(digits) ? BigInt(digits) : 0n);
 /** Query parameters that select records. */
 export const selectionQuery = z.object({
   name: flagInput("name").describe("`true`: the reverse name"),
-  addresses: listInput(
-    "addresses",
-    isUint256,
-    "addresses must be coin types in decimal digits, with commas between",
-  )
+  addresses: listInput("addresses", isUint256, "coin types in decimal digits, with commas between")
     .transform((items) => items.map(toBigInt))
     .optional()
     .meta({ description: "Coin types (ENSIP-9, ENSIP-11), with commas between", example: "60,0,2147492101" }),
-  texts: listInput(
-    "texts",
-    isTextKey,
-    "texts must be keys with commas between, none of them empty or with a NUL",
-  )
+  texts: listInput("texts", isTextKey, "keys with commas between, none of them empty or with a NUL")
     .optional()
     .meta({ description: "Keys of text records (ENSIP-5), with commas between", example: "avatar,com.x" }),
-  data: listInput(
-    "data",
-    isTextKey,
-    "data must be keys with commas between, none of them empty or with a NUL",
-  )
+  data: listInput("data", isTextKey, "keys with commas between, none of them empty or with a NUL")
     .optional()
     .describe("Keys of data records (ENSIP-24), with commas between"),
   contenthash: flagInput("contenthash").describe("`true`: the content hash (ENSIP-7)"),
   pubkey: flagInput("pubkey").describe("`true`: the public key (EIP-619)"),
   dnszonehash: flagInput("dnszonehash").describe("`true`: the hash of the DNS zone"),
   version: flagInput("version").describe("`true`: how often the records were cleared"),
-  abi: z
-    .string({ error: "abi must be given once" })
+  abi: oneText("abi")
     .refine((text) => isUint256(text) && text !== "0", "abi must be a mask of content types, at least 1")
     .transform(toBigInt)
     .optional()
@@ -69,7 +55,7 @@ export const selectionQuery = z.object({
   interfaces: listInput(
     "interfaces",
     (id) => /^0x[0-9a-fA-F]{8}$/.test(id),
-    "interfaces must be 4-byte ids (0x and 8 hex digits) with commas between",
+    "4-byte ids (0x and 8 hex digits) with commas between",
   )
     .transform((ids) => ids.map((id) => id.toLowerCase() as Hex))
     .optional()

@@ -4,24 +4,25 @@ import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { ApiError, invalidInputSchema, messageSchema } from "./errors.ts";
 
-const text = (name: string) => z.string({ error: `${name} must be given once` });
+/** A parameter with one text. */
+export const oneText = (name: string) => z.string({ error: `${name} must be given once` });
 
 /** An address, all lower case or with a correct checksum (EIP-55). Parsed to lower case. */
 export const addressParameter = (name: string) =>
-  text(name)
+  oneText(name)
     .refine((value) => isAddress(value), { error: `${name} must be an address` })
     .transform((value) => value.toLowerCase() as Hex);
 
 /** An address in any case, with any checksum and surrounding blanks. Parsed to lower case. */
 export const anyCaseAddress = (name: string) =>
-  text(name)
+  oneText(name)
     .trim()
     .regex(/^0x[0-9a-f]{40}$/i, { error: `${name} must be a 0x-prefixed 20-byte hex string` })
     .transform((value) => value.toLowerCase() as Hex);
 
 /** 32 bytes in hex, in any case. Parsed to lower case. */
 export const bytes32Parameter = (name: string) =>
-  text(name)
+  oneText(name)
     .regex(/^0x[0-9a-fA-F]{64}$/, { error: `${name} must be 0x and 64 hex digits` })
     .transform((value) => value.toLowerCase() as Hex);
 
@@ -44,20 +45,20 @@ export const booleanParameter = (name: string) =>
 
 /** Unix seconds, possibly negative. */
 export const timestampParameter = (name: string) =>
-  text(name)
+  oneText(name)
     .regex(/^-?[0-9]+$/, { error: `${name} must be an integer`, abort: true })
     .transform(Number)
     .refine(Number.isSafeInteger, { error: `${name} is out of range` });
 
 /** A positive integer in decimal digits. */
 export const chainIdParameter = (name: string) =>
-  text(name)
+  oneText(name)
     .regex(/^[1-9][0-9]{0,14}$/, { error: `${name} must be a positive integer` })
     .transform(Number);
 
 /** A normalized name (ENSIP-15). The error for another one gives its normalized form, or the node if it has `[labelhash]`. */
 export const nameParameter = (field: string) =>
-  text(field).superRefine((name, { addIssue }) => {
+  oneText(field).superRefine((name, { addIssue }) => {
     const result = normalizedName(name);
     if ("fault" in result)
       addIssue(
@@ -149,8 +150,7 @@ const maximumRecordsPerPage = 100;
 // Plain decimal digits only; an empty value counts as absent.
 function wholeNumber(name: string, maximum: number, range: string) {
   const error = `${name} must be an integer ${range}`;
-  return z
-    .string({ error: `${name} must be given once` })
+  return oneText(name)
     .regex(/^[0-9]*$/, { error, abort: true })
     .transform((digits) => (digits === "" ? undefined : Number(digits)))
     .refine((value) => value === undefined || (value >= 1 && value <= maximum), { error })
@@ -252,16 +252,14 @@ const mostOfCursorPage = 200;
 const sizeError = `page_size must be an integer from 1 to ${mostOfCursorPage}`;
 
 /** The position at which a list continues, opaque to clients. */
-export const cursorParameter = z
-  .string({ error: "cursor must be given once" })
+export const cursorParameter = oneText("cursor")
   .max(8_000, { error: "cursor must be a valid pagination cursor" })
   .optional();
 
 /** Query parameters of a list with cursors: where it continues, and the number of rows per page. */
 export const cursorParameters = {
   cursor: cursorParameter,
-  page_size: z
-    .string({ error: "page_size must be given once" })
+  page_size: oneText("page_size")
     .regex(/^\d{1,3}$/, { error: sizeError })
     .transform(Number)
     .refine((size) => size >= 1 && size <= mostOfCursorPage, { error: sizeError })
