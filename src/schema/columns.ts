@@ -1,4 +1,10 @@
-import type { PgColumnBuilderBase, PgColumnsBuilders } from "ponder";
+import {
+  onchainTable,
+  type PgColumnBuilderBase,
+  type PgColumnsBuilders,
+  type PrimaryKeyBuilder,
+  primaryKey,
+} from "ponder";
 
 type Column = { dataType: string; getSQLType(): string; mapToDriverValue(value: unknown): unknown };
 
@@ -26,6 +32,20 @@ export function list<B extends PgColumnBuilderBase>(builder: B): B {
     column.dataType = "string";
   });
 }
+
+/** A table whose primary key has several columns. */
+export const keyed = <
+  N extends string,
+  C extends Record<string, PgColumnBuilderBase>,
+  K extends keyof C & string,
+>(
+  name: N,
+  key: readonly K[],
+  columns: (t: PgColumnsBuilders) => C,
+) =>
+  onchainTable<N, C, { pk: PrimaryKeyBuilder<K> }>(name as never, columns, (table) => ({
+    pk: primaryKey({ columns: key.map((column) => table[column]) as never }) as PrimaryKeyBuilder<never>,
+  }));
 
 // Drizzle has no collation option. The type name is the only place to specify one for the primary key, every index and every comparison.
 function inByteOrder(): string {

@@ -1,5 +1,5 @@
-import { onchainTable, primaryKey } from "ponder";
-import { hex, list, text } from "./columns.ts";
+import { onchainTable } from "ponder";
+import { hex, keyed, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // Tables for resolving names from the index. An unset record has no row, or null in its column. Values are interpreted
@@ -8,11 +8,11 @@ import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 /** Name that an account claimed on a reverse registrar; a cleared name has no row. */
 export const reverseNameRecord = indexed(
-  onchainTable(
-    "reverse_name_records",
-    (t) => ({ address: hex(t).notNull(), coinType: t.bigint().notNull(), value: text(t).notNull() }),
-    (table) => ({ pk: primaryKey({ columns: [table.address, table.coinType] }) }),
-  ),
+  keyed("reverse_name_records", ["address", "coinType"], (t) => ({
+    address: hex(t).notNull(),
+    coinType: t.bigint().notNull(),
+    value: text(t).notNull(),
+  })),
   (table) => ({ byLength: [lengthOf(table.value), prefixOf(table.value)] }),
 );
 
@@ -35,16 +35,12 @@ export const reverseNameEvent = indexed(
 
 /** A registry's resolver of a node; no row if it is zero. Both registries of the root chain have the new one's `address`. */
 export const domainResolverRelation = indexed(
-  onchainTable(
-    "domain_resolver_relations",
-    (t) => ({
-      chainId: t.integer().notNull(),
-      address: hex(t).notNull(),
-      domainId: hex(t).notNull(),
-      resolver: hex(t).notNull(),
-    }),
-    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.domainId] }) }),
-  ),
+  keyed("domain_resolver_relations", ["chainId", "address", "domainId"], (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    domainId: hex(t).notNull(),
+    resolver: hex(t).notNull(),
+  })),
   (table) => ({
     byDomain: [table.domainId],
   }),
@@ -87,35 +83,27 @@ export const resolverRecord = indexed(
 
 /** Address record of a resolver; a cleared record has no row. */
 export const resolverAddressRecord = indexed(
-  onchainTable(
-    "resolver_address_records",
-    (t) => ({
-      chainId: t.integer().notNull(),
-      address: hex(t).notNull(),
-      node: hex(t).notNull(),
-      coinType: t.bigint().notNull(),
-      value: text(t).notNull(),
-    }),
-    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.coinType] }) }),
-  ),
+  keyed("resolver_address_records", ["chainId", "address", "node", "coinType"], (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    node: hex(t).notNull(),
+    coinType: t.bigint().notNull(),
+    value: text(t).notNull(),
+  })),
   (table) => ({ byValue: [prefixOf(table.value), table.coinType] }),
 );
 
 /** Text record of a resolver; a cleared record has no row. */
 export const resolverTextRecord = indexed(
-  onchainTable(
-    "resolver_text_records",
-    (t) => ({
-      chainId: t.integer().notNull(),
-      address: hex(t).notNull(),
-      node: hex(t).notNull(),
-      /** keccak-256 of the key, which may be longer than an index entry can be. */
-      keyHash: hex(t).notNull(),
-      key: text(t).notNull(),
-      value: text(t).notNull(),
-    }),
-    (table) => ({ pk: primaryKey({ columns: [table.chainId, table.address, table.node, table.keyHash] }) }),
-  ),
+  keyed("resolver_text_records", ["chainId", "address", "node", "keyHash"], (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    node: hex(t).notNull(),
+    /** keccak-256 of the key, which may be longer than an index entry can be. */
+    keyHash: hex(t).notNull(),
+    key: text(t).notNull(),
+    value: text(t).notNull(),
+  })),
   (table) => ({ byAgentKey: { on: [prefixOf(table.key)], where: "key LIKE 'agent-%'" } }),
 );
 
@@ -123,14 +111,10 @@ export const resolverTextRecord = indexed(
 export const migratedNode = onchainTable("migrated_nodes", (t) => ({ node: hex(t).primaryKey() }));
 
 /** Allowance of reads that anybody can cause, stored in chain time so that every index of the same blocks grants the same reads. */
-export const readAllowance = onchainTable(
-  "read_allowances",
-  (t) => ({
-    chainId: t.integer().notNull(),
-    kind: text(t).notNull(),
-    /** Chain time in milliseconds at which all granted reads are paid for. */
-    paidAt: t.bigint().notNull(),
-    transactionHash: hex(t).notNull(),
-  }),
-  (table) => ({ pk: primaryKey({ columns: [table.chainId, table.kind] }) }),
-);
+export const readAllowance = keyed("read_allowances", ["chainId", "kind"], (t) => ({
+  chainId: t.integer().notNull(),
+  kind: text(t).notNull(),
+  /** Chain time in milliseconds at which all granted reads are paid for. */
+  paidAt: t.bigint().notNull(),
+  transactionHash: hex(t).notNull(),
+}));
