@@ -74,13 +74,10 @@ export type Export = {
 
 /** Opens a snapshot of the index, to be read row by row. Throws a PreflightError if the index is not complete. */
 export async function openExport(run: Statement, config: Settings, what: Subject): Promise<Export> {
-  const heads = await openSnapshot(run, config);
+  const { heads, blocks } = await openSnapshot(run, config);
   const indexed = indexedNamespaces(namespaces[config.namespace], config.plugins);
   const { columns, statements, rowOf } = sourceOf(what, indexed);
   const times = `{${indexed.map(({ chainId }) => heads.get(chainId)?.timestamp ?? 0).join(",")}}`;
-  const blocks = [...heads].map(
-    ([id, { number, timestamp }]) => [id, { block_number: number, timestamp: String(timestamp) }] as const,
-  );
   async function* all() {
     for (const statement of statements) {
       // Statements of some kinds of events do not depend on the time.
@@ -89,7 +86,7 @@ export async function openExport(run: Statement, config: Settings, what: Subject
     }
     await run("COMMIT");
   }
-  return { what, blocks: Object.fromEntries(blocks), columns, rows: all() };
+  return { what, blocks, columns, rows: all() };
 }
 
 /** Writes an export to a file, which appears when it is complete, and returns the number of rows. */

@@ -55,16 +55,10 @@ export async function keepFolder(
 ): Promise<string> {
   const of = { contract: sqlViewsSchema, namespace: config.namespace, plugins: config.plugins };
   await requireSame(folder, of);
-  const heads = await openSnapshot(run, config);
+  const { blocks } = await openSnapshot(run, config);
   const lock = "SELECT pg_try_advisory_xact_lock(hashtext($1)) AS is";
   if ((await run(lock, [`nsindex ${resolve(folder)}`])).rows[0]?.["is"] !== true)
     throw new PreflightError(`Another run writes to ${escapeControls(folder)}. Wait until it has ended.`);
-  const blocks = Object.fromEntries(
-    [...heads].map(([id, { number, timestamp }]) => [
-      id,
-      { block_number: number, timestamp: String(timestamp) },
-    ]),
-  );
   const metadata = { contract: sqlViewsSchema, blocks: JSON.stringify(blocks) };
   const write = async (view: SqlView, path: string, where?: string) => {
     let count = 0;

@@ -5,7 +5,7 @@ import { beginSnapshot, PreflightError, readHeads } from "../database.ts";
 /** Of the configuration what an export needs. */
 export type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;
 
-/** Begins a snapshot of an index and returns the last indexed block of each chain. Throws a PreflightError if the index is not complete. */
+/** Begins a snapshot of an index. Returns the last indexed block of each chain; `blocks` as files name them. Throws a PreflightError if the index is not complete. */
 export async function openSnapshot(run: Statement, config: Settings) {
   await beginSnapshot(run, config);
   const { rows } = await run("SELECT value ->> 'is_ready' AS ready FROM _ponder_meta WHERE key = 'app'");
@@ -13,7 +13,14 @@ export async function openSnapshot(run: Statement, config: Settings) {
     throw new PreflightError(
       `The index in schema ${quoted(config.databaseSchema)} is not complete yet. Wait until its backfill has ended.`,
     );
-  return readHeads(run, config);
+  const heads = await readHeads(run, config);
+  const blocks = Object.fromEntries(
+    [...heads].map(([id, { number, timestamp }]) => [
+      id,
+      { block_number: number, timestamp: String(timestamp) },
+    ]),
+  );
+  return { heads, blocks };
 }
 
 const rowsAtOnce = 2_000;

@@ -82,16 +82,8 @@ function refusalBody(path: string, { status, message }: NonNullable<Admission["r
   return path.startsWith("/subgraph") ? { errors: [{ message }] } : { message };
 }
 
-/** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */
-export function createApi({
-  context,
-  subgraph,
-  pages,
-  metadata,
-  trustedProxies,
-  keys,
-  log,
-}: {
+/** What the interface is created from. */
+type Sources = {
   context: ApiContext & GateContext;
   subgraph?: Hono | undefined;
   /** Sources of the pages for browsers; without them there are no pages. */
@@ -103,7 +95,11 @@ export function createApi({
   /** API keys; without them everybody is admitted. */
   keys?: Pick<ReturnType<typeof openApiKeys>, "admit"> | undefined;
   log: Log;
-}): Hono {
+};
+
+/** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */
+export function createApi(sources: Sources): Hono {
+  const { context, subgraph, pages, metadata, trustedProxies, keys, log } = sources;
   const version = context.versions.nsIndexer;
   const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });
   const app = new Hono();

@@ -5,20 +5,15 @@ const txt = 16;
 
 const keySuffix = ".ens";
 
+type DnsRecord = { name: Hex; resource: number; record?: Hex };
+type TextRecord = { key: string; value: string | undefined };
+
 /**
  * Text record of a DNSRecordChanged or DNSRecordDeleted event: its key is the record name `<key>.ens`, its value the first string of the
  * first TXT record (ENSNode's rule). Undefined for other resources and for malformed records.
  * @example dnsTextRecord({ name: "0x0661766174617203656e7300", resource: 16 }) // { key: "avatar", value: undefined }
  */
-export function dnsTextRecord({
-  name,
-  resource,
-  record,
-}: {
-  name: Hex;
-  resource: number;
-  record?: Hex;
-}): { key: string; value: string | undefined } | undefined {
+export function dnsTextRecord({ name, resource, record }: DnsRecord): TextRecord | undefined {
   if (resource !== txt) return undefined;
   const recordName = dnsLabels(name)
     ?.map((label) => label.toString("utf8"))

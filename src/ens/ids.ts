@@ -31,20 +31,12 @@ export function accountId(chainId: number, address: Hex): string {
   return `eip155:${chainId}:${address.toLowerCase()}`;
 }
 
+type Token = { chainId: number; assetNamespace: "erc721" | "erc1155"; contract: Hex; tokenId: bigint };
+
 /**
  * CAIP-19 id of a token, in lower case, with the token id as 32 bytes of hex.
  * @example assetId({ chainId: 1, assetNamespace: "erc1155", contract: "0xD4416b13d2b3a9aBae7AcD5D6C2BbDBE25686401", tokenId: 255n }) // "eip155:1/erc1155:0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401/0x00000000000000000000000000000000000000000000000000000000000000ff"
  */
-export function assetId({
-  chainId,
-  assetNamespace,
-  contract,
-  tokenId,
-}: {
-  chainId: number;
-  assetNamespace: "erc721" | "erc1155";
-  contract: Hex;
-  tokenId: bigint;
-}): string {
+export function assetId({ chainId, assetNamespace, contract, tokenId }: Token): string {
   return `eip155:${chainId}/${assetNamespace}:${contract.toLowerCase()}/${tokenIdToHex(tokenId)}`;
 }

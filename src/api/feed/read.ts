@@ -290,22 +290,18 @@ async function readHealed({ database, namespaces }: FeedSource, rows: LogRow[], 
   return new Map(found.map((name) => [name.node, name]));
 }
 
+type Reader = {
+  state: FeedState;
+  after: Position;
+  filter: EntryFilter;
+  finality: Finality;
+  namespaces: readonly IndexedNamespace[];
+};
+
 /** The messages of rows of the log for a reader, and its position after them. `finalized` stops at the first row that is not final. */
 export function messagesOf(
   items: readonly LogItem[],
-  {
-    state,
-    after,
-    filter,
-    finality,
-    namespaces,
-  }: {
-    state: FeedState;
-    after: Position;
-    filter: EntryFilter;
-    finality: Finality;
-    namespaces: readonly IndexedNamespace[];
-  },
+  { state, after, filter, finality, namespaces }: Reader,
 ): { messages: Message[]; end: Position } {
   const messages: Message[] = [];
   let last: LogRow | undefined;

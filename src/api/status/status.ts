@@ -339,32 +339,27 @@ export function createFindBlock(
 /** A snapshot, the heads that it was read with (`headsOf`), when the indexing process reported it (Unix seconds), and how many seconds ago. */
 export type Reading = { snapshot: Snapshot; heads: string; reportedAt: number; age: number };
 
-/**
- * Creates the status reader of the indexing process. It returns undefined while facts are unknown or fit no status. `clock`: milliseconds.
- */
-export function createIndexerStatus({
-  chains,
-  readCheckpoints,
-  readMetrics,
-  findBlock,
-  clock = Date.now,
-}: {
+type IndexerFacts = {
   chains: readonly StatusChain[];
   readCheckpoints: () => Promise<readonly CheckpointRow[]>;
   readMetrics: () => Promise<ReadonlyMap<number, SyncMetrics>>;
   findBlock: FindBlock;
   clock?: () => number;
-}): () => Promise<Reading | undefined> {
+};
+
+/** Creates the status reader of the indexing process. It returns undefined while facts are unknown or fit no status. `clock`: milliseconds. */
+export function createIndexerStatus(facts: IndexerFacts): () => Promise<Reading | undefined> {
+  const { chains, readCheckpoints, readMetrics, findBlock, clock = Date.now } = facts;
   return async () => {
     const rows = await readCheckpoints();
     const metrics = await readMetrics();
-    const facts = chains.flatMap((chain) => {
+    const found = chains.flatMap((chain) => {
       const row = rows.find((candidate) => candidate.chainId === chain.chainId);
       return chainFacts(chain, row, metrics.get(chain.chainId), findBlock) ?? [];
     });
-    if (facts.length < chains.length) return undefined;
+    if (found.length < chains.length) return undefined;
     const now = Math.floor(clock() / 1000);
-    const snapshot = snapshotOf(facts, now, backfilledBefore(facts, [...metrics.values()]));
+    const snapshot = snapshotOf(found, now, backfilledBefore(found, [...metrics.values()]));
     return snapshot && { snapshot, heads: headsOf(rows), reportedAt: now, age: 0 };
   };
 }
