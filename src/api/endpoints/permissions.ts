@@ -1,9 +1,8 @@
-import type { Hex } from "viem";
+import { type Hex, zeroHash } from "viem";
 import { z } from "zod/v4";
 import { namehash, nameOfWire } from "../../ens/names.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
-import type { Database } from "../database/client.ts";
 import {
   pathOfName,
   readV2Names,
@@ -33,15 +32,9 @@ import {
   secondsSchema,
 } from "../rest/values.ts";
 import { slowestOf } from "../status/status.ts";
+import type { NameTokensContext } from "./name-tokens.ts";
 
-/** The context of the endpoint. `ensv2` is undefined if the namespace has no contracts of ENSv2. */
-export type PermissionsContext = {
-  database: Database;
-  plugins: readonly string[];
-  ensv2: V2Contracts | undefined;
-};
-
-const none: Hex = `0x${"0".repeat(64)}`;
+type Context = Pick<NameTokensContext, "database" | "plugins" | "ensv2">;
 
 // The registries above a registry (p.address) up to the root, as each claims its parent, with stored labels. The depth limit ends cycles.
 const claimedPathSql = ({ chainId, root }: V2Contracts) => `
@@ -145,7 +138,7 @@ WITH RECURSIVE contracts (address) AS (${among}), known AS (
     SELECT p.*, e.labelhash || e.label AS label FROM v2_roles p
     LEFT JOIN v2_entries e
       ON e.chain_id = p.chain_id AND e.registry = p.address AND e.storage_id = left(p.resource, 58) || '00000000'
-    WHERE p.address = k.address AND ${filter} AND p.chain_id = ${chainId} AND p.roles <> '${none}'
+    WHERE p.address = k.address AND ${filter} AND p.chain_id = ${chainId} AND p.roles <> '${zeroHash}'
       AND CASE WHEN e.storage_id IS NULL OR e.expiry > $2::numeric AND e.resource = p.resource THEN true ELSE false END
       AND (p.address > split_part($5, '-', 1) OR (p.resource, p.account) > (split_part($5, '-', 2), split_part($5, '-', 3)))
     ORDER BY p.resource, p.account LIMIT ${mostCounted + 1}
@@ -172,8 +165,8 @@ const subjects = {
   registry: () => ({ among: "SELECT $1", filter: "true" }),
   name: () => ({
     among: "VALUES ($1), ($7)",
-    filter: `(p.address = $1 AND p.resource IN ('${none}', $6)
-    OR p.address = $7 AND (p.resource = '${none}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
+    filter: `(p.address = $1 AND p.resource IN ('${zeroHash}', $6)
+    OR p.address = $7 AND (p.resource = '${zeroHash}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
       AND m.resolver = p.address AND m.resource = p.resource AND coalesce(m.node, $8) = $8)))`,
   }),
 };
@@ -243,7 +236,7 @@ export const permissions = endpoint({
     },
     400: pagedRefusal,
   },
-  handle: async ({ query, current, request }, { database, plugins, ensv2 }: PermissionsContext) => {
+  handle: async ({ query, current, request }, { database, plugins, ensv2 }: Context) => {
     if (ensv2 === undefined) throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
     const { signal } = request.raw;
     const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
@@ -289,10 +282,10 @@ function subjectOf(
   name: V2Name | undefined,
 ): Subject {
   if (account !== undefined) return { by: "account", values: [account, isProven] };
-  if (name === undefined) return { by: "registry", values: [registry ?? none] };
+  if (name === undefined) return { by: "registry", values: [registry ?? zeroHash] };
   const { entry, resolver } = name;
-  const resource = entry && entry.status !== "available" ? entry.resource : none;
-  return { by: "name", values: [name.registry ?? none, resource, resolver, namehash(given ?? "")] };
+  const resource = entry && entry.status !== "available" ? entry.resource : zeroHash;
+  return { by: "name", values: [name.registry ?? zeroHash, resource, resolver, namehash(given ?? "")] };
 }
 
 function describe(name: string, { entry, ...found }: V2Name): z.output<typeof nameSchema> {

@@ -65,12 +65,7 @@ const query = {
   ...listPosition,
 };
 
-type Asked = {
-  from?: number | undefined;
-  to?: number | undefined;
-  parent?: string | undefined;
-  edition?: string | undefined;
-};
+type Asked = Omit<z.output<z.ZodObject<typeof query>>, keyof typeof listPosition>;
 
 function rankingOf(
   { subregistries, editions, referrals }: ReferrersContext,

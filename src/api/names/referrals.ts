@@ -55,7 +55,6 @@ const referralsSql = (where: string) => `
 SELECT json_agg(json_build_object('referrer', decoded_referrer, 'duration', incremental_duration::text) ORDER BY id)::text
 FROM registrar_actions WHERE ${where}`;
 
-type Stored = Omit<Referrer, "rank" | "duration"> & { duration: string };
 type Asked = { filter: ReferralFilter; edition: ReferralEdition | undefined };
 
 /** Referrers of a database, ranked. The last rankings are kept until a block comes. */
@@ -70,20 +69,15 @@ export function openReferrals(database: Database) {
     const { where, values } = whereOf(filter);
     // Others may wait for the same ranking.
     const signal = AbortSignal.timeout(10_000);
-    const [text] = await database.row(totalsSql(where), values, signal);
-    const totals = (JSON.parse(text ?? "null") ?? []).map((one: Stored) => ({
-      ...one,
-      duration: BigInt(one.duration),
-    })) as Omit<Referrer, "rank">[];
+    const read = async <T>(sql: string): Promise<T[]> => {
+      const [text] = await database.row(sql, values, signal);
+      const rows = (JSON.parse(text ?? "null") ?? []) as { duration: string }[];
+      return rows.map((row) => ({ ...row, duration: BigInt(row.duration) }) as T);
+    };
+    const totals = await read<Omit<Referrer, "rank">>(totalsSql(where));
     if (edition === undefined)
       return totals.sort(byDuration).map((total, index) => ({ rank: index + 1, ...total }));
-    const [list] = await database.row(referralsSql(where), values, signal);
-    const referrals = (JSON.parse(list ?? "null") ?? []).map(
-      ({ referrer, duration }: Record<"referrer" | "duration", string>): Referral => ({
-        referrer,
-        duration: BigInt(duration),
-      }),
-    );
+    const referrals = await read<Referral>(referralsSql(where));
     const byReferrer = new Map(totals.map((total) => [total.referrer, total]));
     return awardsOf(edition, referrals).flatMap(({ referrer, award }, index) => {
       const total = byReferrer.get(referrer);
