@@ -65,7 +65,7 @@ import { knownContracts } from "./resolution/known-contracts.ts";
 import { v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { createFigures, keepFigures } from "./stats/count.ts";
-import { createChainBlocks } from "./status/chain-blocks.ts";
+import { createChainBlocks, type ReadBlock } from "./status/chain-blocks.ts";
 import { readGoLive, watchGoLive } from "./status/go-live.ts";
 import { openReadServers } from "./status/read-servers.ts";
 import { shared as sharedReading } from "./status/shared-reading.ts";
@@ -86,7 +86,7 @@ import { startWebhooks } from "./webhooks/deliver.ts";
 const configured = readConfig();
 // Blocks by number are checked against their hashes. A hash that no node knows must not count as a fault of the node that indexing asks.
 const unchecked = createChainClients(configured.chains);
-const blocks = createChainBlocks(async (chainId, by) => {
+const readBlock: ReadBlock = async (chainId, by) => {
   const client = "number" in by ? ponder.ofChain(publicClients, chainId) : unchecked(chainId);
   if (client === undefined) return undefined;
   const asked = "number" in by ? { blockNumber: BigInt(by.number) } : { blockHash: by.hash as Hex };
@@ -94,8 +94,11 @@ const blocks = createChainBlocks(async (chainId, by) => {
     if (error instanceof Error && error.name === "BlockNotFoundError") return undefined;
     throw error;
   });
-  return block && { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) };
-});
+  if (block === undefined) return undefined;
+  const { hash, parentHash } = block;
+  return { number: Number(block.number), hash, parentHash, timestamp: Number(block.timestamp) };
+};
+const blocks = createChainBlocks(readBlock);
 const versions = readVersions();
 const ponder = ponderProcess(globalThis);
 const log = processLog();
@@ -220,10 +223,7 @@ if (ponder.isIndexer && !ponder.isEmbedded) {
 if (shared().past !== undefined && configured.historyBlocks !== "all")
   ponder.onStop(pruneVersions({ run: ponder.writeSlowly, schema, since: historyBegin, log }));
 
-const hashes = createBlockHashes(async (chainId, number) => {
-  const block = await ponder.ofChain(publicClients, chainId)?.getBlock({ blockNumber: BigInt(number) });
-  return block && { hash: block.hash, parentHash: block.parentHash, timestamp: Number(block.timestamp) };
-});
+const hashes = createBlockHashes((chainId, number) => readBlock(chainId, { number }));
 const hashOf: HashOf = (chainId, block) => hashes.peek(chainId, block)?.hash;
 
 const labels = openLabels({ url: configured.labelsUrl, ...configured.labelSet, log });

@@ -3,7 +3,7 @@ import { currentClient } from "../../http/turn.ts";
 import { createLane } from "../database/client.ts";
 
 /** A block as a node of its chain has it; `timestamp` is in Unix seconds. */
-export type ChainBlock = { number: number; hash: string; timestamp: number };
+export type ChainBlock = { number: number; hash: string; parentHash: string; timestamp: number };
 
 type By = { number: number } | { hash: string };
 

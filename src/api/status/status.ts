@@ -17,6 +17,7 @@ import {
 import type { PonderProcess, SyncMetrics } from "../../ponder/process.ts";
 import { shared } from "../../ponder/shared.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
+import type { ChainBlock } from "./chain-blocks.ts";
 
 const seconds = z.int().describe("Unix seconds");
 const block = z.strictObject({ timestamp: seconds, number: z.int().min(0) });
@@ -365,16 +366,13 @@ export function createIndexerStatus(facts: IndexerFacts): () => Promise<Reading 
 }
 
 /** Hashes of a block, which are not indexed. */
-export type BlockHashes = { hash: string; parentHash: string };
-
-/** A block as a node reports it. Timestamp in Unix seconds. */
-export type RpcBlock = BlockHashes & { timestamp: number };
+export type BlockHashes = Pick<ChainBlock, "hash" | "parentHash">;
 
 const patienceMs = 2_000;
 
 /** Looks up hashes of indexed blocks, and caches them for 15 seconds: a reorg may replace a block by one of the same height and time. */
 export function createBlockHashes(
-  blockOf: (chainId: number, number: number) => Promise<RpcBlock | undefined>,
+  blockOf: (chainId: number, number: number) => Promise<Omit<ChainBlock, "number"> | undefined>,
 ) {
   const known = new LRUCache<string, BlockHashes, { chainId: number; head: Head }>({
     max: 64,
