@@ -96,6 +96,27 @@ describe("the page of a name", () => {
     expect(text).toContain(`href="https://etherscan.io/tx/${action.action.transactionHash}"`);
   });
 
+  test("names records of agents (ENSIP-25, ENSIP-26) and data records (ENSIP-24)", async () => {
+    const registration = "agent-registration[0x000100000101148004a169fb4a3325136eb29fa0ceb6d2e539a432][167]";
+    const texts = { zeta: "z", "agent-endpoint[mcp]": "https://token-swap.mcp", [registration]: "1" };
+    await store("agent.eth", {
+      owner: bob,
+      lease: { holder: bob, expires: now + day },
+      resolver: publicResolver,
+    });
+    await setRecords("agent.eth", { texts: { ...texts, "agent-context": "# Agent" }, data: ["proof"] });
+    const { text } = await pages()("/name/agent.eth");
+    const labels = [...text.matchAll(/<dt><bdi>(.*?)<\/bdi><\/dt>/g)].map(([, label]) => label);
+    expect(labels).toEqual([
+      "Agent context",
+      "Agent endpoint mcp",
+      "Agent registration 167",
+      "zeta",
+      "Data proof",
+    ]);
+    expect(text).toContain('<a href="https://token-swap.mcp/" rel="noopener noreferrer nofollow ugc">');
+  });
+
   test("goes to the normal form of a name", async () => {
     const { status, headers } = await pages()("/name/ReCords.ETH");
     expect([status, headers.get("location")]).toEqual([302, "/name/records.eth"]);

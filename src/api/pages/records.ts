@@ -29,7 +29,17 @@ const texts: Readonly<Record<string, readonly [label: string, page?: string]>> =
   "eth.ens.delegate": ["ENS delegate"],
 };
 const order = Object.keys(texts);
-const knownText = (key: string) => (Object.hasOwn(texts, key) ? texts[key] : undefined);
+
+// Records of agents (ENSIP-25, ENSIP-26): `agent-endpoint[mcp]` is that of a protocol, `agent-registration[<registry>][167]` of an agent's id.
+function agentText(key: string): [label: string] | undefined {
+  const [, kind, first, second] =
+    /^agent-(context|endpoint|registration)(?:\[([^[\]]*)\])?(?:\[([^[\]]*)\])?$/.exec(key) ?? [];
+  const of = second ?? first;
+  return kind === undefined ? undefined : [`Agent ${kind}${of === undefined ? "" : ` ${of}`}`];
+}
+
+const knownText = (key: string): readonly [label: string, page?: string] | undefined =>
+  Object.hasOwn(texts, key) ? texts[key] : agentText(key);
 
 /** What a record is called, by its key such as `text:url` or `addr:60`. */
 export function recordLabel(key: string): string {
@@ -37,6 +47,7 @@ export function recordLabel(key: string): string {
   const name = rest.join(":");
   if (family === "addr") return `${coinName(name)} address`;
   if (family === "abi") return `ABI of type ${name}`;
+  if (family === "data") return `Data ${name}`;
   if (key === "contenthash") return "Content hash";
   return family === "text" ? (knownText(name)?.[0] ?? name) : "Reverse name";
 }
@@ -76,7 +87,8 @@ const mostShown = 100;
 
 /** The text records of a name with its content hash, known keys first, and its addresses by chain; each undefined if there are none. */
 export function recordLists(view: View, records: NonNullable<Row["records"]>) {
-  const rank = (key: string) => (order.indexOf(key) < 0 ? order.length : order.indexOf(key));
+  const rank = (key: string) =>
+    order.indexOf(key) < 0 ? order.length + (knownText(key) ? 0 : 1) : order.indexOf(key);
   const texts = records.seen_texts.toSorted((a, b) => rank(a) - rank(b)).map((key) => `text:${key}`);
   const { contenthash, name } = records;
   const values = new Map<string, string | null | undefined>([
@@ -98,7 +110,7 @@ export function recordLists(view: View, records: NonNullable<Row["records"]>) {
   };
   const singles = ["contenthash", "name"].filter((key) => values.get(key));
   return {
-    texts: list([...texts, ...singles]),
+    texts: list([...texts, ...(records.seen_data ?? []).map((key) => `data:${key}`), ...singles]),
     addresses: list(records.seen_addresses.map((coin) => `addr:${coin}`)),
   };
 }
