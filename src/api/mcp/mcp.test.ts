@@ -34,7 +34,7 @@ const logged: string[] = [];
 const apiOf = ({ status = "omnichain-following", ...given }: Given = {}) =>
   createApi({
     context: {
-      ...{ ...service, ...context },
+      ...{ ...service, ...context, config: { ...service.config, ...context.config } },
       status: { current: () => currentStatus(status, now) },
     } as unknown as Parameters<typeof createApi>[0]["context"],
     log: (_, message) => void logged.push(message),
