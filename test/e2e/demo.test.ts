@@ -384,9 +384,9 @@ test.each([
   ["Wrapped", "/name/locked.eth", "It cannot be transferred."],
   ["Wrapped", "/name/locked.eth", "https://example.org/locked"],
   ["Premium", "/name/auction.eth", "at a premium that falls to nothing in 10 d"],
-  ["Agent", "/name/agent.eth", "agent-context"],
-  ["Agent", "/name/agent.eth", "agent-endpoint[mcp]"],
-  ["Agent", "/name/agent.eth", "[0x000100000101148004a169fb4a3325136eb29fa0ceb6d2e539a432][167]"],
+  ["Agent", "/name/agent.eth", "Agent context"],
+  ["Agent", "/name/agent.eth", "Agent endpoint mcp"],
+  ["Agent", "/name/agent.eth", "Agent registration 167"],
 ])("the screen's link of %s, %s, shows %s", async (what, path, text) => {
   const url = `http://localhost:${ports.PORT}${path}`;
   expect(demo.lastLines(100).map((line) => line.trim().split(/\s+/))).toContainEqual([what, url]);
