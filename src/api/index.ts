@@ -409,9 +409,8 @@ function stopServing(): void {
 }
 
 function openGoLive({ datasources, plugins }: Config) {
-  const v2 = v2ContractsOf(datasources);
-  if (v2 === undefined || !plugins.includes("ensv2")) return undefined;
-  const watch = watchGoLive((signal) => readGoLive(database, v2, signal), { log, registry });
+  const v2 = plugins.includes("ensv2") ? v2ContractsOf(datasources) : undefined;
+  const watch = watchGoLive(v2 && ((signal) => readGoLive(database, v2, signal)), { log, registry });
   stops.push(watch.stop);
   return watch.current;
 }
