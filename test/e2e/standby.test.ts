@@ -202,7 +202,7 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
   test("a standby that hangs is left", async () => {
     await waitFor("the reader at the near standby", async () => {
       const moves = reader.lastLines(500).filter((line) => line.includes("Now reading from "));
-      return moves.at(-1)?.includes(`from ${place(near)} now`) ? { done: true } : { state: moves.join("\n") };
+      return moves.at(-1)?.includes(`from ${place(near)}:`) ? { done: true } : { state: moves.join("\n") };
     });
     const goOn = await near.freeze();
     mine(1);
