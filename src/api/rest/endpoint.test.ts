@@ -280,3 +280,42 @@ test("a handler reads again if a block comes while it reads, so that its answer 
   const { ask } = open(reading, { status: { current: () => status, confirm } });
   expect((await ask("/reading")).body).toEqual({ asOf: 7, rows: 7 });
 });
+
+test("a block that a request asks for, and a reorganization takes back while a handler reads, is waited for again", async () => {
+  const [chainId, asked] = ["15658734", 7];
+  const statusAt = (number: number) => {
+    const status = { ...currentStatus(), heads: String(number) };
+    Object.assign(status.snapshot.omnichainSnapshot.chains, {
+      [chainId]: {
+        chainStatus: "chain-following",
+        config: { configType: "indefinite", startBlock: { number: 0, timestamp: 0 } },
+        latestIndexedBlock: { number, timestamp: 1 },
+        latestKnownBlock: { number, timestamp: 1 },
+      },
+    });
+    return status;
+  };
+  const open7 = (later: number) => {
+    let status = statusAt(asked);
+    const reading = endpoint({
+      ...described,
+      path: "/taken-back",
+      query: z.object({ min_block: minBlockParameter }),
+      needs: { index: "complete" },
+      answers: anything,
+      handle: ({ current }) => ({ status: 200, body: Number(current.heads) }),
+    });
+    const confirm = async () => {
+      if (status.heads === String(asked)) status = statusAt(asked - 2);
+      return status;
+    };
+    const reach = async () => {
+      if (status.heads !== String(asked)) status = statusAt(later);
+      return status;
+    };
+    return open(reading, { status: { current: () => status, confirm, reach } });
+  };
+  const path = `/taken-back?min_block=${chainId}:${asked}`;
+  expect((await open7(asked + 1).ask(path)).body).toBe(asked + 1);
+  expect((await open7(asked - 1).ask(path)).status).toBe(503);
+});

@@ -183,12 +183,18 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
       const { at, min_block: least = [] } = (input.query ?? {}) as { at?: unknown; min_block?: Block[] };
-      const current =
-        known && (await reachedStatus(least, { ...context, known, envelope }, c.req.raw.signal));
+      const reached = (status: CurrentStatus) =>
+        reachedStatus(least, { ...context, known: status, envelope }, c.req.raw.signal);
+      const current = known && (await reached(known));
       const client = String(c.get("client") ?? "");
       const call = { ...input, body, current, request: c.req, client, keys };
       if (typeof at !== "string" || current === undefined) {
-        const confirm = needs.index === "complete" ? context.status.confirm : undefined;
+        const { confirm: ask } = context.status;
+        // A reorganization may take back what a request asks for.
+        const confirm =
+          needs.index === "complete" && ask
+            ? async (status: CurrentStatus) => reached(await ask(status))
+            : undefined;
         const { reply, current: read } = await confirmedReply(
           async (one) => handle(one, context),
           call,
@@ -221,7 +227,7 @@ async function confirmedReply<Call extends { current: CurrentStatus | undefined 
     const reply = await handle({ ...call, current });
     if (confirm === undefined || current === undefined || "stream" in reply) return { reply, current };
     const confirmed = await confirm(current);
-    if (confirmed === current || performance.now() > until) return { reply, current };
+    if (confirmed.heads === current.heads || performance.now() > until) return { reply, current };
     current = confirmed;
   }
 }
