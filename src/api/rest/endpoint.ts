@@ -134,7 +134,8 @@ function refused({ plugins, index }: Needs<never, Index>): string {
   return reasons.charAt(0).toUpperCase() + reasons.slice(1);
 }
 
-// For how long a handler reads again. While an index catches up its head may move each time, and rows be of a later block than `as_of`.
+// How much time of a handler reading again may take. While an index catches up its head may move each time, and rows be of a later block
+// than `as_of`.
 const readAgainMs = 500;
 
 const mostBodyBytes = 1_000_000;
@@ -222,12 +223,14 @@ async function confirmedReply<Call extends { current: CurrentStatus | undefined 
   call: Call,
   confirm: StatusSource["confirm"] | undefined,
 ): Promise<{ reply: AnyReply; current: CurrentStatus | undefined }> {
-  const until = performance.now() + readAgainMs;
+  let spent = 0;
   for (let { current } = call; ; ) {
+    const begun = performance.now();
     const reply = await handle({ ...call, current });
+    spent += performance.now() - begun;
     if (confirm === undefined || current === undefined || "stream" in reply) return { reply, current };
     const confirmed = await confirm(current);
-    if (confirmed.heads === current.heads || performance.now() > until) return { reply, current };
+    if (confirmed.heads === current.heads || spent > readAgainMs) return { reply, current };
     current = confirmed;
   }
 }
