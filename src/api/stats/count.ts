@@ -220,7 +220,7 @@ export function keepFigures({ isReady, log, ...counting }: Counting & { isReady:
     isBehind = isReady() ? await count() : true;
   };
   return repeat(work, {
-    everyMs: () => (isBehind ? 1_000 : 60_000),
+    everyMs: () => (isBehind ? 200 : 60_000),
     log,
     failure: "Could not compute daily figures",
     fields: { section: seeOperations("When a dependency is unavailable") },
