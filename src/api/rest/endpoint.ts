@@ -190,12 +190,9 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const client = String(c.get("client") ?? "");
       const call = { ...input, body, current, request: c.req, client, keys };
       if (typeof at !== "string" || current === undefined) {
-        const { confirm: ask } = context.status;
+        const ask = needs.index === "complete" ? context.status.confirm : undefined;
         // A reorganization may take back what a request asks for.
-        const confirm =
-          needs.index === "complete" && ask
-            ? async (status: CurrentStatus) => reached(await ask(status))
-            : undefined;
+        const confirm = ask && (async (status: CurrentStatus) => reached(await ask(status)));
         const { reply, current: read } = await confirmedReply(
           async (one) => handle(one, context),
           call,
