@@ -198,17 +198,22 @@ test.each([
   expect((await response.json()).message).toBe(message);
 });
 
-test("a request with min_block waits for blocks, and is to be sent again if the index lacks them", async () => {
-  const [chainId, number] = ["15658734", 879];
+/** A status whose chain is followed and indexed up to a block. */
+function followingAt(chainId: string, number: number): ReturnType<typeof currentStatus> {
   const status = currentStatus();
+  const block = { number, timestamp: 1 };
   Object.assign(status.snapshot.omnichainSnapshot.chains, {
     [chainId]: {
-      chainStatus: "chain-following",
+      ...{ chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block },
       config: { configType: "indefinite", startBlock: { number: 0, timestamp: 0 } },
-      latestIndexedBlock: { number, timestamp: 1 },
-      latestKnownBlock: { number, timestamp: 1 },
     },
   });
+  return status;
+}
+
+test("a request with min_block waits for blocks, and is to be sent again if the index lacks them", async () => {
+  const [chainId, number] = ["15658734", 879];
+  const status = followingAt(chainId, number);
   const least = endpoint({
     ...described,
     path: "/least",
@@ -283,18 +288,7 @@ test("a handler reads again if a block comes while it reads, so that its answer 
 
 test("a block that a request asks for, and a reorganization takes back while a handler reads, is waited for again", async () => {
   const [chainId, asked] = ["15658734", 7];
-  const statusAt = (number: number) => {
-    const status = { ...currentStatus(), heads: String(number) };
-    Object.assign(status.snapshot.omnichainSnapshot.chains, {
-      [chainId]: {
-        chainStatus: "chain-following",
-        config: { configType: "indefinite", startBlock: { number: 0, timestamp: 0 } },
-        latestIndexedBlock: { number, timestamp: 1 },
-        latestKnownBlock: { number, timestamp: 1 },
-      },
-    });
-    return status;
-  };
+  const statusAt = (number: number) => ({ ...followingAt(chainId, number), heads: String(number) });
   const open7 = (later: number) => {
     let status = statusAt(asked);
     const reading = endpoint({
