@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
 import { chartFiles } from "../http/assets.ts";
@@ -71,6 +72,22 @@ const askOf =
     return { status: response.status, body: await response.json(), keys };
   };
 
+// ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a small statement.
+function lighten(c: Context): void {
+  const { incoming, outgoing } = (c.env ?? {}) as {
+    incoming?: { rawBody?: Buffer };
+    outgoing?: ServerResponse;
+  };
+  if (incoming?.rawBody)
+    Object.assign(c.req.bodyCache, { text: Promise.resolve(new TextDecoder().decode(incoming.rawBody)) });
+  if (outgoing === undefined) return;
+  const gone = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
+  Object.defineProperty(c.req.raw, "signal", { value: gone.signal });
+}
+
 const secretOf = (c: Context) =>
   /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? c.req.header("x-api-key");
 
@@ -110,6 +127,7 @@ export function createApi(sources: Sources): Hono {
     const admission = isOwn ? undefined : keys?.admit({ path: c.req.path, secret: secretOf(c), address });
     const { client, refusal } = admission ?? { client: address };
     c.set("client", client);
+    lighten(c);
     // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
     c.res = undefined;
     c.finalized = false;

@@ -358,14 +358,15 @@ export function createQueue(limits: QueueLimits) {
     const task = client === undefined ? given : timed(client, given);
     if (client === undefined || slow === 0)
       return runInTurn({ leave: await quickLane.turn(client, signal), signal, timeoutMs }, task);
-    const key = `${client} ${hash("sha1", sql)}`;
-    const leave = slowOnes.has(key) ? undefined : await quickLane.turn(client, signal);
+    const key = () => `${client} ${hash("sha1", sql)}`;
+    const isSlow = () => slowOnes.size > 0 && slowOnes.has(key());
+    const leave = isSlow() ? undefined : await quickLane.turn(client, signal);
     // The same text may have turned out to be slow during the wait.
-    if (leave && slowOnes.has(key)) leave();
+    if (leave && isSlow()) leave();
     else if (leave) {
       try {
         const next = () => {
-          slowOnes.set(key, true);
+          slowOnes.set(key(), true);
           return slowLane.enter(client);
         };
         return await runInTurn({ leave, signal, timeoutMs, overrun: { quickMs, next } }, task);
@@ -376,7 +377,7 @@ export function createQueue(limits: QueueLimits) {
     const leaveSlow = await slowLane.turn(client, signal);
     const since = performance.now();
     const end = () => {
-      if (performance.now() - since < quickMs) slowOnes.delete(key);
+      if (performance.now() - since < quickMs) slowOnes.delete(key());
       leaveSlow();
     };
     return runInTurn({ leave: end, signal, timeoutMs }, task);
