@@ -2,7 +2,14 @@ import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { stateTables } from "../../test/support/create-tables.ts";
 import { createEmbedded } from "../../test/support/embedded/database.ts";
 import { createDatabase } from "../api/database/client.ts";
-import { headSql, parseCheckpoint, parseHead, readCheckpoints, restoreHeads } from "./checkpoints.ts";
+import {
+  headSql,
+  headsOf,
+  parseCheckpoint,
+  parseHead,
+  readCheckpoints,
+  restoreHeads,
+} from "./checkpoints.ts";
 
 test.each([
   ["a log", "0000000000000012" + "5" + "0000000000000345", false],
@@ -67,11 +74,23 @@ test("the checkpoints of all chains are keyed by chain id, with whether the back
   await addRow(1, mainnet(90), mainnet(100));
   const row = (chainId: number, safe: string, latestCheckpoint: string) => ({
     ...{ chainId, isReady: true, safeCheckpoint: safe, finalizedCheckpoint: safe, latestCheckpoint },
+    writtenBy: expect.stringMatching(/^\d+$/),
   });
   expect(await readCheckpoints(database, signal())).toEqual([
     row(1, mainnet(90), mainnet(100)),
     row(8453, base(900), base(1000)),
   ]);
+});
+
+test("the heads differ once a block was replaced by one of the same number and time, and else stay", async () => {
+  await setReady(1);
+  await addRow(1, mainnet(90), mainnet(100));
+  const heads = async () => headsOf(await readCheckpoints(database, signal()));
+  const before = await heads();
+  expect(await heads()).toBe(before);
+  for (const latest of [mainnet(99), mainnet(100)])
+    await client.query("update _ponder_checkpoint set latest_checkpoint = $1", [latest]);
+  expect(await heads()).not.toBe(before);
 });
 
 describe("the head", () => {

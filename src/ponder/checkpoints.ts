@@ -7,9 +7,13 @@ export type BlockRef = { timestamp: number; number: number };
 /** The block that an index has reached on a chain; `timestamp` (Unix seconds) is absent while unknown. */
 export type Head = { number: number; timestamp?: number | undefined };
 
-/** A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete. */
+/**
+ * A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete. `writtenBy`: the transaction that wrote
+ * the row, Postgres's `xmin`.
+ */
 export type CheckpointRow = {
   chainId: number;
+  writtenBy: string;
   isReady: boolean;
   latestCheckpoint: string;
   safeCheckpoint: string;
@@ -47,13 +51,17 @@ type HeadRow = Pick<CheckpointRow, "chainId" | "isReady" | "latestCheckpoint" | 
 const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
   isReady || latestCheckpoint <= safeCheckpoint ? latestCheckpoint : safeCheckpoint;
 
-/** The heads of all chains as one text, which differs once rows of another block can be read. */
-export const headsOf = (rows: readonly HeadRow[]): string => rows.map(headOf).join(" ");
+/**
+ * The heads of all chains as one text, which differs once rows of another block can be read. A reorganization may replace blocks by others of
+ * the same checkpoints, but not with the same transactions.
+ */
+export const headsOf = (rows: readonly (HeadRow & Pick<CheckpointRow, "writtenBy">)[]): string =>
+  rows.map((row) => `${headOf(row)} ${row.writtenBy}`).join(" ");
 
 const isReadySqlOf = (meta: string) => `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
 const isReadySql = isReadySqlOf("_ponder_meta");
 
-const rowSql = `json_build_object('chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
+const rowSql = `json_build_object('chainId', c.chain_id, 'writtenBy', c.xmin::text, 'isReady', coalesce(${isReadySql}, false),
   'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint)`;
 
 /** SQL expression for a chain's row, as a text for `parseHead`. */
