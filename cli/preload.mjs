@@ -86,14 +86,17 @@ const patches = [
     patched: `perChainSync: (await import(${chainOrder})).chainsInOrder(params.perChainSync, chain),`,
   },
   {
-    // Until the next block the chain's checkpoint would name a block whose rows are gone.
+    // Until the next block the chain's checkpoint would name a block whose rows are gone. The next one may have the same number and time: the
+    // count tells it from the block before.
     name: "head of a reorganization",
     file: /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/,
     times: 1,
     text: /(?=await createTriggers\(tx, \{ tables \}, context\);)/g,
     patched: `const head = (await import(${chainOrder})).headAt(perChainSync, event.chain, event.checkpoint);
       await tx.wrap((db) => db.update(PONDER_CHECKPOINT).set({ latestCheckpoint: head })
-        .where(sql\`\${PONDER_CHECKPOINT.chainId} = \${event.chain.id} AND \${PONDER_CHECKPOINT.latestCheckpoint} > \${head}\`), context);`,
+        .where(sql\`\${PONDER_CHECKPOINT.chainId} = \${event.chain.id} AND \${PONDER_CHECKPOINT.latestCheckpoint} > \${head}\`), context);
+      await tx.wrap((db) => db.execute(sql\`INSERT INTO _indexing_status AS s VALUES ('reorganizations', '1', now())
+        ON CONFLICT (id) DO UPDATE SET snapshot = to_json(s.snapshot::text::int + 1), saved_at = excluded.saved_at\`), context);`,
   },
 ];
 

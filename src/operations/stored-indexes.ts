@@ -27,7 +27,8 @@ const metaTable = "_ponder_meta";
 // The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
 // that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts), `labels` how
 // far a newer version of the label set has healed it, `coverage` how many labels are known, `past` how far back the index keeps its past
-// (src/operations/past.ts), `stats` how far the figures of days are counted (src/api/stats/count.ts).
+// (src/operations/past.ts), `stats` how far the figures of days are counted (src/api/stats/count.ts), `reorganizations` how many the index has
+// followed (cli/preload.mjs).
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */

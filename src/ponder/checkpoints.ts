@@ -8,12 +8,12 @@ export type BlockRef = { timestamp: number; number: number };
 export type Head = { number: number; timestamp?: number | undefined };
 
 /**
- * A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete. `writtenBy`: the transaction that wrote
- * the row, Postgres's `xmin`.
+ * A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete. `reorganizations`: how many the index
+ * has followed, on all chains; null before the first.
  */
 export type CheckpointRow = {
   chainId: number;
-  writtenBy: string;
+  reorganizations: number | null;
   isReady: boolean;
   latestCheckpoint: string;
   safeCheckpoint: string;
@@ -52,21 +52,21 @@ const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
   isReady || latestCheckpoint <= safeCheckpoint ? latestCheckpoint : safeCheckpoint;
 
 /**
- * The heads of all chains as one text, which differs once rows of another block can be read. A reorganization may replace blocks by others of
- * the same checkpoints, but not with the same transactions.
+ * The heads of all chains as one text, which differs once rows of another block can be read, even one of the same number and time: a
+ * reorganization is counted in the transaction that reverts the rows (docs/ponder.md).
  */
-export const headsOf = (rows: readonly (HeadRow & Pick<CheckpointRow, "writtenBy">)[]): string =>
-  rows.map((row) => `${headOf(row)} ${row.writtenBy}`).join(" ");
+export const headsOf = (rows: readonly (HeadRow & Pick<CheckpointRow, "reorganizations">)[]): string =>
+  rows.map((row) => `${headOf(row)} ${row.reorganizations}`).join(" ");
 
 const isReadySqlOf = (meta: string) => `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
 const isReadySql = isReadySqlOf("_ponder_meta");
 
-const rowSql = `json_build_object('chainId', c.chain_id, 'writtenBy', c.xmin::text, 'isReady', coalesce(${isReadySql}, false),
-  'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint)`;
+const members = `'chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
+  'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint`;
 
 /** SQL expression for a chain's row, as a text for `parseHead`. */
 export const headSql = (chainId: number) =>
-  `(SELECT (${rowSql})::text FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
+  `(SELECT json_build_object(${members})::text FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 
 /** SQL expression for the number of the checkpoint's block that `indexedBlock` reads; null for a chain without a row. */
 export const headNumberSql = (chainId: number) => headPartSql(chainId, "substr($, 27, 16)");
@@ -85,7 +85,7 @@ function headPartSql(chainId: number, part: string): string {
 
 /** The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row. */
 export const parseHead = (text: string | null): BlockRef | undefined =>
-  text === null ? undefined : indexedBlock(JSON.parse(text) as CheckpointRow);
+  text === null ? undefined : indexedBlock(JSON.parse(text) as HeadRow);
 
 /** The head of a chain whose range ends at `end`: Ponder follows the chain past the last indexed block. */
 export function headUpTo(end: Head | undefined, head: BlockRef | undefined): Head | undefined {
@@ -93,7 +93,8 @@ export function headUpTo(end: Head | undefined, head: BlockRef | undefined): Hea
 }
 
 /** SQL expression for the rows of all chains, as JSON; null before the first. */
-export const checkpointsSql = `(SELECT json_agg(${rowSql} ORDER BY c.chain_id) FROM _ponder_checkpoint c)`;
+export const checkpointsSql = `(SELECT json_agg(json_build_object(${members},
+  'reorganizations', (SELECT s.snapshot FROM _indexing_status s WHERE s.id = 'reorganizations')) ORDER BY c.chain_id) FROM _ponder_checkpoint c)`;
 
 /** Ponder's progress on all chains at one moment; empty before its first event handlers have run. */
 export async function readCheckpoints(database: RowReader, signal: AbortSignal): Promise<CheckpointRow[]> {

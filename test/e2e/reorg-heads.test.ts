@@ -3,6 +3,7 @@ import { namehash } from "viem";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { emits } from "../../devnet/events.ts";
 import { deploymentOf, register } from "../../devnet/life.ts";
+import { query as sql } from "../support/postgres.ts";
 import { startWorld } from "../support/world.ts";
 
 const root = deploymentOf("root");
@@ -53,5 +54,8 @@ test.skipIf(inject("postgresUrl") === "")(
       }
     }
     expect(heads.size).toBeGreaterThan(2);
+    const counted =
+      "SELECT snapshot::text AS reorganizations FROM _indexing_status WHERE id = 'reorganizations'";
+    expect(await sql(world.databaseUrl, counted)).toEqual([{ reorganizations: "3" }]);
   },
 );

@@ -4,12 +4,14 @@ import { type Operation, openApiDocument, type ResponseDocs } from "../../http/o
 import type { Endpoint } from "./endpoint.ts";
 
 /** The OpenAPI 3.1 document of the endpoints. */
-export const documentOf = (version: string, endpoints: readonly Endpoint<never>[]) =>
-  openApiDocument({
+export const documentOf = (version: string, endpoints: readonly Endpoint<never>[]) => ({
+  ...openApiDocument({
     title: "nsindex",
     version,
     description:
-      "REST endpoints of the index. Names, owners and records as entities are served over GraphQL at `/subgraph`.",
+      "REST endpoints of the index. Names, owners and records as entities are served over GraphQL at `/subgraph`. A service with API keys " +
+      "refuses requests in the form of the path's other errors: 401 without a key, 403 for a path that the key does not allow, 429 beyond its " +
+      "budget, with `Retry-After`.",
     operations: endpoints.map(operationOf),
     schemas: {
       // The bounds of safe integers carry no information.
@@ -18,7 +20,10 @@ export const documentOf = (version: string, endpoints: readonly Endpoint<never>[
         if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       },
     },
-  });
+  }),
+  components: { securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+  security: [{}, { key: [] }],
+});
 
 function operationOf(endpoint: Endpoint<never>): Operation {
   const { method, path, answers, isCached } = endpoint;

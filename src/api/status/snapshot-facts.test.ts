@@ -26,7 +26,7 @@ function checkpoint(place: string): string {
 
 const row = (latest: string, safe = latest, finalized = safe, isReady = false): CheckpointRow => ({
   chainId,
-  writtenBy: "1",
+  reorganizations: null,
   isReady,
   latestCheckpoint: checkpoint(latest),
   safeCheckpoint: checkpoint(safe),
