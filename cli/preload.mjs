@@ -95,7 +95,7 @@ const patches = [
     patched: `const head = (await import(${chainOrder})).headAt(perChainSync, event.chain, event.checkpoint);
       await tx.wrap((db) => db.update(PONDER_CHECKPOINT).set({ latestCheckpoint: head })
         .where(sql\`\${PONDER_CHECKPOINT.chainId} = \${event.chain.id} AND \${PONDER_CHECKPOINT.latestCheckpoint} > \${head}\`), context);
-      await tx.wrap((db) => db.execute(sql\`INSERT INTO _indexing_status AS s VALUES ('reorganizations', '1', now())
+      await tx.wrap((db) => db.execute(sql\`INSERT INTO \${sql.identifier(namespaceBuild.schema)}._indexing_status AS s VALUES ('reorganizations', '1', now())
         ON CONFLICT (id) DO UPDATE SET snapshot = to_json(s.snapshot::text::int + 1), saved_at = excluded.saved_at\`), context);`,
   },
 ];

@@ -14,7 +14,7 @@ type Answer = { _meta: { block: { number: number; timestamp: number } }; domain:
 test.skipIf(inject("postgresUrl") === "")(
   "while a reorganization is followed, the block of an answer is the one of its rows",
   async () => {
-    const world = await startWorld({ database: "server" });
+    const world = await startWorld({ database: "server", environment: { DATABASE_SCHEMA: "names" } });
     onTestFinished(() => world.close());
     const { chain } = world.node;
     // Each block of each branch has a time of its own.
@@ -55,7 +55,7 @@ test.skipIf(inject("postgresUrl") === "")(
     }
     expect(heads.size).toBeGreaterThan(2);
     const counted =
-      "SELECT snapshot::text AS reorganizations FROM _indexing_status WHERE id = 'reorganizations'";
+      "SELECT snapshot::text AS reorganizations FROM names._indexing_status WHERE id = 'reorganizations'";
     expect(await sql(world.databaseUrl, counted)).toEqual([{ reorganizations: "3" }]);
   },
 );
