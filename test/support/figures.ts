@@ -7,7 +7,7 @@ import { checkpointOf } from "./checkpoints.ts";
 
 type Reached = { chainId: number; block: { number: number; timestamp: number } };
 
-/** Counts names and the figures of days of a stored index whose chain has reached a block, the days before its own as final. */
+/** Counts names and the figures of days of a stored index whose chain has reached a block, as if that were final. */
 export async function countFigures(
   client: Pick<PGlite, "query">,
   namespaces: readonly IndexedNamespace[],

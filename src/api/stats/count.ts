@@ -7,19 +7,19 @@ import { literal } from "../names/history.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 
 // Figures of each UTC day, by parent: what /v1/stats sums up. Ponder knows nothing of the tables: they have only what no reorganization takes
-// back. The indexing process adds days that are over and final on all chains; what came later is counted when it is asked for, by the same
-// statement. Days are numbered from 1 January 1970.
+// back. The indexing process adds what is final on all chains; what came later is counted when it is asked for, by the same statement. What
+// an event adds to a day does not depend on later events, so days are counted in parts. Days are numbered from 1 January 1970.
 
 /** The figures of days, in the schema of their index. */
 export const figuresTable = "_daily_figures";
-// How many names each account holds below a parent, and below any (an empty text), at the end of the last counted day.
-const holdersTable = "_daily_holders";
+// How many names each account holds below a parent, and below any (an empty text), by the events that are counted.
+const holdersTable = "_holders";
 
 /** Seconds of a day. */
 export const daySeconds = 86_400;
 
-/** How far the days of an index are counted. `tables`: a new index has other ones. `day`: the first that is not. `isComplete`: it was once up to the tables. */
-export type CountedDays = { tables: string; day: number; isComplete: boolean };
+/** How far an index is counted. `tables`: a new index has other ones. `end`: the first second that is not. `isComplete`: it was once up to the final blocks. */
+export type Counted = { tables: string; end: number; isComplete: boolean };
 
 /** Creates the tables in the schema of an index, beside its statuses. What another index in it has counted is not shown any more. */
 export async function createFigures(run: Statement, schema: string): Promise<void> {
@@ -40,7 +40,7 @@ export async function createFigures(run: Statement, schema: string): Promise<voi
 const lastSecond = 253_402_300_799;
 const dayOf = (seconds: string) => `div(least(${seconds}, ${lastSecond}), ${daySeconds})::int`;
 
-/** Seconds (Unix time), from the first day on and before the second. */
+/** Seconds (Unix time), from the first one on and before the second. */
 type Span = { from: number; to: number };
 
 // An action moves the end of its name: `former` is where the name's actions before it had left that, in Unix seconds. A name without a
@@ -142,7 +142,7 @@ const labelsSql = (own: string) => `INSERT INTO ${own}.${figuresTable} (metric, 
 const statusOf = (member: string) =>
   `(SELECT snapshot ->> '${member}' FROM _indexing_status WHERE id = 'stats')`;
 const saved = (
-  state: CountedDays,
+  state: Counted,
 ) => `INSERT INTO _indexing_status VALUES ('stats', '${JSON.stringify(state)}', now())
     ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at`;
 
@@ -154,7 +154,7 @@ const writeSql = (schema: string, condition: string, statements: readonly string
   IF ${condition} THEN ${statements.join(";\n")}; END IF;
 END $count$`;
 
-const beginSql = (schema: string, state: CountedDays) =>
+const beginSql = (schema: string, state: Counted) =>
   writeSql(schema, `${statusOf("tables")} IS DISTINCT FROM '${state.tables}'`, [
     `DELETE FROM ${figuresTable}`,
     `DELETE FROM ${holdersTable}`,
@@ -163,10 +163,10 @@ const beginSql = (schema: string, state: CountedDays) =>
 
 const countSql = (
   { schema, namespaces }: Omit<Counting, "run">,
-  { from, state }: { from: number; state: CountedDays },
+  { from, state }: { from: number; state: Counted },
 ) =>
-  writeSql(schema, `${statusOf("day")} = '${from}' AND ${statusOf("tables")} = '${state.tables}'`, [
-    `WITH ${figuresOf(namespaces, { from: from * daySeconds, to: state.day * daySeconds })},
+  writeSql(schema, `${statusOf("end")} = '${from}' AND ${statusOf("tables")} = '${state.tables}'`, [
+    `WITH ${figuresOf(namespaces, { from, to: state.end })},
   kept AS (INSERT INTO ${holdersTable} AS b SELECT m.parent, m.account, sum(m.value) FROM moves m GROUP BY 1, 2
     ON CONFLICT (parent, account) DO UPDATE SET names = b.names + excluded.names)
   INSERT INTO ${figuresTable} AS f (metric, parent, part, day, value) SELECT * FROM figures ${onConflict} = f.value + excluded.value`,
@@ -183,36 +183,37 @@ const momentSql = (own: string, namespaces: readonly IndexedNamespace[]) => {
     'first', least((SELECT min(a.timestamp) FROM ${own}.registrar_actions a), ${firsts.join(", ")})) AS found`;
 };
 
-type Moment = { tables: string; final: string; state: CountedDays | null; first: number | null };
+type Moment = { tables: string; final: string; state: Counted | null; first: number | null };
 
 type Counting = { run: Statement; schema: string; namespaces: readonly IndexedNamespace[] };
 
-// So that a statement takes seconds, whatever the number of days.
-const mostDays = 30;
+// So that a statement takes seconds, however much there is to count.
+const longest = 30 * daySeconds;
 
-/** Creates what counts the next days that are final, up to 30, after the backfill. Resolves with whether there are more. Throws what the database does. */
+/** Creates what counts the next seconds that are final, up to 30 days, after the backfill. Resolves with whether there are more. Throws what the database does. */
 export function createCounting({ run, schema, namespaces }: Counting): () => Promise<boolean> {
   const own = quoted(schema);
   return async () => {
     const { rows } = await run(momentSql(own, namespaces), [`${own}.domain_event`]);
-    const { tables, final, state, first } = (rows[0] as { found: Moment }).found;
-    const end = Math.floor(Number(final) / daySeconds);
+    const { tables, state, first, ...found } = (rows[0] as { found: Moment }).found;
+    // Up to the checkpoint's second, without it: within a second checkpoints are in the order of chain ids, and chains with higher ones may
+    // still add events to it or take them back.
+    const final = Number(found.final);
     if (state?.tables !== tables) {
-      const day = Math.min(end, first === null ? end : Math.floor(first / daySeconds));
-      await run(beginSql(schema, { tables, day, isComplete: false }));
+      await run(beginSql(schema, { tables, end: Math.min(final, first ?? final), isComplete: false }));
       return true;
     }
     // A restart takes the checkpoints back.
-    const day = Math.max(state.day, Math.min(end, state.day + mostDays));
-    const isComplete = state.isComplete || day === end;
-    if (day > state.day || isComplete !== state.isComplete)
-      await run(countSql({ schema, namespaces }, { from: state.day, state: { tables, day, isComplete } }));
+    const end = Math.max(state.end, Math.min(final, state.end + longest));
+    const isComplete = state.isComplete || end === final;
+    if (end > state.end || isComplete !== state.isComplete)
+      await run(countSql({ schema, namespaces }, { from: state.end, state: { tables, end, isComplete } }));
     await run(labelsSql(own));
-    return day < end;
+    return end < final;
   };
 }
 
-/** Keeps the figures of an index up to its final days. Returns how to stop it. */
+/** Keeps the figures of an index up to its final blocks. Returns how to stop it. */
 export function keepFigures({ isReady, log, ...counting }: Counting & { isReady: () => boolean; log: Log }) {
   const count = createCounting(counting);
   let isBehind = true;

@@ -3,9 +3,9 @@ import type { Database } from "../database/client.ts";
 import { planOnce } from "../database/prepared.ts";
 import { refuse } from "../names/contract.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
-import { type CountedDays, daySeconds, figuresOf, figuresTable } from "./count.ts";
+import { type Counted, daySeconds, figuresOf, figuresTable } from "./count.ts";
 
-// Sums of the figures of days: of those that are counted, and of the days since, which all requests at one block share.
+// Sums of the figures of days: of what is counted, and of what came since, which all requests at one block share.
 
 /** What figures are summed by, in UTC; weeks begin on Monday (ISO 8601). */
 export type Interval = "day" | "week" | "month";
@@ -27,8 +27,8 @@ const periodSql = {
 /** Where figures are read from. `block`: names the blocks that the index has reached. */
 type Source = { database: Database; namespaces: readonly IndexedNamespace[]; block: string };
 
-/** The figures since the counted days. */
-type Tail = { day: number; figures: { metric: string; parent: string }[] };
+/** The figures of what is not counted. `from`: its first second. */
+type Tail = { from: number; figures: { metric: string; parent: string }[] };
 
 const openTails = () =>
   new LRUCache<string, Tail, Source>({
@@ -38,19 +38,18 @@ const openTails = () =>
   });
 const tails = new WeakMap<Database, ReturnType<typeof openTails>>();
 
-/** SQL of how far days are counted. */
+/** SQL of how far the index is counted. */
 const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'stats')";
 
 async function readTail({ database, namespaces }: Source): Promise<Tail | undefined> {
   const signal = AbortSignal.timeout(30_000);
   const [text] = await database.row(`SELECT ${stateSql}::text`, [], signal);
-  const { day, isComplete = false } = (JSON.parse(text ?? "null") ?? {}) as Partial<CountedDays>;
-  if (day === undefined || !isComplete) return undefined;
-  const span = { from: day * daySeconds, to: 9_999_999_999 };
-  const sql = `WITH ${figuresOf(namespaces, span)} SELECT ${stateSql} ->> 'day', (SELECT coalesce(json_agg(t), '[]')::text FROM (
+  const { end: from, isComplete = false } = (JSON.parse(text ?? "null") ?? {}) as Partial<Counted>;
+  if (from === undefined || !isComplete) return undefined;
+  const sql = `WITH ${figuresOf(namespaces, { from, to: 9_999_999_999 })} SELECT ${stateSql} ->> 'end', (SELECT coalesce(json_agg(t), '[]')::text FROM (
     SELECT f.metric, f.parent, f.part, f.day, f.value::text FROM figures f) t)`;
   const [now, rows] = await database.row(sql, [], signal);
-  return now === String(day) ? { day, figures: JSON.parse(rows ?? "[]") } : undefined;
+  return now === String(from) ? { from, figures: JSON.parse(rows ?? "[]") } : undefined;
 }
 
 function tailOf(source: Source): Promise<Tail | undefined> {
@@ -82,7 +81,7 @@ const figuresSql = ({ interval, kind }: Pick<Asked, "interval" | "kind">) => {
     state: ["0", "sum(f.value)"],
   }[kind] as [string, string];
   const where = `f.metric = ANY ($1::text[]) AND f.parent = ANY ($2::text[]) AND f.day >= ${start} AND f.day < $4::int`;
-  return `SELECT ${stateSql} ->> 'day', (SELECT coalesce(json_agg(p), '[]')::text FROM (
+  return `SELECT ${stateSql} ->> 'end', (SELECT coalesce(json_agg(p), '[]')::text FROM (
   SELECT g.period, g.part, json_object_agg(g.metric, g.value) AS values FROM (
     SELECT f.metric, f.part, CASE WHEN f.day < $3::int THEN -1 ELSE ${periodSql[interval]} END AS period, ${value}::text AS value FROM (
       SELECT f.metric, f.part, f.day, f.value FROM ${figuresTable} f WHERE ${where}
@@ -91,19 +90,19 @@ const figuresSql = ({ interval, kind }: Pick<Asked, "interval" | "kind">) => {
     GROUP BY 1, 2, 3) g GROUP BY 1, 2) p)`;
 };
 
-/** Reads figures. Refuses while days are not counted yet. */
+/** Reads figures. Refuses until the past is counted. */
 export async function readFigures(source: Source, asked: Asked, signal: AbortSignal): Promise<Figure[]> {
   const { metrics, parents, from, to } = asked;
   const sql = planOnce(figuresSql(asked));
-  // A day may be counted between the two statements.
+  // More may be counted between the two statements.
   for (let attempt = 0; attempt < 3; attempt++) {
     const tail = await tailOf(source);
     if (tail === undefined) break;
     const since = tail.figures.filter((one) => metrics.includes(one.metric) && parents.includes(one.parent));
     const asArray = (words: readonly string[]) => `{${words.map((word) => `"${word}"`)}}`;
     const values = [asArray(metrics), asArray(parents), String(from), String(to), JSON.stringify(since)];
-    const [day, rows] = await source.database.row(sql, values, signal);
-    if (day === String(tail.day)) return JSON.parse(rows ?? "[]") as Figure[];
+    const [end, rows] = await source.database.row(sql, values, signal);
+    if (end === String(tail.from)) return JSON.parse(rows ?? "[]") as Figure[];
     tails.get(source.database)?.delete(source.block);
   }
   return refuse(
