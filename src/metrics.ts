@@ -1,5 +1,6 @@
-import { Counter, Gauge } from "prom-client";
+import { Counter } from "prom-client";
 import { labelCounters } from "./labels/source.ts";
+import { addGauge } from "./ponder/gauge.ts";
 import { metricsRegistry } from "./ponder/process.ts";
 
 const anomalies = "nsindex_anomalies_total";
@@ -9,19 +10,15 @@ export function openMetrics(): { countAnomaly(anomaly: string): void } {
   const registry = metricsRegistry();
   if (registry === undefined) return { countAnomaly: () => {} };
   // A hot reload loads this module again over the same registry.
-  for (const name of [anomalies, ...labelMetrics.map(([name]) => name)]) registry.removeSingleMetric(name);
+  registry.removeSingleMetric(anomalies);
   const counter = new Counter({
     name: anomalies,
     help: "Events that contradict the index or name unknown nodes; skipped or repaired",
     labelNames: ["anomaly"],
     registers: [registry],
   });
-  for (const [name, counted, help] of labelMetrics) {
-    const collect = function (this: Gauge) {
-      this.set(labelCounters[counted]);
-    };
-    new Gauge({ name, help, registers: [registry], collect });
-  }
+  for (const [name, counted, help] of labelMetrics)
+    addGauge(registry, { name, help }, (gauge) => gauge.set(labelCounters[counted]));
   return { countAnomaly: (anomaly) => counter.inc({ anomaly }) };
 }
 

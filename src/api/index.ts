@@ -27,6 +27,7 @@ import {
   watchShownSchema,
 } from "../operations/stored-indexes.ts";
 import { type BlockRef, headNumberSql, readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
+import { addGauge } from "../ponder/gauge.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
   countsOf,
@@ -43,7 +44,6 @@ import { openApiKeys } from "./api-keys.ts";
 import { commonHeaders, createApi } from "./app.ts";
 import { createDatabase } from "./database/client.ts";
 import { areIndexesBuilt, buildIndexes, builtIndexesSql } from "./database/indexes.ts";
-import { addQueueMetric } from "./database/metrics.ts";
 import { reachedFunction } from "./database/v2-walk.ts";
 import { namesContext } from "./endpoints/name-tokens.ts";
 import { openActions } from "./endpoints/registrar-actions.ts";
@@ -158,7 +158,8 @@ for (const { start } of watches) ponder.onStop(start());
 
 const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
 
-if (registry !== undefined) addQueueMetric(registry, database);
+const waiting = { name: "nsindex_statements_waiting", help: "Statements that wait in the queue" };
+addGauge(registry, waiting, (gauge) => gauge.set(database.waiting()));
 const status = openStatus({
   process: ponder,
   log,

@@ -1,6 +1,6 @@
-import { Gauge } from "prom-client";
 import type { IndexedChain } from "../config/chains.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
+import { addGauge } from "../ponder/gauge.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import { requestChainId, requestHash } from "../ponder/rpc-request.ts";
 import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
@@ -102,24 +102,19 @@ export async function keepHash(run: Statement, chainId: number, { number, hash }
 
 // A round without a contradiction sends at most three requests per chain, and one per URL.
 const [firstPause, longestPause] = [2_000, 200_000];
-const metric = "nsindex_chain_contradicts_index";
 
 type Options = { run: Statement; schema: string; log: Log };
 
 /** Watches if nodes have the index's finalized blocks: logs a contradiction once, and sets `nsindex_chain_contradicts_index`. */
 export function createChainWatches(chains: readonly IndexedChain[], options: Options) {
   const watches = chains.map((chain) => watchChain(chain, options));
-  const registry = metricsRegistry();
-  // A hot reload loads the API again with the same registry.
-  registry?.removeSingleMetric(metric);
-  new Gauge({
-    name: metric,
+  const metric = {
+    name: "nsindex_chain_contradicts_index",
     help: "1 if a finalized block of the index is not on the chain of the node",
     labelNames: ["chain_id"],
-    registers: registry === undefined ? [] : [registry],
-    collect() {
-      for (const { id, fault } of watches) this.set({ chain_id: id }, fault() === undefined ? 0 : 1);
-    },
+  };
+  addGauge(metricsRegistry(), metric, (gauge) => {
+    for (const { id, fault } of watches) gauge.set({ chain_id: id }, fault() === undefined ? 0 : 1);
   });
   return watches;
 }

@@ -1,7 +1,8 @@
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { forClient } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
+import { addGauge } from "../../ponder/gauge.ts";
 import type { FeedState } from "./log.ts";
 import {
   type FeedPage,
@@ -192,19 +193,6 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
   }
 }
 
-// A reader that serves another index opens its feed over the same registry.
-function addMetric(registry: Registry, streams: () => number): void {
-  const name = "nsindex_event_streams";
-  registry.removeSingleMetric(name);
-  const help = "Open streams of name events";
-  new Gauge({
-    ...{ name, help, registers: [registry] },
-    collect() {
-      this.set(streams());
-    },
-  });
-}
-
 const texts = new WeakMap<Message, string>();
 
 // Messages as texts of about a slice. Streams share those of entries that they share.
@@ -228,7 +216,8 @@ export type Feed = ReturnType<typeof openFeed>;
 export function openFeed({ source, log, registry, mostStreams = 2_000 }: Sources) {
   const tail = createTail({ source, log });
   const streams = () => tail.streams;
-  if (registry !== undefined) addMetric(registry, streams);
+  const metric = { name: "nsindex_event_streams", help: "Open streams of name events" };
+  addGauge(registry, metric, (gauge) => gauge.set(streams()));
   return {
     source,
     /** How many streams are open. */

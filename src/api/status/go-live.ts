@@ -1,7 +1,8 @@
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Hex } from "viem";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
+import { addGauge } from "../../ponder/gauge.ts";
 import type { Database } from "../database/client.ts";
 
 /** Since when ENSv2 registers names: the block and its time (Unix seconds). */
@@ -44,15 +45,8 @@ export function watchGoLive(
     if (before && !found) log("info", "ENSv2's registrar may no longer register names under .eth.");
     return read === undefined ? "done" : undefined;
   };
-  const name = "nsindex_ensv2_live";
-  registry?.removeSingleMetric(name);
-  if (registry !== undefined)
-    new Gauge({
-      ...{ name, help: "1 once the registrar of ENSv2 may register names under .eth", registers: [registry] },
-      collect() {
-        this.set(found ? 1 : 0);
-      },
-    });
+  const help = "1 once the registrar of ENSv2 may register names under .eth";
+  addGauge(registry, { name: "nsindex_ensv2_live", help }, (gauge) => gauge.set(found ? 1 : 0));
   const failure = "Could not read whether ENSv2 is live";
   const stop = repeat(look, {
     ...{ everyMs: (round) => (round === 0 ? 1_000 : everyMs), log, failure },

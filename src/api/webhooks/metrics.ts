@@ -1,4 +1,5 @@
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { addGauge } from "../../ponder/gauge.ts";
 import type { HookState } from "./positions.ts";
 
 /** A hook, for metrics and the status page. Counts are of this process: messages delivered, attempts failed. `isHeld`: it delivers them. */
@@ -19,13 +20,9 @@ const metrics: readonly (readonly [name: string, help: string, read: (hook: Hook
 
 /** Adds the metrics of webhooks to a registry. */
 export function addWebhookMetrics(registry: Registry, status: () => readonly HookStatus[]): void {
-  for (const [name, help, read] of metrics) {
-    // A hot reload loads this module again over the same registry.
-    registry.removeSingleMetric(name);
-    const collect = function (this: Gauge<"hook">) {
-      this.reset();
-      for (const hook of status()) if (hook.isHeld) this.set({ hook: hook.name }, read(hook));
-    };
-    new Gauge({ name, help, labelNames: ["hook"], registers: [registry], collect });
-  }
+  for (const [name, help, read] of metrics)
+    addGauge(registry, { name, help, labelNames: ["hook"] }, (gauge) => {
+      gauge.reset();
+      for (const hook of status()) if (hook.isHeld) gauge.set({ hook: hook.name }, read(hook));
+    });
 }
