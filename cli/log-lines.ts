@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
 import type { Config } from "../src/config/environment.ts";
-import { escapeControls } from "../src/log/json-log.ts";
+import { escapeControls, parsedJson } from "../src/log/json-log.ts";
 
 // Ponder logs what contracts, nodes and clients say. None of it may look like another entry, or control a terminal.
 
@@ -43,19 +43,12 @@ export function watchForFullDisk(now: () => number) {
 
 function render(line: string, secrets: Secrets, isLog: boolean): string {
   const shorten = (text: string) => cut(redact(text, secrets));
-  const entry = isLog ? parse(line) : undefined;
+  const entry = isLog ? parsedJson(line) : undefined;
   if (typeof entry === "string") return shorten(entry).split("\n").map(escapeControls).join("\n  ");
+  // No entry: shown as it is.
   if (typeof entry !== "object" || entry === null) return escapeControls(shorten(line));
   const shortened = (_: string, value: unknown) => (typeof value === "string" ? shorten(value) : value);
   return escapeControls(JSON.stringify(entry, shortened));
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined; // No entry: shown as it is.
-  }
 }
 
 const cut = (text: string) =>

@@ -4,6 +4,7 @@ import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
 import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
+import { parsedJson } from "../../src/log/json-log.ts";
 import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
 import { checkPin, invalidLabelhash, parsePin } from "./heal.ts";
 
@@ -35,7 +36,7 @@ export async function answerBatch(
   { asLines, memory }: { asLines: boolean; memory: Memory },
 ): Promise<Answer> {
   if (!memory.take(body.length)) return busy;
-  const parsed = batchRequest.safeParse(parsedJson(body));
+  const parsed = batchRequest.safeParse(parsedJson(body.toString("utf8")));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join(".") || "body";
@@ -71,14 +72,6 @@ function writeDigest(text: string, digests: Buffer, start: number): boolean {
   const isUsual = text.startsWith("0x") && text.length === 66 && Buffer.byteLength(text) === 66;
   const labelhash = isUsual ? text : normalizeLabelhash(text);
   return labelhash !== undefined && digests.write(labelhash.slice(2), start, "hex") === digestLength;
-}
-
-function parsedJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }
 
 function* object(texts: Iterable<string>): Generator<string> {

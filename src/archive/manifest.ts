@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod/v4";
-import { counted, escapeControls } from "../log/json-log.ts";
+import { counted, escapeControls, parsedJson } from "../log/json-log.ts";
 import type { LogsQuery } from "../rpc/log-answers.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
 
@@ -183,15 +183,6 @@ export const newManifest = (chainId: number): Manifest => ({
   children: {},
   segments: [],
 });
-
-/** Parses JSON; undefined if the text is invalid. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 const longestProblem = 500;
 

@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import { z } from "zod/v4";
-import { type Log, seeOperations } from "../log/json-log.ts";
+import { type Log, parsedJson, seeOperations } from "../log/json-log.ts";
 import type { OtherResults } from "../ponder/shared.ts";
 import { type ArchiveLocation, addFile, packLines, readLines, readManifest } from "./folder.ts";
-import { ArchiveError, type Manifest, parsedJson, type ResultsFile } from "./manifest.ts";
+import { ArchiveError, type Manifest, type ResultsFile } from "./manifest.ts";
 
 const archivedResult = z.tuple([z.string(), z.number().int(), z.string()]);
 

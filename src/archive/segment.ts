@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod/v4";
+import { parsedJson } from "../log/json-log.ts";
 import { headerFields, headerHash, provenLogs } from "../rpc/block-proofs.ts";
 import { type Header, isInBloom, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type ArchiveLocation, readLines } from "./folder.ts";
-import { ArchiveError, type Proof, parsedJson, type Segment } from "./manifest.ts";
+import { ArchiveError, type Proof, type Segment } from "./manifest.ts";
 
 const hexPattern = /^0x[0-9a-f]*$/i;
 const hex = z.string().regex(hexPattern);

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { subnode } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { labelsOfNode } from "../ens/names.ts";
+import { parsedJson } from "../log/json-log.ts";
 import { bareDomain, countSubdomain, expectDomain, findDomain, homeOf, saveDomain } from "./domains.ts";
 import { ensureAccount, ensureResolver } from "./events.ts";
 import { readTokenUri } from "./node-reads.ts";
@@ -90,13 +91,7 @@ const prefixes = ["data:application/json;base64,", "data:application/json;_base6
 function labelInMetadata(uri: string): string | undefined {
   const prefix = prefixes.find((text) => uri.startsWith(text));
   if (prefix === undefined) return undefined;
-  try {
-    const { name }: { name?: unknown } = JSON.parse(
-      Buffer.from(uri.slice(prefix.length), "base64").toString(),
-    );
-    return typeof name === "string" ? name.split(".")[0] : undefined;
-  } catch {
-    // The metadata is not JSON, or is null.
-    return undefined;
-  }
+  const metadata = parsedJson(Buffer.from(uri.slice(prefix.length), "base64").toString());
+  const { name } = Object(metadata);
+  return typeof name === "string" ? name.split(".")[0] : undefined;
 }

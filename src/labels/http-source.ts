@@ -3,7 +3,7 @@ import pRetry from "p-retry";
 import type { Hex } from "viem";
 import { z } from "zod";
 import { isLabelOf } from "../ens/labels.ts";
-import { createOutageLog, escapeControls } from "../log/json-log.ts";
+import { createOutageLog, escapeControls, parsedJson } from "../log/json-log.ts";
 import {
   counted,
   type LabelSource,
@@ -236,7 +236,7 @@ function labelOf(reply: Reply, labelhash: Hex): string | undefined {
  * Labels of a list reply by labelhash, without those of another hash. Empty unless the reply is a label service's list of the same length.
  */
 function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]): [Hex, string | undefined][] {
-  const list = reply?.status === 200 ? listReply.safeParse(parsed(reply.body)).data?.labels : undefined;
+  const list = reply?.status === 200 ? listReply.safeParse(parsedJson(reply.body)).data?.labels : undefined;
   if (list?.length !== labelhashes.length) return [];
   return labelhashes.flatMap((labelhash, index): [Hex, string | undefined][] => {
     const label = list[index] ?? undefined;
@@ -275,7 +275,7 @@ export async function askFacts(
  * something else: a proxy's 404 must not count as "unknown". Throws a `LabelSourceError` when the service refuses the request.
  */
 function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): z.infer<T> | undefined {
-  const json = parsed(body);
+  const json = parsedJson(body);
   if (status === 200) {
     const content = schema.safeParse(json);
     if (content.success) return content.data;
@@ -289,14 +289,6 @@ function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): 
     throw new LabelServiceOutage(`it answered ${reason}`);
   }
   throw new LabelSourceError(`The label service refuses the request with status ${reason}.`);
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The label service cannot answer now, but may later. */

@@ -53,6 +53,15 @@ export function escapeControls(text: string): string {
 export const escapeControlsOfLines = (text: string): string =>
   text.split("\n").map(escapeControls).join("\n");
 
+/** The value of a JSON text; undefined for any other text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A count in English: "1 label", "2,000 labels". */
 export const counted = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;

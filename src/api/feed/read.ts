@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { parsedJson } from "../../log/json-log.ts";
 import type { Database } from "../database/client.ts";
 import { planOnce } from "../database/prepared.ts";
 import type { EntryFilter } from "../names/entry-filters.ts";
@@ -101,14 +102,10 @@ export const idOf = ({ index, seq, key, transaction }: Position) =>
 
 /** The position of an id; undefined for any other text. */
 export function positionOf(id: string): Position | undefined {
-  try {
-    const parts = idSchema.safeParse(JSON.parse(Buffer.from(id, "base64url").toString())).data;
-    if (parts === undefined) return undefined;
-    const [index, seq, time, block, log, event, transaction] = parts;
-    return { index, seq, key: [time, block, log, event], transaction };
-  } catch {
-    return undefined;
-  }
+  const parts = idSchema.safeParse(parsedJson(Buffer.from(id, "base64url").toString())).data;
+  if (parts === undefined) return undefined;
+  const [index, seq, time, block, log, event, transaction] = parts;
+  return { index, seq, key: [time, block, log, event], transaction };
 }
 
 const digitsOf = (transaction: string | null) => (transaction ?? "").slice(2, 18);

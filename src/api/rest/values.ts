@@ -2,6 +2,7 @@ import { type Hex, isAddress } from "viem";
 import { z } from "zod/v4";
 import { namehash } from "../../ens/names.ts";
 import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
+import { parsedJson } from "../../log/json-log.ts";
 import { ApiError, invalidInputSchema, messageSchema } from "./errors.ts";
 
 /** A parameter with one text. */
@@ -29,12 +30,9 @@ export const bytes32Parameter = (name: string) =>
 /** The value of a JSON text. */
 export const jsonText = (error: string) =>
   z.string().transform((text, context): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      context.addIssue(error);
-      return z.NEVER;
-    }
+    const value = parsedJson(text);
+    if (value === undefined) context.addIssue(error);
+    return value;
   });
 
 /** `true` or `false`. */
