@@ -240,7 +240,7 @@ async function answer(path: string, call: Call, lookup: Lookup) {
     ...{ interval: query.interval, kind: figure.kind, from },
     to: periodOf(periods.at(-1) ?? from, query.interval, 1),
   };
-  const block = JSON.stringify(asOf(current, () => undefined).as_of);
+  const block = JSON.stringify([current.heads, asOf(current, () => undefined).as_of]);
   const data = rowsOf(
     figure,
     await readFigures({ ...lookup, block }, asked, request.raw.signal),
