@@ -21,8 +21,10 @@ const shownRow = (row: Row) => ({
   amount: row["amount"] && formatUnits(BigInt(row["amount"]), decimals[String(row["currency"])] ?? 0),
 });
 
+type Charted = Pick<FigureOverTime, "title" | "columns" | "part">;
+
 // A table for each currency, since their amounts have no common scale.
-function tablesOf(view: View, { title, columns, part }: FigureOverTime, rows: readonly Row[]): Html[] {
+function tablesOf(view: View, { title, columns, part }: Charted, rows: readonly Row[]): Html[] {
   const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return [...Map.groupBy(rows, unitOf)].map(([unit, ofUnit]) => {
     const numbers = Object.keys(columns).map((name) =>
@@ -36,8 +38,42 @@ function tablesOf(view: View, { title, columns, part }: FigureOverTime, rows: re
       ...("due" in columns ? ["Percent=percent:number"] : []),
     ];
     const caption = unit === undefined ? title : `${title} in ${unit}`;
-    return html`<div class="chart"><details open><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
+    return html`<div class="chart"><details><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
   });
+}
+
+// What draws the tables of a page.
+const drawing = ({ assets }: Frame): Html =>
+  html`<link rel="stylesheet" href="${assets}/uPlot.min.css"><link rel="stylesheet" href="${assets}/stats.css">
+<script src="${assets}/uPlot.iife.min.js" defer></script><script src="${assets}/stats.js" defer></script>`;
+
+const overview = {
+  "Registrations and renewals": ["registrations", "renewals"],
+  "Active names": ["active-names"],
+  "Expiries ahead": ["expiries"],
+};
+
+/** Reads the figures that tell most, by month; without rows where they are not counted. */
+export const readOverview = (ask: Ask) =>
+  Promise.all(
+    Object.entries(overview).map(async ([title, paths]) => {
+      const answers = await Promise.all(paths.map((path) => ask(`/v1/stats/${path}?interval=month`)));
+      const rows = answers.flatMap(({ body }) => (memberOf(body, "data") ?? []) as Row[]);
+      const months = Map.groupBy(rows, ({ date }) => date).values();
+      const columns: Charted["columns"] = Object.assign(
+        {},
+        ...paths.map((path) => figuresOverTime[path]?.columns),
+      );
+      return { title, columns, rows: Array.from(months, (month): Row => Object.assign({}, ...month)) };
+    }),
+  );
+
+/** These figures as charts side by side; undefined if none has rows. */
+export function overviewCharts(view: View, found: readonly (Charted & { rows: readonly Row[] })[]) {
+  const charts = found
+    .filter(({ rows }) => rows.length > 0)
+    .map((one) => html`<div><h3>${one.title}</h3>${tablesOf(view, one, one.rows)}</div>`);
+  return charts.length === 0 ? undefined : html`${drawing(view.frame)}<div class="charts">${charts}</div>`;
 }
 
 async function rowsOf(path: string, ask: Ask, show: (rows: readonly Row[]) => Html): Promise<Html> {
@@ -49,7 +85,6 @@ async function rowsOf(path: string, ask: Ask, show: (rows: readonly Row[]) => Ht
 
 /** GET /stats: figures over time, by `?interval=day`, `week` or `month`. */
 export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, frame: Frame): Hono {
-  const { assets } = frame;
   return new Hono().get("/stats", async (c: Context) => {
     const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
     const asking: Ask = (path) => ask(path, c);
@@ -74,8 +109,7 @@ export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, f
         ? html`<strong>by ${one}</strong> `
         : html`<a href="/stats?interval=${one}">by ${one}</a> `,
     );
-    const content = html`<link rel="stylesheet" href="${assets}/uPlot.min.css"><link rel="stylesheet" href="${assets}/stats.css">
-<script src="${assets}/uPlot.iife.min.js" defer></script><script src="${assets}/stats.js" defer></script>
+    const content = html`${drawing(frame)}
 <p>${choices}</p>
 <p class="note">In UTC; the last period goes on. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
 ${sections}${section("Names with most subnames", parents)}`;

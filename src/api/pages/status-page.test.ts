@@ -47,13 +47,16 @@ type Given = Partial<StatusSources> & {
   snapshot?: Snapshot;
   stale?: CurrentStatus["stale"];
   plugins?: string[];
+  /** Bodies of `/v1/stats` by path and query. */
+  counted?: Record<string, { status: number; body: object }>;
 };
 
 let stop: () => void = () => undefined;
 afterEach(() => stop());
 
-function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {}) {
+function page({ snapshot, stale, plugins = ["subgraph"], counted = {}, ...given }: Given = {}) {
   const statements: string[] = [];
+  const figures: string[] = [];
   const sizes = { schemaBytes: 1_048_576, cacheBytes: null, databaseBytes: 3_221_225_472 };
   const sources = {
     ...service,
@@ -68,6 +71,10 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
       },
     },
     ask: async (path: string) => {
+      if (path.startsWith("/v1/stats/")) {
+        figures.push(path);
+        return counted[path.slice("/v1/stats/".length)] ?? { status: 503, body: { error: {} } };
+      }
       statements.push(path);
       const action = {
         block: { timestamp: 1_700_000_000 },
@@ -84,13 +91,14 @@ function page({ snapshot, stale, plugins = ["subgraph"], ...given }: Given = {})
     ...given,
   } satisfies StatusSources;
   const app = statusRoutes(sources, { assets: "/assets/x", links: [["/", "Status"]] });
-  const ask = async (accept: string) => {
-    const response = await app.request("/", { headers: { accept } });
+  const ask = async (accept: string, path = "/") => {
+    const response = await app.request(path, { headers: { accept } });
     return { headers: response.headers, text: await response.text() };
   };
   return {
     statements,
-    html: async () => (await ask("text/html")).text,
+    figures,
+    html: async (path?: string) => (await ask("text/html", path)).text,
     headers: async () => (await ask("text/html")).headers,
     json: async () => JSON.parse((await ask("*/*")).text),
   };
@@ -285,6 +293,49 @@ test("many viewers share one statement for names and one for sizes", async () =>
   for (const text of texts) {
     expect(text).toContain(`<a href="/name/0x${"ab".repeat(32)}"><bdi>&lt;b&gt;\\u202e.eth</bdi></a>`);
   }
+});
+
+test("figures by month: read once for many viewers, by nobody's update, and left out where not counted", async () => {
+  const answer = (data: object[]) => ({ status: 200, body: { data } });
+  const shown = page({
+    snapshot: following(5),
+    counted: {
+      "registrations?interval=month": answer([
+        { date: "2025-12-01", registrations: 1_041 },
+        { date: "2026-01-01", registrations: 7 },
+      ]),
+      "renewals?interval=month": answer([
+        { date: "2025-12-01", renewals: 23 },
+        { date: "2026-01-01", renewals: 0 },
+      ]),
+      "active-names?interval=month": answer([{ date: "2026-01-01", names: 1_049 }]),
+    },
+  });
+  const update = await shown.html("/?update");
+  expect(shown.figures).toEqual([]);
+  const texts = await Promise.all(Array.from({ length: 20 }, () => shown.html()));
+  expect(shown.figures).toHaveLength(4);
+  const tables = texts[0]
+    ?.match(/<div class="chart">.*?<\/table>/gs)
+    ?.map((table) => [
+      /aria-label="(.*?)"/.exec(table)?.[1],
+      ...Array.from(table.matchAll(/<tr.*?<\/tr>/gs), ([row]) =>
+        Array.from(row.matchAll(/<(t[hd]) .*?>(.*?)<\/\1>/gs), ([, , cell]) =>
+          cell?.replaceAll(/<.*?>/g, ""),
+        ),
+      ),
+    ]);
+  expect(tables).toEqual([
+    [
+      "Registrations and renewals",
+      ["First day", "Registrations", "Renewals"],
+      ["2025-12-01", "1,041", "23"],
+      ["2026-01-01", "7", "0"],
+    ],
+    ["Active names", ["First day", "Names"], ["2026-01-01", "1,049"]],
+  ]);
+  for (const text of [update, await page({ snapshot: following(5) }).html()])
+    expect(text).not.toMatch(/Figures by month|uPlot/);
 });
 
 test("names wait for the end of the backfill, whose tables have no indexes", async () => {

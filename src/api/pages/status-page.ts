@@ -35,6 +35,7 @@ import {
   type View,
   valuesOf,
 } from "./layout.ts";
+import { overviewCharts, readOverview } from "./stats-page.ts";
 import { chainName, shortHex } from "./words.ts";
 
 // `now` is in Unix seconds, `behind` in seconds.
@@ -414,7 +415,7 @@ const phaseTexts = {
   completed: "Complete",
 };
 
-function content(found: StatusFacts, view: View): Html {
+function content(found: StatusFacts, view: View, figures: Html | undefined): Html {
   const { phase, problems, distance } = found;
   const behind =
     (phase === "live" || phase === "building-indexes") && distance !== undefined
@@ -427,6 +428,7 @@ function content(found: StatusFacts, view: View): Html {
 ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}</div>
 ${section("Chains", listOf(view, "Chains", { rows: found.chains, columns: chain }))}
 ${section("Progress", facts(valuesOf(view, summaryOf(found), progress)))}
+${figures && section("Figures by month", figures)}
 ${section("Newest names", newestNames(view, found))}
 ${section("Feed of events", feed(view, found.feed))}
 ${found.keys?.length ? section("API keys", keys(view, found.keys)) : ""}
@@ -521,7 +523,9 @@ function requests(view: View, rows: readonly Requests[] | undefined): Html {
 
 /** GET /: the page for browsers, its facts as JSON for others. */
 export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
+  const { ask, log } = sources;
   const read = createStatus(sources);
+  const readFigures = shared("A part of the status page", () => readOverview(ask), { everyMs: 15_000, log });
   return new Hono().get("/", async (c) => {
     const found = describe(sources, await read());
     const headers = { "cache-control": "no-store", vary: "Accept" };
@@ -530,7 +534,14 @@ export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
     const title = `${phaseTexts[found.phase]} · ${namespace} · nsindex`;
     const view = { frame, now: Math.floor(sources.clock() / 1_000), primaries: new Map() };
     const heading = html`<h1>Index of ${namespace}</h1>`;
-    const parts = { title, heading, content: content(found, view), isLive: true };
+    // What keeps the page up to date leaves its charts.
+    const { value: figures = [] } = c.req.query("update") === undefined ? await readFigures() : {};
+    const parts = {
+      title,
+      heading,
+      content: content(found, view, overviewCharts(view, figures)),
+      isLive: true,
+    };
     return c.html(page(frame, parts), 200, { ...headers, "content-security-policy": policy });
   });
 }

@@ -22,7 +22,7 @@ function showContact(isThere) {
 
 /** Takes over each part of the page that has changed, but for the one that the keyboard is in; what is open stays open. */
 async function updatePage() {
-  const response = await fetch("/", { headers: { accept: "text/html" } });
+  const response = await fetch("/?update", { headers: { accept: "text/html" } });
   if (!response.ok) return;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   document.title = fresh.title;

@@ -1,4 +1,4 @@
-// Draws the tables of the page of figures. Without this script they can be read as they are.
+// Draws the tables of figures. Without this script they can be read as they are.
 
 /* global uPlot */
 
@@ -56,7 +56,6 @@ function draw(place) {
     place.prepend(self.root);
     begin();
   });
-  place.querySelector("details").open = false;
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height })).observe(place);
 }
 
