@@ -453,6 +453,7 @@ function openApi(config: Config) {
   const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log, registry });
   stops.push(feed.stop);
   const common = commonOf(config);
+  const goLive = openGoLive(config);
   const resolution = resolutionOf(config);
   const lookup = { ...names, known: knownContracts(config.datasources), hashOf };
   const app = createApi({
@@ -466,7 +467,7 @@ function openApi(config: Config) {
       editions: configured.referralEditions,
       actions: openActions(database, config.plugins.includes("ensv2") ? v2 : undefined),
       ensv2: v2,
-      goLive: openGoLive(config),
+      goLive,
       ...{ lookup, feed },
       resolution,
     },
@@ -480,6 +481,7 @@ function openApi(config: Config) {
       log,
       earliest: async () => (await readEarliest()).value,
       streams: feed.streams,
+      goLive,
       explorers: config.explorers,
       metadata: media && networkOf(config),
       ...{ hooks: () => webhooks?.status(), keys: () => apiKeys?.uses() },

@@ -40,7 +40,7 @@ const [degradedAfter, staleAfter] = [60, 600];
 
 type StatusContext = LookupContext & { clock: () => number };
 /** Since when ENSv2 registers names, if it does. */
-type GoLiveContext = { goLive?: (() => GoLive | undefined) | undefined };
+type GoLiveContext = { goLive?: (() => GoLive | null | undefined) | undefined };
 
 /** GET /v1/status. */
 export const lookupStatus = endpoint({

@@ -338,6 +338,21 @@ test("figures by month: read once for many viewers, by nobody's update, and left
     expect(text).not.toMatch(/Figures by month|uPlot/);
 });
 
+test("whether ENSv2 registers names, once that is known", async () => {
+  const since = { block: 24_012_345, timestamp: now - 3 * 86_400 };
+  const told = async (given: Given) =>
+    /<p>(ENSv2 .*?)<\/p>/s.exec(await page(given).html())?.[1]?.replaceAll(/<.*?>/g, "");
+  const snapshot = following(5);
+  expect(await told({ snapshot, goLive: () => since })).toBe(
+    "ENSv2 registers names under .eth since block 24,012,345, 3 days ago.",
+  );
+  expect(await told({ snapshot, goLive: () => null })).toBe("ENSv2 does not register names under .eth yet.");
+  expect(await told({ snapshot, goLive: () => undefined })).toBeUndefined();
+  expect(await told({ snapshot: backfillAt(150), goLive: () => null })).toBeUndefined();
+  const { registrationInEnsv2 } = await page({ snapshot, goLive: () => since }).json();
+  expect(registrationInEnsv2).toEqual(since);
+});
+
 test("names wait for the end of the backfill, whose tables have no indexes", async () => {
   const shown = page({ snapshot: backfillAt(150) });
   expect(await shown.html()).toContain("Names are listed once the backfill is complete.");

@@ -8,6 +8,7 @@ import type { Database } from "../database/client.ts";
 import { type ConfigContext, healingOf } from "../endpoints/config.ts";
 import type { HashOf } from "../names/contract.ts";
 import { needsNames } from "../names/lists.ts";
+import type { GoLive } from "../status/go-live.ts";
 import { shared } from "../status/shared-reading.ts";
 import {
   type ChainSnapshot,
@@ -26,8 +27,10 @@ import {
   type Html,
   listOf,
   memberOf,
+  moment,
   note,
   page,
+  place,
   policy,
   section,
   shown,
@@ -187,6 +190,8 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     earliest?: () => Promise<{ number: number; timestamp: number } | undefined>;
     /** How many labels are known, and when that was counted (Unix milliseconds). */
     coverage?: () => Promise<{ at: number; counts: readonly Coverage[] } | undefined>;
+    /** Since when ENSv2 registers names: null if it does not yet, undefined if that is not indexed. */
+    goLive?: () => GoLive | null | undefined;
     hashOf: HashOf;
     clock: () => number;
     log: Log;
@@ -302,6 +307,7 @@ function describe(sources: StatusSources, found: Found) {
     rate: rate?.shown,
     expectedEnd: isBackfill && rate?.left !== undefined ? { seconds: rate.left, by: "blocks" } : undefined,
     indexes: found.building,
+    registrationInEnsv2: sources.goLive?.(),
     events: process.isIndexer ? counts.events : undefined,
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
     chains,
@@ -425,7 +431,7 @@ function content(found: StatusFacts, view: View, figures: Html | undefined): Htm
   const text = isLate ? "Live, but behind" : phaseTexts[phase];
   const state = isLate ? "late" : problems.length > 0 ? "trouble" : phase;
   return html`<div id="state"><p class="state ${state}"><strong>${text}</strong>${behind}</p>
-${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}</div>
+${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}${ensv2(view, found)}</div>
 ${section("Chains", listOf(view, "Chains", { rows: found.chains, columns: chain }))}
 ${section("Progress", facts(valuesOf(view, summaryOf(found), progress)))}
 ${figures && section("Figures by month", figures)}
@@ -470,6 +476,15 @@ const summaryOf = ({ rate, events, reorganizations, ...found }: StatusFacts) => 
   rate: events === undefined ? undefined : rate,
   reorganizations: found.phase === "live" ? reorganizations : undefined,
 });
+
+// During the backfill the go-live may be ahead.
+function ensv2(view: View, { registrationInEnsv2: since, phase }: StatusFacts): Html | undefined {
+  if (since === undefined || phase === "fetching" || phase === "indexing") return undefined;
+  if (since === null) return html`<p>ENSv2 does not register names under .eth yet.</p>`;
+  const { block, timestamp } = since;
+  const at = place(view, { chain: view.frame.chains?.[0] ?? 0, block, transaction: null });
+  return html`<p>ENSv2 registers names under .eth since block ${at}, ${moment(view, timestamp)}.</p>`;
+}
 
 function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Html {
   const columns = "Name=name:name, Registered=since:time, Expires=expiry:time, Registrant=registrant:address";

@@ -31,15 +31,15 @@ export async function readGoLive(
 
 const everyMs = 15_000;
 
-/** Watches for the go-live of ENSv2, logs it, and counts it in a metric. Without `read`, where ENSv2 is not indexed, the metric is 0. */
+/** Watches for the go-live of ENSv2, logs it, and counts it in a metric. Without `read`, where ENSv2 is not indexed, the metric is 0. `current`: null before the go-live, undefined while unknown. */
 export function watchGoLive(
   read: ((signal: AbortSignal) => Promise<GoLive | undefined>) | undefined,
   { log, registry }: { log: Log; registry: Registry | undefined },
-): { current: () => GoLive | undefined; stop: () => void } {
-  let found: GoLive | undefined;
+): { current: () => GoLive | null | undefined; stop: () => void } {
+  let found: GoLive | null | undefined;
   const look = async () => {
     const before = found;
-    found = await read?.(AbortSignal.timeout(5_000));
+    found = read && ((await read(AbortSignal.timeout(5_000))) ?? null);
     if (found && !before)
       log("info", `ENSv2 is live: its registrar may register names under .eth since block ${found.block}.`);
     if (before && !found) log("info", "ENSv2's registrar may no longer register names under .eth.");
