@@ -206,6 +206,8 @@ if (ponder.isIndexer)
       ...{ run: ponder.writeSlowly, schema, log },
       namespaces: indexedNamespaces(configured.datasources, configured.plugins),
       isReady: () => indexBuild?.isComplete() === true,
+      // Of its few rows planning takes longer than counting, and its one connection is for pages too.
+      mostDays: ponder.isEmbedded ? 366 : undefined,
     }),
   );
 

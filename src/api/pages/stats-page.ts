@@ -89,21 +89,24 @@ export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, f
     const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
     const asking: Ask = (path) => ask(path, c);
     const view: View = { frame, now: clock() / 1_000, primaries: new Map() };
-    const sections: Html[] = [];
-    for (const [path, figure] of Object.entries(figuresOverTime)) {
+    const reading = Object.entries(figuresOverTime).map(async ([path, figure]) => {
       const tables = await rowsOf(
         `${path}?interval=${interval}`,
         asking,
         (rows) => html`${tablesOf(view, figure, rows)}`,
       );
-      sections.push(section(figure.title, html`${note(figure.description)}${tables}`));
-    }
-    const parents = await rowsOf("top-parents?page_size=20", asking, (rows) =>
+      return section(figure.title, html`${note(figure.description)}${tables}`);
+    });
+    const parents = rowsOf("top-parents?page_size=20", asking, (rows) =>
       listOf(view, "Names", {
         rows: rows.map((row) => ({ ...row, name: row["name"] ?? "" })),
         columns: "Name=name:name, Subnames=subname_count:number",
       }),
     );
+    const sections = await Promise.all([
+      ...reading,
+      parents.then((list) => section("Names with most subnames", list)),
+    ]);
     const choices = intervals.map((one) =>
       one === interval
         ? html`<strong>by ${one}</strong> `
@@ -112,7 +115,7 @@ export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, f
     const content = html`${drawing(frame)}
 <p>${choices}</p>
 <p class="note">In UTC; the last period goes on. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
-${sections}${section("Names with most subnames", parents)}`;
+${sections}`;
     const parts = { title: "Figures · nsindex", heading: html`<h1>Figures</h1>`, content };
     return c.html(page(frame, parts), 200, { "content-security-policy": policy });
   });

@@ -542,20 +542,20 @@ export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
   const read = createStatus(sources);
   const readFigures = shared("A part of the status page", () => readOverview(ask), { everyMs: 15_000, log });
   return new Hono().get("/", async (c) => {
-    const found = describe(sources, await read());
+    const isPage = /\btext\/html\b/.test(c.req.header("accept") ?? "");
+    // What keeps the page up to date leaves its charts.
+    const hasFigures = isPage && c.req.query("update") === undefined;
+    const [known, figures] = await Promise.all([read(), hasFigures ? readFigures() : undefined]);
+    const found = describe(sources, known);
     const headers = { "cache-control": "no-store", vary: "Accept" };
-    if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return c.json(found, 200, headers);
+    if (!isPage) return c.json(found, 200, headers);
     const { namespace } = found.configuration;
     const title = `${phaseTexts[found.phase]} · ${namespace} · nsindex`;
     const view = { frame, now: Math.floor(sources.clock() / 1_000), primaries: new Map() };
     const heading = html`<h1>Index of ${namespace}</h1>`;
-    // What keeps the page up to date leaves its charts.
-    const { value: figures = [] } = c.req.query("update") === undefined ? await readFigures() : {};
     const parts = {
-      title,
-      heading,
-      content: content(found, view, overviewCharts(view, figures)),
-      isLive: true,
+      ...{ title, heading, isLive: true },
+      content: content(found, view, overviewCharts(view, figures?.value ?? [])),
     };
     return c.html(page(frame, parts), 200, { ...headers, "content-security-policy": policy });
   });

@@ -162,7 +162,7 @@ const beginSql = (schema: string, state: Counted) =>
   ]);
 
 const countSql = (
-  { schema, namespaces }: Omit<Counting, "run">,
+  { schema, namespaces }: Pick<Counting, "schema" | "namespaces">,
   { from, state }: { from: number; state: Counted },
 ) =>
   writeSql(schema, `${statusOf("end")} = '${from}' AND ${statusOf("tables")} = '${state.tables}'`, [
@@ -185,15 +185,20 @@ const momentSql = (own: string, namespaces: readonly IndexedNamespace[]) => {
 
 type Moment = { tables: string; final: string; state: Counted | null; first: number | null };
 
-type Counting = { run: Statement; schema: string; namespaces: readonly IndexedNamespace[] };
+type Counting = {
+  run: Statement;
+  schema: string;
+  namespaces: readonly IndexedNamespace[];
+  mostDays?: number | undefined;
+};
 
-// So that a statement takes seconds, however much there is to count.
-const longest = 30 * daySeconds;
-
-/** Creates what counts the next seconds that are final, up to 30 days, after the backfill. Resolves with whether there are more. Throws what the database does. */
-export function createCounting({ run, schema, namespaces }: Counting): () => Promise<boolean> {
+/**
+ * Creates what counts the next seconds that are final, up to `mostDays`, after the backfill: a statement takes seconds, however much there is to
+ * count. Resolves with whether there are more. Throws what the database does.
+ */
+export function createCounting({ run, schema, namespaces, mostDays = 30 }: Counting) {
   const own = quoted(schema);
-  return async () => {
+  return async (): Promise<boolean> => {
     const { rows } = await run(momentSql(own, namespaces), [`${own}.domain_event`]);
     const { tables, state, first, ...found } = (rows[0] as { found: Moment }).found;
     // Up to the checkpoint's second, without it: within a second checkpoints are in the order of chain ids, and chains with higher ones may
@@ -204,7 +209,7 @@ export function createCounting({ run, schema, namespaces }: Counting): () => Pro
       return true;
     }
     // A restart takes the checkpoints back.
-    const end = Math.max(state.end, Math.min(final, state.end + longest));
+    const end = Math.max(state.end, Math.min(final, state.end + mostDays * daySeconds));
     const isComplete = state.isComplete || end === final;
     if (end > state.end || isComplete !== state.isComplete)
       await run(countSql({ schema, namespaces }, { from: state.end, state: { tables, end, isComplete } }));
