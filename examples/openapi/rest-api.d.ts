@@ -873,7 +873,7 @@ export interface paths {
         };
         /**
          * Renewal rate over time
-         * @description Each registration or renewal is due at the expiry that it gave its name, and renewed by the name's next renewal, before or after that. `rate` is null where none is due. By day, week or month, oldest first, JSON or CSV.
+         * @description Each registration or renewal is due at the expiry that it gave its name, and renewed by the name's next renewal, before or after that. There is no rate where none is due. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsRenewalRate"];
         put?: never;

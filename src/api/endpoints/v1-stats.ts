@@ -90,7 +90,7 @@ export const figuresOverTime: Readonly<Record<string, FigureOverTime>> = {
   "renewal-rate": {
     title: "Renewal rate",
     description:
-      "Each registration or renewal is due at the expiry that it gave its name, and renewed by the name's next renewal, before or after that. `rate` is null where none is due.",
+      "Each registration or renewal is due at the expiry that it gave its name, and renewed by the name's next renewal, before or after that. There is no rate where none is due.",
     ...{ ...sum, columns: { due: "due", renewed: "renewed" } },
   },
   labels: {

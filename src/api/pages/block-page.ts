@@ -1,6 +1,18 @@
 import { html } from "hono/html";
 import { type Asking, rowsOf } from "./ask.ts";
-import { asked, count, facts, hash, memberOf, moment, note, place, type Shown, section } from "./layout.ts";
+import {
+  asked,
+  count,
+  explored,
+  facts,
+  hash,
+  memberOf,
+  moment,
+  note,
+  place,
+  type Shown,
+  section,
+} from "./layout.ts";
 import { type Action, activityTable, type Entry } from "./sentences.ts";
 import { chainName, shortHex } from "./words.ts";
 
@@ -25,10 +37,12 @@ export const blockPage =
     };
     const title =
       at.transaction === null ? `Block ${count(at.block)}` : `Transaction ${shortHex(at.transaction)}`;
+    const hex = at.transaction;
+    const outside = explored(view, at.chain, hex === null ? `block/${at.block}` : `tx/${hex}`);
     const about = facts([
-      ["Chain", chainName(at.chain)],
-      ["Block", place(view, { ...at, transaction: null })],
-      ["Transaction", at.transaction === null ? undefined : html`${hash(at.transaction)} ${place(view, at)}`],
+      ["Chain", html`${chainName(at.chain)}${outside}`],
+      ["Block", hex === null ? undefined : place(view, { ...at, transaction: null })],
+      ["Transaction", hex === null ? undefined : hash(hex)],
       ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],
     ]);
     const activity = { entries, actions: own, isWhole: true, hasNames: true };

@@ -165,8 +165,8 @@ export function account(view: View, address: string): Html {
     : html`${link} <a href="/name/${encodeURIComponent(name)}">${nameText(name)}</a>`;
 }
 
-// A link to a block explorer; nothing where a chain has none.
-function explored({ frame }: View, chainId: number, path: string): Html {
+/** A link to a page of a chain's block explorer; nothing where the chain has none. */
+export function explored({ frame }: View, chainId: number, path: string): Html {
   const base = explorerOf(chainId, frame.explorers);
   const what = `${chainName(chainId)} block explorer`;
   return base === undefined

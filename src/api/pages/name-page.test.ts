@@ -104,7 +104,10 @@ describe("the page of a name", () => {
       lease: { holder: bob, expires: now + day },
       resolver: publicResolver,
     });
-    await setRecords("agent.eth", { texts: { ...texts, "agent-context": "# Agent" }, data: ["proof"] });
+    await setRecords("agent.eth", {
+      texts: { ...texts, "agent-context": "# Agent\n\r\tSwaps" },
+      data: ["proof"],
+    });
     const { text } = await pages()("/name/agent.eth");
     const labels = [...text.matchAll(/<dt><bdi>(.*?)<\/bdi><\/dt>/g)].map(([, label]) => label);
     expect(labels).toEqual([
@@ -114,6 +117,8 @@ describe("the page of a name", () => {
       "zeta",
       "Data proof",
     ]);
+    // Lines of a text are one, and no control character is shown as such.
+    expect(text).toContain("<dd><bdi># Agent   Swaps</bdi></dd>");
     expect(text).toContain('<a href="https://token-swap.mcp/" rel="noopener noreferrer nofollow ugc">');
   });
 
@@ -220,6 +225,9 @@ describe("the pages of a block and of a transaction", () => {
     await insert("domain_event", { ...event, id: "1-9-1", log_index: 1, transaction_id: hash });
     const block = await pages()("/block/1:9");
     expect(block.text).toContain("<h1>Block 9</h1>");
+    // The page does not link to itself, but to the same of a block explorer.
+    expect(block.text).not.toContain('href="/block/1:9"');
+    expect(block.text).toContain('href="https://etherscan.io/block/9"');
     expect(words(block.text)).toContain("1 day ago\nrecords.eth");
     expect(words(block.text)).toContain("Owner in the registry set to 0x1111…1111");
     expect(block.text).toContain(`<a href="/transaction/1:9:${hash}"`);

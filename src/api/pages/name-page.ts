@@ -84,7 +84,8 @@ const about =
 // Without what the head says.
 function ownership({ manager, grace_ends_at, ...row }: Row, view: View): Html {
   const own = { manager: manager === row.owner ? undefined : manager };
-  const grace = { grace_ends_at: grace_ends_at === row.expires_at ? undefined : grace_ends_at };
+  const hasGrace = row.status === "active" && grace_ends_at !== row.expires_at;
+  const grace = { grace_ends_at: hasGrace ? grace_ends_at : undefined };
   return facts(valuesOf(view, { ...row, ...own, ...grace }, about));
 }
 

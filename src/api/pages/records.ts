@@ -58,7 +58,7 @@ const most = 600;
 function cutText(text: string, at = most): Html {
   const left = text.length - at;
   const more = left > 0 ? html` <small>${count(left)} more characters are left out</small>` : "";
-  return html`${shown(text, at)}${more}`;
+  return html`${shown(text.replaceAll(/[\t\n\r]/g, " "), at)}${more}`;
 }
 
 const outside = (url: string, text: Html) =>

@@ -87,7 +87,8 @@ function addButtons(root) {
   for (const element of root.querySelectorAll("[data-copy]")) {
     const button = copyButton(element.dataset.copy, `Copy ${element.textContent}`);
     button.className = "copy";
-    element.after(button);
+    // Never at the begin of a line.
+    element.after("\u2060", button);
   }
 }
 
