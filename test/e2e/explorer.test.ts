@@ -57,6 +57,10 @@ beforeAll(async () => {
   transaction = String(world.node.chain.block(head)?.transactions[0]?.["hash"]);
   world.start();
   await world.waitForIndex();
+  await world.waitFor("charts", async () => {
+    const text = await (await fetch(world.url, { headers: { accept: "text/html" } })).text();
+    return text.includes('class="charts"') ? { done: true } : { state: "the status page has none" };
+  });
   browser = await startBrowser(chromiumPath);
   mkdirSync(pictures, { recursive: true });
 });
@@ -67,6 +71,7 @@ afterAll(async () => {
 
 const pages = () => ({
   status: "/",
+  stats: "/stats",
   name: "/name/friendly.eth",
   recorded: "/name/kagam.eth",
   address: `/address/${owner}`,
@@ -124,6 +129,7 @@ describe.skipIf(chromiumPath === undefined)(
         const hasScripts = options.javaScriptEnabled !== false;
         for (const [name, path] of Object.entries(pathsOf())) {
           const response = await page.goto(`${world.url}${path}`);
+          if (hasScripts && /^stat/.test(name)) await page.locator(".uplot").first().waitFor();
           if (hasScripts && name === "docs") await page.getByText("indexedChainIds").first().waitFor();
           if (hasScripts && name === "subgraph")
             await page.locator(".result-window").filter({ hasText: "domains" }).waitFor();
