@@ -251,8 +251,7 @@ const readHealing = async () => {
 };
 if ((await readHealing().catch(() => undefined)) !== "done") {
   const failure = "Could not read how far labels are healed";
-  const fields = { section: seeOperations("When a dependency is unavailable") };
-  ponder.onStop(repeat(readHealing, { everyMs: 1_000, log, failure, fields }));
+  ponder.onStop(repeat(readHealing, { everyMs: 1_000, log, failure }));
 }
 
 const media = configured.metadata && startMedia(configured.metadata, log);

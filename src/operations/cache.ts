@@ -171,8 +171,7 @@ export function createUnverifiedWatch(
   };
   shared.storeUnverified = look;
   const failure = "Could not store which blocks are unverified";
-  const fields = { section: seeOperations("When a dependency is unavailable") };
-  return { fault: () => fault, look, start: () => repeat(look, { everyMs: 1_000, log, failure, fields }) };
+  return { fault: () => fault, look, start: () => repeat(look, { everyMs: 1_000, log, failure }) };
 }
 
 function faultOf(ranges: readonly Required<CachedRange>[], since: number) {

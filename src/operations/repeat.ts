@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Log } from "../log/json-log.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
 
 type Options = {
   /** Milliseconds before each round, fixed or by the number of earlier rounds. */
@@ -7,11 +7,14 @@ type Options = {
   log: Log;
   /** The message for a failed round; only the first in a row is logged. */
   failure: string;
-  fields: Parameters<Log>[2];
+  /** Of that message; without them it names the section of outages. */
+  fields?: Parameters<Log>[2];
 };
 
+const outage = { section: seeOperations("When a dependency is unavailable") };
+
 /** Repeats `work` until it returns "done"; a failed round is tried again. Returns how to stop it; its `soon` begins the next round at once. */
-export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fields }: Options) {
+export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fields = outage }: Options) {
   let isStopped = false;
   let waiting = new AbortController();
   const rounds = async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Log, seeOperations } from "../../log/json-log.ts";
+import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
 import { saveStatus } from "../../operations/stored-indexes.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
@@ -202,10 +202,5 @@ export function keepFeed({ log, onWritten, ...keeping }: Keeping & { log: Log; o
   const work = async () => {
     if (await write()) onWritten();
   };
-  return repeat(work, {
-    everyMs: 100,
-    log,
-    failure: "Could not write the feed of name events",
-    fields: { section: seeOperations("When a dependency is unavailable") },
-  });
+  return repeat(work, { everyMs: 100, log, failure: "Could not write the feed of name events" });
 }

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Hex } from "viem";
-import { type Log, seeOperations } from "../../log/json-log.ts";
+import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
 import { addGauge } from "../../ponder/gauge.ts";
 import type { Database } from "../database/client.ts";
@@ -47,10 +47,7 @@ export function watchGoLive(
   };
   const help = "1 once the registrar of ENSv2 may register names under .eth";
   addGauge(registry, { name: "nsindex_ensv2_live", help }, (gauge) => gauge.set(found ? 1 : 0));
-  const failure = "Could not read whether ENSv2 is live";
-  const stop = repeat(look, {
-    ...{ everyMs: (round) => (round === 0 ? 1_000 : everyMs), log, failure },
-    fields: { section: seeOperations("When a dependency is unavailable") },
-  });
+  const pause = (round: number) => (round === 0 ? 1_000 : everyMs);
+  const stop = repeat(look, { everyMs: pause, log, failure: "Could not read whether ENSv2 is live" });
   return { current: () => found, stop };
 }
