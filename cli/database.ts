@@ -88,19 +88,19 @@ export async function openDatabase(
   return { run: (text, values) => client.query(text, values), close: () => client.end() };
 }
 
-/** Returns the result of `work` on a connection to the configured database. Throws a PreflightError if it does not exist. */
+/**
+ * Returns the result of `work` on a connection to the configured database; that of `absent` if the embedded one does not exist yet, else
+ * throws a PreflightError.
+ */
 export async function withDatabase<T>(
   location: DatabaseLocation,
   work: (run: Statement) => Promise<T>,
+  absent = (): T => {
+    throw new PreflightError(`There is no database in ${location.pgliteDirectory}.`);
+  },
 ): Promise<T> {
   const database = await openDatabase(location);
-  if (database === undefined)
-    throw new PreflightError(`There is no database in ${location.pgliteDirectory}.`);
-  try {
-    return await work(database.run);
-  } finally {
-    await database.close();
-  }
+  return database === undefined ? absent() : work(database.run).finally(() => database.close());
 }
 
 type Index = Pick<Config, "databaseSchema" | "chains">;

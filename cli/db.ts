@@ -1,10 +1,5 @@
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import {
-  ConfigurationError,
-  type Environment,
-  isPostgresUrl,
-  parseEnvironment,
-} from "../src/config/environment.ts";
+import { ConfigurationError, isPostgresUrl, parseEnvironment } from "../src/config/environment.ts";
 import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, spanOf } from "../src/log/json-log.ts";
@@ -175,13 +170,9 @@ async function switchReaders(
   ].join("\n");
 }
 
-/** Throws an OperationError if readers with this environment could not describe an index of these settings. */
-export function requireReadable(
-  schema: string,
-  settings: RowSettings,
-  environment: Environment = process.env,
-): void {
-  const own = environmentOf(settings, environment);
+/** Throws an OperationError if readers with the environment of this process could not describe an index of these settings. */
+function requireReadable(schema: string, settings: RowSettings): void {
+  const own = environmentOf(settings, process.env);
   try {
     parseEnvironment(own.environment, own.readTextFile);
   } catch (error) {

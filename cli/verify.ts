@@ -44,8 +44,6 @@ async function verifyIndex(asked: Asked): Promise<string> {
   return text;
 }
 
-type Difference = Question & { theirs: string };
-
 type Heads = ReadonlyMap<number, BlockRef>;
 
 /** Client of a chain, which goes on to the next URL after three attempts. */
@@ -80,7 +78,7 @@ export async function compare(
   questions: readonly Question[],
   { config, heads, progress }: { config: Config; heads: Heads; progress: (done: number) => void },
 ) {
-  const result = { compared: 0, unanswered: 0, reverted: 0, differences: [] as Difference[] };
+  const result = { compared: 0, unanswered: 0, reverted: 0, differences: [] as Proven["differences"] };
   const clients = new Map(config.chains.map(({ id }) => [id, clientOf(config, id)]));
   const queue = questions.entries();
   const work = async () => {

@@ -5,19 +5,15 @@ import { openLabels } from "../../src/labels/open-labels.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
-import { openDatabase, withDatabase } from "../database.ts";
+import { withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
 import { nearestUrl } from "./read-servers.ts";
 
 /** Findings of `work` on a connection to the configured database; none if the embedded one does not exist yet. A repair opens its own. */
-export async function onDatabase(
+export const onDatabase = (
   config: Pick<Config, "databaseUrl" | "pgliteDirectory">,
   work: (run: Statement) => Promise<Finding[]>,
-): Promise<Finding[]> {
-  const database = await openDatabase(config);
-  if (database === undefined) return [];
-  return work(database.run).finally(() => database.close());
-}
+): Promise<Finding[]> => withDatabase(config, work, () => []);
 
 type DatabaseLocation = Pick<Config, "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
 
@@ -65,16 +61,13 @@ export function examineIndex(config: Config): Promise<Finding[]> {
 }
 
 /** The version of the label set with which the index began; undefined for a new index. */
-export async function firstLabelSetVersion(config: Config): Promise<number | undefined> {
-  const database = await openDatabase(config);
-  if (database === undefined) return undefined;
-  try {
-    const { description, labels } = await statusOf(database.run, config.databaseSchema);
+export function firstLabelSetVersion(config: Config): Promise<number | undefined> {
+  const read = async (run: Statement) => {
+    const { description, labels } = await statusOf(run, config.databaseSchema);
     const described = description?.settings["LABEL_SET_VERSION"];
     return labels?.from ?? (described === undefined ? undefined : Number(described));
-  } finally {
-    await database.close();
-  }
+  };
+  return withDatabase(config, read, () => undefined);
 }
 
 /** Why the index of an earlier version of the label set cannot be healed to the configured one. */
