@@ -27,7 +27,10 @@ function createModel(chains: ModelChain[]) {
   let processed = "";
 
   const write = (chainId: number, change: Partial<CheckpointRow>) => {
-    rows.set(chainId, { ...(rows.get(chainId) ?? { chainId, reorganizations: null, ...all("") }), ...change });
+    rows.set(chainId, {
+      ...(rows.get(chainId) ?? { chainId, reorganizations: null, ...all("") }),
+      ...change,
+    });
   };
   const report = (chainId: number, change: Partial<SyncMetrics>) =>
     metrics.set(chainId, { isRealtime: false, isComplete: false, ...metrics.get(chainId), ...change });
