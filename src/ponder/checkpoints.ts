@@ -53,10 +53,14 @@ const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
 
 /**
  * The heads of all chains as one text, which differs once rows of another block can be read, even one of the same number and time: a
- * reorganization is counted in the transaction that reverts the rows (docs/ponder.md).
+ * reorganization is counted in the transaction that reverts the rows (docs/ponder.md). The count is the text's first word.
  */
 export const headsOf = (rows: readonly (HeadRow & Pick<CheckpointRow, "reorganizations">)[]): string =>
-  rows.map((row) => `${headOf(row)} ${row.reorganizations}`).join(" ");
+  [rows[0]?.reorganizations ?? 0, ...rows.map(headOf)].join(" ");
+
+/** Whether a reorganization came between the readings of two texts of `headsOf`. */
+export const isReorganized = (before: string | undefined, after: string | undefined): boolean =>
+  before?.split(" ", 1)[0] !== after?.split(" ", 1)[0];
 
 const isReadySqlOf = (meta: string) => `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
 const isReadySql = isReadySqlOf("_ponder_meta");

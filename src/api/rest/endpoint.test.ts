@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
@@ -284,6 +285,29 @@ test("a handler reads again if a block comes while it reads, so that its answer 
   });
   const { ask } = open(reading, { status: { current: () => status, confirm } });
   expect((await ask("/reading")).body).toEqual({ asOf: 7, rows: 7 });
+});
+
+test.each([
+  ["a block comes", "0 6", 1],
+  ["a reorganization replaces the block", "1 5", 2],
+])("a handler that takes long and meanwhile %s", async (_, after, times) => {
+  let [heads, readings] = ["0 5", 0];
+  const current = () => ({ ...currentStatus(), heads });
+  const reading = endpoint({
+    ...described,
+    path: "/slow",
+    needs: { index: "complete" },
+    answers: anything,
+    handle: async () => {
+      readings += 1;
+      await pause(600);
+      heads = after;
+      return { status: 200, body: {} };
+    },
+  });
+  const { ask } = open(reading, { status: { current, confirm: async () => current() } });
+  expect((await ask("/slow")).status).toBe(200);
+  expect(readings).toBe(times);
 });
 
 test("a block that a request asks for, and a reorganization takes back while a handler reads, is waited for again", async () => {

@@ -5,6 +5,7 @@ import { z } from "zod/v4";
 import type { Operation } from "../../http/openapi.ts";
 import { yieldToEventLoop } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
+import { isReorganized } from "../../ponder/checkpoints.ts";
 import { atMoment, type Moment } from "../database/moment.ts";
 import {
   type Block,
@@ -135,7 +136,7 @@ function refused({ plugins, index }: Needs<never, Index>): string {
 }
 
 // How much time of a handler reading again may take. While an index catches up its head may move each time, and rows be of a later block
-// than `as_of`.
+// than `as_of`. They are never of an earlier one: after a reorganization it reads again in any case.
 const readAgainMs = 500;
 
 const mostBodyBytes = 1_000_000;
@@ -227,7 +228,9 @@ async function confirmedReply<Call extends { current: CurrentStatus | undefined 
     spent += performance.now() - begun;
     if (confirm === undefined || current === undefined || "stream" in reply) return { reply, current };
     const confirmed = await confirm(current);
-    if (confirmed.heads === current.heads || spent > readAgainMs) return { reply, current };
+    const isSame = confirmed.heads === current.heads;
+    if (isSame || (spent > readAgainMs && !isReorganized(current.heads, confirmed.heads)))
+      return { reply, current };
     current = confirmed;
   }
 }

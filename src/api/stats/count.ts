@@ -1,5 +1,5 @@
 import { zeroAddress } from "../../ens/ids.ts";
-import { type Log, seeOperations } from "../../log/json-log.ts";
+import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
 import { finalizedCheckpointOf } from "../../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
@@ -229,6 +229,5 @@ export function keepFigures({ isReady, log, ...counting }: Counting & { isReady:
     everyMs: () => (isBehind ? 200 : 60_000),
     log,
     failure: "Could not compute daily figures",
-    fields: { section: seeOperations("When a dependency is unavailable") },
   });
 }

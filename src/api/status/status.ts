@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { z } from "zod/v4";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { saveStatus } from "../../operations/stored-indexes.ts";
@@ -14,6 +14,7 @@ import {
   parseCheckpoint,
   readCheckpoints,
 } from "../../ponder/checkpoints.ts";
+import { addGauge } from "../../ponder/gauge.ts";
 import type { PonderProcess, SyncMetrics } from "../../ponder/process.ts";
 import { shared } from "../../ponder/shared.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
@@ -615,7 +616,12 @@ export function openStatus({
     fault: isIndexer ? fault : undefined,
     log,
   });
-  if (registry !== undefined) showStatus(registry, status);
+  for (const [name, help, read] of metrics)
+    addGauge(registry, { name, help }, (gauge) => {
+      gauge.remove();
+      const value = read(status.current());
+      if (value !== undefined) gauge.set(value);
+    });
   void status.start(refreshMs);
   onStop(status.stop);
   return status;
@@ -641,23 +647,6 @@ const metrics: [name: string, help: string, read: (status?: CurrentStatus) => nu
     (status) => status && Number(isBackfilled(status.snapshot)),
   ],
 ];
-
-function showStatus(registry: Registry, { current }: StatusSource): void {
-  for (const [name, help, read] of metrics) {
-    // A hot reload loads this module again over the same registry.
-    registry.removeSingleMetric(name);
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.remove();
-        const value = read(current());
-        if (value !== undefined) this.set(value);
-      },
-    });
-  }
-}
 
 // The reason of a chain that contradicts the index names its own section.
 const sectionOf = ({ reason }: Staleness) =>
