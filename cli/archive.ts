@@ -32,24 +32,24 @@ const command = (name: string, about: string) =>
   archive
     .command(name)
     .description(about)
-    .option("--folder <folder>", "where the archive is; else ARCHIVE if that is a folder, else ./archive")
-    .option("--chain <id>", "one of the chains of the configuration; else all", whole);
+    .option("--folder <folder>", "the archive; default: ARCHIVE if that is a folder, else ./archive")
+    .option("--chain <id>", "one of the configured chains; default: all", whole);
 
 command(
   "record",
-  `Fetches what the archive lacks from the RPC URLs up to the finalized block: logs of the contracts that any plugin reads, their blocks' headers, the senders of their transactions. It resumes.`,
+  `Fetches what the archive lacks from the RPC URLs up to the finalized block: logs of the contracts that any plugin reads, their blocks' headers, and the senders of their transactions. Resumes an interrupted run.`,
 )
   .option("--to <block>", "the last block, if it is final", whole)
-  .option("--receipts", "whole blocks, so that no log can be missing unseen; many times as large")
+  .option("--receipts", "records whole blocks, so that missing logs are noticed; many times as large")
   .option(
     "--headers",
-    "also the headers of all blocks, so that one trusted hash proves every other; a request each",
+    "also the headers of all blocks, so that one trusted hash proves all others; one request per block",
   )
   .action((asked) => print(recordAll(asked)));
 
 command(
   "export",
-  `Writes what the RPC cache of the configured database has and the archive lacks, with the results of what handlers asked of nodes beyond logs: calls of contracts at old blocks, receipts and traces.`,
+  `Adds what the RPC cache of the configured database has and the archive lacks, including the results of other requests of handlers: contract calls at old blocks, receipts and traces.`,
 ).action((asked) => print(exportAll(asked)));
 
 command("info", "Describes an archive.").action((asked) =>
@@ -63,13 +63,13 @@ command("fetch", "Downloads an archive; resumes an interrupted download.")
     return print(byChain(asked, ({ folder }, chain) => fetchOne(from, folder, chain)));
   });
 
-command("check", "Recomputes all that an archive says of itself. Exit code 1 if anything is wrong.")
+command("check", "Recomputes everything that an archive claims. Exit code 1 if anything is wrong.")
   .option(
     "--rpc <url>",
     "a node to compare the last block of each segment with, and random blocks; needs --chain",
   )
   .option("--samples <n>", "how many random blocks", whole, 300)
-  .option("--seed <n>", "repeats a choice of blocks", whole)
+  .option("--seed <n>", "repeats an earlier sample of blocks", whole)
   .action((asked) => {
     if (asked.rpc !== undefined) requireUrl("--rpc", asked.rpc);
     if (asked.rpc !== undefined && asked.chain === undefined)

@@ -21,7 +21,7 @@ export const cache = program(
 cache
   .command("purge")
   .description(
-    "Removes a chain's blocks, so that they are fetched again: blocks, transactions, receipts, logs, traces and results of requests. Stop the chain's indexers first. Indexes that rest on removed blocks are listed; they do not start again and need a new DATABASE_SCHEMA.",
+    "Removes a chain's blocks, so that they are fetched again: blocks, transactions, receipts, logs, traces and results of requests. Stop the chain's indexers first. Indexes that depend on removed blocks are listed; they do not start again and need a new DATABASE_SCHEMA.",
   )
   .requiredOption("--chain <id>", "of which chain", whole)
   .requiredOption("--from <block>", "the first block", whole)
@@ -37,13 +37,13 @@ cache
 cache
   .command("check")
   .description(
-    "Asks the chain's RPC URLs again for a random sample of the cached ranges, compares the logs, prints each difference and what to purge, and exits with code 1 if there is one. Indexers may run meanwhile.",
+    "Requests a random sample of the cached ranges from the chain's RPC URLs again, compares the logs, prints each difference and what to purge, and exits with code 1 if there is one. Indexers may keep running.",
   )
   .requiredOption("--chain <id>", "of which chain", whole)
   .option("--from <block>", "the first block", whole, 0)
   .option("--to <block>", "the last block; else all", whole)
   .option("--samples <n>", "how many ranges", whole, 100)
-  .option("--seed <n>", "repeats a choice of ranges", whole)
+  .option("--seed <n>", "repeats an earlier sample of ranges", whole)
   .action(({ chain: chainId, seed = newSeed(), to = Number.MAX_SAFE_INTEGER, ...asked }) =>
     print(check({ ...asked, chainId, to, seed })),
   );
@@ -76,7 +76,7 @@ function reportPurge({ chainId, from, to }: CachedRange, { removed, orphaned }: 
     ...(counts.length === 0 ? ["  nothing: the database has no cache"] : counts),
     ...orphaned.map(
       (schema) =>
-        `The index in schema "${schema}" rests on removed blocks: build a new one under another DATABASE_SCHEMA.`,
+        `The index in schema "${schema}" depends on removed blocks: build a new one under another DATABASE_SCHEMA.`,
     ),
   ].join("\n");
 }

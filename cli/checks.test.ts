@@ -48,7 +48,7 @@ describe("RPC URLs", () => {
   test("of another chain are refused by variable and host, without the key in them", async () => {
     const [own, other] = urls();
     await expect(start(examineUrls, chains([own, other]))).rejects.toThrow(
-      `RPC_URL_1 entry 2 (${hostOf(other)}) answers for chain 5, not for chain 1. Correct RPC_URL_1.`,
+      `RPC_URL_1 entry 2 (${hostOf(other)}) serves chain 5, not chain 1. Correct RPC_URL_1.`,
     );
   });
 
@@ -71,14 +71,14 @@ describe("RPC URLs", () => {
       if (++waits === 3) config.chains[0]?.rpc.http.splice(0, 1, own);
     });
     expect(messages).toEqual([
-      'No answer from RPC_URL_1 (127.0.0.1:1); trying again every 2 s. See "When a dependency is unavailable" in docs/operations.md.',
+      'No response from RPC_URL_1 (127.0.0.1:1); trying again every 2 s. See "When a dependency is unavailable" in docs/operations.md.',
     ]);
   });
 
   test("that do not respond are left to the others", async () => {
     await start(examineUrls, chains([silent, urls()[0]]));
     expect(messages).toEqual([
-      'No answer from RPC_URL_1 entry 1 (127.0.0.1:1); continuing with the others. See "When a dependency is unavailable" in docs/operations.md.',
+      'No response from RPC_URL_1 entry 1 (127.0.0.1:1); continuing with the others. See "When a dependency is unavailable" in docs/operations.md.',
     ]);
   });
 });

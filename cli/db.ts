@@ -19,10 +19,7 @@ import { PreflightError, withDatabase } from "./database.ts";
 import { onStandbys, type Standbys } from "./standbys.ts";
 
 /** `npm run db`. */
-const db = program(
-  "db",
-  "The Postgres database of DATABASE_URL, in which each index has a schema of its own.",
-);
+const db = program("db", "The Postgres database of DATABASE_URL, in which each index has its own schema.");
 
 const standbyOption = () =>
   new Option(
@@ -37,32 +34,30 @@ const standbyOption = () =>
 
 db.command("list")
   .description(
-    "Shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected, to standbys too.",
+    "Shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected, including to standbys.",
   )
   .addOption(standbyOption())
   .action(({ standby }) => print(list(standby)));
 
 db.command("switch <schema>")
   .description(
-    "Has readers (npm run serve with DATABASE_STABLE_SCHEMA) served from the index in this schema, from one statement to the next. To take it back, switch to the former schema.",
+    "Points readers (npm run serve with DATABASE_STABLE_SCHEMA) to the index in this schema, from one statement to the next. To undo it, switch back to the previous schema.",
   )
-  .option("--name <views schema>", "in the place of DATABASE_STABLE_SCHEMA")
+  .option("--name <views schema>", "instead of DATABASE_STABLE_SCHEMA")
   .option(
     "--force",
-    "also if the index lacks tables or columns that readers of the index served now may ask for",
+    "even if the index lacks tables or columns that readers of the index now served may query",
   )
   .action((schema, { name, force: isForced = false }) =>
     print(onIndexes([schema], (run, indexes) => switchReaders(run, indexes, { schema, name, isForced }))),
   );
 
 db.command("prune <schema...>")
-  .description(
-    "Drops indexes with all their data. Those in use are refused, also if a reader on a standby uses them.",
-  )
+  .description("Drops indexes with all their data. Refuses those in use, including by a reader on a standby.")
   .addOption(standbyOption())
   .option(
     "--ignore-standbys",
-    "also if readers on standbys that were not named, or do not respond, may use them",
+    "even if readers on standbys that were not named, or do not respond, may use them",
   )
   .action((schemas, { standby, ignoreStandbys = false }) =>
     print(
@@ -78,10 +73,15 @@ db.command("prune <schema...>")
 
 db.command("grant-readonly <role>")
   .description(
-    "Lets a role of Postgres read the SQL views of docs/sql.md, and nothing else of an index. They follow DATABASE_STABLE_SCHEMA, without it DATABASE_SCHEMA.",
+    "Lets a role of Postgres read the SQL views of docs/sql.md, and nothing else of an index. They follow DATABASE_STABLE_SCHEMA, or DATABASE_SCHEMA if it is unset.",
   )
-  .option("--views <schema>", "of the views, another for each index that is served", sqlViewsSchema)
-  .option("--timeout <seconds>", "after which a statement of the role is cancelled; 0 for never", whole, 5)
+  .option("--views <schema>", "schema of the views; one per served index", sqlViewsSchema)
+  .option(
+    "--timeout <seconds>",
+    "cancels the role's statements after this many seconds; 0 for never",
+    whole,
+    5,
+  )
   .action((role, { views: name, timeout: seconds }) =>
     print(
       onIndexes([], (run) => {
@@ -141,7 +141,7 @@ function onIndexes(
     const known = indexes.map(({ schema }) => schema);
     for (const schema of schemas.filter((one) => !known.includes(one))) {
       const near = nearestOf(schema, known, 3);
-      const hint = near === undefined ? "" : ` The nearest is ${JSON.stringify(near)}.`;
+      const hint = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
       throw new PreflightError(
         `Unknown schema ${JSON.stringify(schema)}.${hint} There are: ${known.join(", ") || "none"}.`,
       );
@@ -162,8 +162,8 @@ async function switchReaders(
   if (!isForced && index?.description !== undefined) requireReadable(schema, index.description.settings);
   const former = await switchName(run, { schema, name }, { isForced });
   return [
-    `Readers of ${name} are served from ${schema} now${former === undefined ? "" : `, before from ${former}`}.`,
-    ...(former === undefined || former === schema ? [] : [`To take it back: npm run db -- switch ${former}`]),
+    `Readers of ${name} are now served from ${schema}${former === undefined ? "" : `, previously from ${former}`}.`,
+    ...(former === undefined || former === schema ? [] : [`To undo it: npm run db -- switch ${former}`]),
     ...(index?.isAlive === false
       ? [`No indexer runs for ${schema}: it stays as it is until one is started.`]
       : []),

@@ -8,7 +8,7 @@ import { redact, secretsOf } from "./log-lines.ts";
 
 const doctor = program(
   "doctor",
-  "Reads the configuration as a start does, tries RPC URLs, database, label source, port and clock, and prints what it found and what to do. Nothing is changed. Exit code 1 if something has to be corrected.",
+  "Reads the configuration as at startup, tests the RPC URLs, database, label source, port and clock, and prints what it finds and what to do. Changes nothing. Exit code 1 if something needs to be corrected.",
 )
   .option("--json", "the same as JSON")
   .action(async ({ json }) => {

@@ -22,11 +22,11 @@ export type Format = (typeof formats)[number];
 /** `npm run export`. */
 export const exportProgram = program(
   "export",
-  `Writes all names, all leases with their dates, or all events to a file, as they were at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. Columns are the members of the rows under /v1. The file appears when it is complete. On Postgres the indexer may run meanwhile; the embedded database belongs to one process: stop it first.`,
+  `Writes all names, all registrations with their dates, or all events to a file, as they were at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. Columns are the members of the rows under /v1. The file appears when it is complete. On Postgres the indexer may keep running; the embedded database belongs to one process: stop it first.`,
 )
   .addOption(new Option("--what <what>", "which rows").choices(subjects))
   .addOption(new Option("--format <format>", "of the file").choices(formats))
-  .option("--output <file>", "else <what>.<format>; with --since a folder, else warehouse")
+  .option("--output <file>", "default: <what>.<format>; with --since a folder, default: warehouse")
   .option("--force", "replaces an existing file")
   .addOption(
     new Option(

@@ -12,7 +12,7 @@ import { beginSnapshot, withDatabase } from "./database.ts";
 
 const heal = program(
   "heal",
-  "Shows how far the index of DATABASE_SCHEMA is healed to a newer version of its label set, and how many labels it knows. LABELS_HEAL=true heals it.",
+  "Shows the healing progress of the index in DATABASE_SCHEMA to a newer version of its label set, and how many labels it knows. LABELS_HEAL=true heals it.",
 )
   .option(
     "--dry-run",

@@ -25,7 +25,7 @@ export async function onServers<T>(
       return [{ ...(await lookAt(run)), url, place, run }];
     } catch (error) {
       // The driver's error of several addresses has no message.
-      const { message, code = "no answer" } = error as Error & { code?: unknown };
+      const { message, code = "no response" } = error as Error & { code?: unknown };
       away.push(`${place} (${message || code})`);
       return [];
     }
@@ -58,7 +58,7 @@ export function onStandbys<T>(
     const own = await lookAt(run);
     const foreign = servers.find(({ system }) => system !== own.system);
     if (foreign !== undefined)
-      throw new PreflightError(`${foreign.place} is no standby of the server of DATABASE_URL.`);
+      throw new PreflightError(`${foreign.place} is not a standby of the server of DATABASE_URL.`);
     const named = servers.filter(({ isStandby }) => isStandby);
     // Standbys may stream from one another.
     const streams = await Promise.all([{ run }, ...named].map((server) => streamsOf(server.run)));

@@ -13,11 +13,11 @@ import { type Asked, type Question, questionsOf, reads } from "./verify/question
 
 const verify = program(
   "verify",
-  `Compares rows of the index with what the contracts say, at the last indexed block of each chain: owner, resolver and ttl in the registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the public resolvers; and events of the RPC cache behind random blocks, whose rows have to be there. Five requests run at a time. With --proofs the values of contracts whose layout of storage is known, and entries of ENSv2, are compared with proofs by the header of that block, so that the nodes need not be believed. Exit code 1 if a row differs, if no node proves one of them, or if nothing could be compared.`,
+  `Compares rows of the index with what the contracts return at the last indexed block of each chain: owner, resolver and ttl in the registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the public resolvers; and events of the RPC cache behind random blocks, whose rows must exist. Five requests run at a time. With --proofs the values of contracts whose storage layout is known, and entries of ENSv2, are compared with proofs by the header of that block, so that the nodes need not be trusted. Exit code 1 if a row differs, if no node proves one of them, or if nothing could be compared.`,
 )
   .option("--samples <n>", "random rows of each kind, and random blocks", whole, 200)
-  .option("--name <name...>", "names to compare besides")
-  .option("--seed <n>", "repeats a choice of rows", whole)
+  .option("--name <name...>", "additional names to compare")
+  .option("--seed <n>", "repeats an earlier sample of rows", whole)
   .option("--proofs", "compare with proofs of the contracts' storage, not with what they return", false)
   .action(({ samples, seed = newSeed(), name: names = [], proofs }) =>
     print(verifyIndex({ samples, seed, names, proofs })),

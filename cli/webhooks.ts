@@ -10,11 +10,11 @@ import { loadConfig, print, program, runProgram } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 
 /** `npm run webhooks`. */
-const webhooks = program("webhooks", "The hooks of WEBHOOKS_FILE, and how far each is.");
+const webhooks = program("webhooks", "The hooks of WEBHOOKS_FILE and their positions.");
 
 webhooks
   .command("list")
-  .description("Shows each hook: its URL, pending messages and the reason, the public key of its signatures.")
+  .description("Shows each hook: URL, pending messages and the reason, and the public key of its signatures.")
   .action(() =>
     print(
       onStates(async (positions) => {

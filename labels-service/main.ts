@@ -122,7 +122,7 @@ function ingestSummary(
 
 const addServe = (program: Command, context: CommandContext) =>
   databaseCommand(program, "serve", context)
-    .description("answer over HTTP; picks up a new database when the file is replaced")
+    .description("serve labels over HTTP; picks up a new database when the file is replaced")
     .option("--port <n>", "LABELS_PORT by default", wholeNumber({ min: 1, max: 65_535 }))
     .option("--host <address>", "such as 127.0.0.1; all interfaces by default")
     .option("--log-requests", "a line of log for each request", false)

@@ -114,7 +114,7 @@ export async function runCase(one: Case, seed: number, { expected, ...place }: S
 type Result = { text: string; isRight: boolean };
 
 const said =
-  /Refused (?:an answer|logs)[^"\n]*|All JSON-RPC providers are inactive|answers for chain[^"\n]*|serves another chain now/;
+  /Rejected (?:a response|logs)[^"\n]*|All JSON-RPC providers are inactive|serves chain[^"\n]*|now serves another chain/;
 const command = /cache -- (purge --chain \d+ --from \d+(?: --to \d+)?)/g;
 
 /** How long what is unverified may be asked for again, in half seconds. */

@@ -105,13 +105,13 @@ function faultOf(
   if (unverified.length > 0)
     return {
       found:
-        "RPC endpoint returned incomplete or fabricated logs, or served another chain, and what it returned before may be in the cache and in the index",
+        "RPC endpoint returned incomplete or fabricated logs, or served another chain, and its earlier responses may be in the cache and in the index",
       remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the unverified blocks:${purge(unverified)} ${unverifiedSection}`,
       ranges: unverified,
     };
   if (purged === undefined) return undefined;
   return {
-    found: `The index in schema "${schema}" rests on blocks of chain ${purged.chainId} from ${purged.from} on, which were purged`,
+    found: `The index in schema "${schema}" depends on purged blocks of chain ${purged.chainId} from ${purged.from} on`,
     remedy: `${newIndex} ${section}`,
     ranges: [],
   };

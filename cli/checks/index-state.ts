@@ -74,7 +74,7 @@ export function firstLabelSetVersion(config: Config): Promise<number | undefined
 async function faultOfHealing(config: Config, before: number): Promise<string | undefined> {
   const { labelSetVersion } = config.labelSet;
   if (labelSetVersion < before)
-    return `LABEL_SET_VERSION may only rise: the index has version ${before}, not ${labelSetVersion}`;
+    return `LABEL_SET_VERSION must not decrease: the index has version ${before}, not ${labelSetVersion}`;
   if (config.ponderStores === "stock") return "Labels are not healed with PONDER_STORES=stock";
   if (config.blockRange.startBlock !== undefined)
     return "Labels of an index with START_BLOCK are not healed: it may lack the names above";

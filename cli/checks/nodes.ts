@@ -25,9 +25,7 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
       const served = await requestChainId(url).catch(() => undefined);
       if (served === undefined) silent.push(name);
       else if (served !== id)
-        others.push(
-          fail(`${name} answers for chain ${served}, not for chain ${id}`, `Correct RPC_URL_${id}.`),
-        );
+        others.push(fail(`${name} serves chain ${served}, not chain ${id}`, `Correct RPC_URL_${id}.`));
       else if (trusted !== undefined) {
         // A node that fails or is behind is asked again when the block is needed.
         const hash = await requestHash(url, trusted.number).catch(() => undefined);
@@ -42,7 +40,7 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
     });
     await Promise.all(asked);
     if (others.length > 0) return others;
-    const said = `No answer from ${silent.sort().join(", ")}`;
+    const said = `No response from ${silent.sort().join(", ")}`;
     if (silent.length === asked.length) return [away(said, "")];
     const see = seeOperations("When a dependency is unavailable");
     return [
@@ -91,7 +89,7 @@ type Request = readonly [method: string, params: unknown[]];
 export async function askUrl(url: string, ...[method, params]: Request): Promise<unknown> {
   const { status, result, error } = await requestRpc(url, { method, params }).catch(
     ({ name, cause, message }: Error & { cause?: { code?: string } }) => {
-      throw new Error(name === "TimeoutError" ? "no answer in 10 s" : (cause?.code ?? message));
+      throw new Error(name === "TimeoutError" ? "no response in 10 s" : (cause?.code ?? message));
     },
   );
   if (error) throw new Error(String(error.message ?? "an error").slice(0, 150));

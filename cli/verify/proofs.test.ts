@@ -198,7 +198,7 @@ describe("an index", () => {
     const found = await proven([url], [...rows(), ...first]);
     expect(found).toMatchObject({ compared: 9, differences: [], unproven: 0 });
     expect(found.said).toContain(`0 of 3 values differ: ENSv1RegistryOld ${firstRegistry}`);
-    expect(found.said).toContain("which is believed of one URL");
+    expect(found.said).toContain("on the word of one URL");
   });
 
   test("differs where its rows do", async () => {
@@ -232,9 +232,9 @@ describe("an index", () => {
     const other = { ...rows()[0], to: owner, field: "addr" } as Question;
     const found = await proven([url], [other, ...rows()]);
     expect(found).toMatchObject({ compared: 0, differences: [], unproven: 0 });
-    expect(found.said).toContain(`1 value not provable, as no known layout fits: contract ${owner}`);
+    expect(found.said).toContain(`1 value not provable (unknown storage layout): contract ${owner}`);
     expect(found.said).toContain(
-      `2 values not provable, as no known layout fits: BaseRegistrar ${registrar}`,
+      `2 values not provable (unknown storage layout): BaseRegistrar ${registrar}`,
     );
   });
 });
@@ -254,7 +254,7 @@ describe("a proof", () => {
     const found = await proven([url], rows());
     expect(found).toMatchObject({ compared: 0, differences: [], unproven: 6 });
     expect(found.said).toMatch(
-      /no proof from RPC_URL_1 \(127.0.0.1:\d+\): its proof does not fit the header/,
+      /no proof from RPC_URL_1 \(127.0.0.1:\d+\): its proof does not match the header/,
     );
   });
 
@@ -305,7 +305,7 @@ describe("a header", () => {
     const [one, two] = [await startNode(words), await startNode(other)];
     const found = await proven([one.url, two.url], rows());
     expect(found).toMatchObject({ compared: 0, unproven: 6 });
-    expect(found.said).toContain(`the URLs name several blocks 100: ${one.header.hash}, ${two.header.hash}`);
+    expect(found.said).toContain(`the URLs disagree on block 100: ${one.header.hash}, ${two.header.hash}`);
   });
 
   test("is proven by the trusted block, which it is or which follows it, against all URLs", async () => {

@@ -51,7 +51,7 @@ function compareContract(
   { proven, head, found }: { proven: (string | undefined)[]; head: BlockRef; found: Proven },
 ): string {
   const values = counted(questions.length, "value");
-  if (proven.every((text) => text === undefined)) return `${values} not provable, as no known layout fits`;
+  if (proven.every((text) => text === undefined)) return `${values} not provable (unknown storage layout)`;
   const differences = questions.flatMap((question, index): Difference[] => {
     const { asOurs = (text: string) => text, ours } = question;
     const theirs = asOurs(proven[index] ?? "absent", head.timestamp);

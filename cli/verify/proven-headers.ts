@@ -36,9 +36,9 @@ export async function rootOf(
     say(`block ${number} is ${hash ?? "unknown"} by TRUSTED_BLOCK_${id}${named}`);
     return header?.stateRoot;
   }
-  const by = found.length > 1 ? `as ${found.length} URLs say` : "which is believed of one URL";
+  const by = found.length > 1 ? `as ${found.length} URLs say` : "on the word of one URL";
   if (hashes.length === 1) say(`block ${number} is ${hashes[0]}, ${by}`);
-  if (hashes.length > 1) say(`the URLs name several blocks ${number}: ${hashes.join(", ")}`);
+  if (hashes.length > 1) say(`the URLs disagree on block ${number}: ${hashes.join(", ")}`);
   return hashes.length === 1 ? found[0]?.stateRoot : undefined;
 }
 

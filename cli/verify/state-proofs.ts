@@ -51,6 +51,6 @@ export function provenWords(
     });
     return new Map(words);
   } catch {
-    throw new Error("its proof does not fit the header");
+    throw new Error("its proof does not match the header");
   }
 }

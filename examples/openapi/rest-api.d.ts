@@ -32,7 +32,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far each chain is indexed
+         * Indexing status of each chain
          * @description The newest snapshot of the index, projected to the moment of the request.
          */
         get: operations["getApiIndexingStatus"];
@@ -52,8 +52,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether every chain is indexed to within a time of now
-         * @description For monitoring: compare the status code. Without `maxWorstCaseDistance` 60 seconds are allowed.
+         * Whether every chain is within a maximum lag
+         * @description For monitoring by status code. `maxWorstCaseDistance` defaults to 60 seconds.
          */
         get: operations["getAmirealtime"];
         put?: never;
@@ -72,8 +72,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether every chain is indexed to within a time of now
-         * @description For monitoring: compare the status code. Without `maxWorstCaseDistance` 60 seconds are allowed.
+         * Whether every chain is within a maximum lag
+         * @description For monitoring by status code. `maxWorstCaseDistance` defaults to 60 seconds.
          */
         get: operations["getApiRealtime"];
         put?: never;
@@ -93,7 +93,7 @@ export interface paths {
         };
         /**
          * Checksums of the rows
-         * @description To find out whether two indexes of one configuration are equal, ask the one that is behind, then the other for its `timestamp`, and compare `hash`. Times are multiples of 600 seconds; an index with an end has one more, after its last block. Checksums are computed in the background once the backfill is over, and anew after a restart.
+         * @description To find out whether two indexes of one configuration are equal, query the one that is behind, query the other with its `timestamp`, and compare `hash`. Times are multiples of 600 seconds; an index with an end has one more, after its last block. Checksums are computed in the background once the backfill is complete, and again after a restart.
          */
         get: operations["getApiChecksum"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * Tokens of a name
-         * @description Every token that ever stood for a registered name, burned ones too, oldest first, those of ENSv2 last. Give exactly one of `domainId` and `name`. The owner in the `fully-onchain` entry controls the name now; a gateway or a newer registration may contradict an owner marked `unknown`.
+         * @description Every token that ever represented a registered name, including burned ones, oldest first, those of ENSv2 last. Give exactly one of `domainId` and `name`. The owner in the `fully-onchain` entry controls the name now; a gateway or a newer registration may contradict an owner marked `unknown`.
          */
         get: operations["getApiNameTokens"];
         put?: never;
@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Sales of names
-         * @description Filled Seaport orders in which one name was given for payments of one currency, newest first. Give `domainId` or `name` for the sales of one name.
+         * @description Filled Seaport orders in which one name was sold for payments in one currency, newest first. Give `domainId` or `name` for the sales of one name.
          */
         get: operations["getApiNameSales"];
         put?: never;
@@ -193,7 +193,7 @@ export interface paths {
         };
         /**
          * Roles in ENSv2
-         * @description Who may do what now: roles of accounts on names, registries and resolvers of ENSv2. Give exactly one of `name`, `registry` and `account`. A name has the roles of its entry, those of the whole registry (resource zero), which count for every entry, and on its resolver those of the whole contract, of the name, of its records, and of arguments that count for every name.
+         * @description Current roles of accounts on names, registries and resolvers of ENSv2. Give exactly one of `name`, `registry` and `account`. A name has the roles of its entry, those of the whole registry (resource zero), which apply to every entry, and on its resolver those of the whole contract, of the name, of its records, and of arguments that apply to every name.
          */
         get: operations["getApiPermissions"];
         put?: never;
@@ -213,7 +213,7 @@ export interface paths {
         };
         /**
          * Records of a name
-         * @description Every selected record is in the response, null if it is unset. Select at least one. With `accelerate=true` the index responds where its rules allow, if it is at most 60 seconds behind; everything else is asked over RPC.
+         * @description Every selected record is in the response, null if it is unset. Select at least one. With `accelerate=true` the index is used where its rules allow, if it is at most 60 seconds behind; everything else is requested over RPC.
          */
         get: operations["getApiResolveRecordsName"];
         put?: never;
@@ -233,7 +233,7 @@ export interface paths {
         };
         /**
          * Primary name of an account on a chain
-         * @description The name that the account gave itself, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network say 1. With `accelerate=true` the index responds where its rules allow, if it is at most 60 seconds behind; everything else is asked over RPC.
+         * @description The name that the account claims, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network use 1. With `accelerate=true` the index is used where its rules allow, if it is at most 60 seconds behind; everything else is requested over RPC.
          */
         get: operations["getApiResolvePrimaryNameAddressChainId"];
         put?: never;
@@ -253,7 +253,7 @@ export interface paths {
         };
         /**
          * Primary names of an account on several chains
-         * @description A chain that cannot be asked is reported under `errors` and left out of `names`. With `accelerate=true` the index responds where its rules allow, if it is at most 60 seconds behind; everything else is asked over RPC.
+         * @description An unavailable chain is reported under `errors` and omitted from `names`. With `accelerate=true` the index is used where its rules allow, if it is at most 60 seconds behind; everything else is requested over RPC.
          */
         get: operations["getApiResolvePrimaryNamesAddress"];
         put?: never;
@@ -275,7 +275,7 @@ export interface paths {
         put?: never;
         /**
          * Up to 1,000 names and addresses
-         * @description One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.
+         * @description One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. Inputs that are not found or not names have results too.
          */
         post: operations["postV1Lookup"];
         delete?: never;
@@ -293,7 +293,7 @@ export interface paths {
         };
         /**
          * A name
-         * @description Who holds and who manages a name, until when, its wrapper state, resolver and records, as of the last indexed block.
+         * @description Owner, manager, expiry, wrapper state, resolver and records of a name as of the last indexed block.
          */
         get: operations["getV1NamesName"];
         put?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         /**
          * Records of a name
-         * @description The asked keys, or all that were ever set, as indexed. `source=verified` asks the chain, CCIP-Read included, for up to 50 addresses and 50 texts; `auto` only for keys that the index cannot answer. More kinds of records are at `/api/resolve/records/{name}`.
+         * @description The requested keys, or all that were ever set, as indexed. `source=verified` queries the chain, including CCIP-Read, for up to 50 addresses and 50 texts; `auto` only for keys that the index cannot resolve. More kinds of records are at `/api/resolve/records/{name}`.
          */
         get: operations["getV1NamesNameRecords"];
         put?: never;
@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * What happened to a name
-         * @description Registrations, renewals, releases, transfers, owners, resolvers and records, newest first. Releases follow from the dates: they have no transaction.
+         * @description Registrations, renewals, releases, transfers, owners, resolvers and records, newest first. Releases follow from dates and have no transaction.
          */
         get: operations["getV1NamesNameHistory"];
         put?: never;
@@ -373,7 +373,7 @@ export interface paths {
         };
         /**
          * Names of an address on all indexed chains
-         * @description By role: what it owns, manages, resolves to it, or what it held until it ended. `total_count` is exact up to 1000, else null. `is_primary` is the claim of the address; of a claimed name `is_primary_verified` says whether it resolves to the address, where the index can tell.
+         * @description By role: names that it owns or manages, that resolve to it, or that it held until they ended. `total_count` is exact up to 1000, else null. `is_primary` is the claim of the address; for a claimed name, `is_primary_verified` says whether it resolves to the address, if the index can tell.
          */
         get: operations["getV1AddressesAddressNames"];
         put?: never;
@@ -392,8 +392,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The name that an address gave itself
-         * @description `indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward, which `verification` repeats; `mismatch` if the claimed name has another address. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.
+         * Primary name of an address
+         * @description `indexed`: the claim, without forward verification. `verified`: the chain's response with forward verification, repeated in `verification`; `mismatch` if the claimed name has another address. Coin types of EVM chains; default: that of the namespace's chain, 60 for `ens`.
          */
         get: operations["getV1AddressesAddressPrimaryName"];
         put?: never;
@@ -432,8 +432,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Deadlines of an address's names, for calendar programs
-         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of 500 names, leases before others, of each those that end first. The calendar's description says where names are left out. Names that have ended are left out, and names that never end.
+         * Deadlines of an address's names, for calendar apps
+         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of 500 names, leases before others, of each those that end first. The calendar's description says if names are left out. Names that have ended or never end are omitted.
          */
         get: operations["getV1AddressesAddressCalendar.ics"];
         put?: never;
@@ -452,8 +452,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened, to all names or to some
-         * @description Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`. With `after` they come in the order of `/v1/events/stream`.
+         * Events of all names or of some
+         * @description Entries as in histories, newest first. Filters narrow each other. Blocks are of one chain, identified by `namespace`, `resolver` or `registration_id`. Releases are listed with `name` or `registration_id`. With `after`, entries are in the order of `/v1/events/stream`.
          */
         get: operations["getV1Events"];
         put?: never;
@@ -472,8 +472,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happened to names in a block, or in a transaction of it
-         * @description Entries as histories have them, without releases, which no block has. No index finds a transaction by its hash alone, so its block is given too.
+         * Name events of a block or of one of its transactions
+         * @description Entries as in histories, without releases, which have no block. A transaction cannot be found by its hash alone, so its block is required.
          */
         get: operations["getV1BlocksBlock"];
         put?: never;
@@ -492,8 +492,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What happens, as it happens
-         * @description Server-Sent Events: each event of a name once, in the order of processing, then what happens from now on. The header `Last-Event-ID` or `after` goes on exactly behind a message. See docs/events.md.
+         * Stream of name events
+         * @description Server-Sent Events: each name event once, in the order of processing, then new events as they happen. The header `Last-Event-ID` or `after` continues exactly after a message. See docs/events.md.
          */
         get: operations["getV1EventsStream"];
         put?: never;
@@ -513,7 +513,7 @@ export interface paths {
         };
         /**
          * Who has which powers over a name or a registry, or what an account may do
-         * @description By `name`, `registration_id`, `address` or `registry`, which narrow each other; one at least. In the order of accounts, then of contracts and resources. A page may have fewer rows than its size. `meta` says which powers are not listed.
+         * @description Filtered by at least one of `name`, `registration_id`, `address` and `registry`, which narrow each other. Ordered by account, then by contract and resource. A page may have fewer rows than its size. `meta` says which powers are not listed.
          */
         get: operations["getV1Permissions"];
         put?: never;
@@ -532,8 +532,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Names whose expiry or grace period ends in a window, or with records of agents
-         * @description In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.
+         * Names whose expiry or grace period ends in a window, or names with agent records
+         * @description Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.
          */
         get: operations["getV1Names"];
         put?: never;
@@ -552,8 +552,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Names that begin with a text, contain it, or are nearest to it
-         * @description In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.
+         * Names that start with a text, contain it, or are most similar to it
+         * @description Ordered by name, including released names. A dot at the end of `q` marks the end of a label; with `match=contains`, one at its start marks the start of a label. `sort=relevance`: names whose label is the text, then those whose label starts with it, then those one typo away.
          */
         get: operations["getV1Search"];
         put?: never;
@@ -572,8 +572,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A resolver, and the names that have it
-         * @description Names whose registration in force has it as their own resolver, in the order of their nodes; names without a registration are left out. A page may have fewer names than its size. `mirror`: the registry by which it answers.
+         * A resolver and the names that use it
+         * @description Names whose registration in force has it as its own resolver, ordered by node; names without a registration are omitted. A page may have fewer names than its size. `mirror`: the registry that it answers from.
          */
         get: operations["getV1ResolversChain_idAddress"];
         put?: never;
@@ -593,7 +593,7 @@ export interface paths {
         };
         /**
          * Names that share the records of a record id of a resolver
-         * @description Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default.
+         * @description For ENSv2 resolvers with record ids: ordered by record id, then by node. The root node's link is the default.
          */
         get: operations["getV1ResolversChain_idAddressLinks"];
         put?: never;
@@ -613,7 +613,7 @@ export interface paths {
         };
         /**
          * Who has which powers over a resolver and its names
-         * @description Of resolvers of ENSv2 of known code: by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that has the resolver, else one of the resource.
+         * @description For ENSv2 resolvers with known code: ordered by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that uses the resolver, else one of the resource.
          */
         get: operations["getV1ResolversChain_idAddressRoles"];
         put?: never;
@@ -633,7 +633,7 @@ export interface paths {
         };
         /**
          * Records of a name in a resolver
-         * @description The asked keys, or all that were ever set, as this resolver has them for the name, whether or not it is the name's resolver.
+         * @description The requested keys, or all that were ever set, as this resolver has them for the name, whether or not it is the name's resolver.
          */
         get: operations["getV1ResolversChain_idAddressRecords"];
         put?: never;
@@ -652,7 +652,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A registry of ENSv2, and the names that lead to it
+         * An ENSv2 registry and the names that lead to it
          * @description `name` is the earliest that still leads to it. `include=counts` adds the number of roles in force and the total of `referenced_by`. Numbers are exact up to 10000, else null. `created_basis`: `declared` for registries of the deployment, whose creation is not indexed.
          */
         get: operations["getV1RegistriesChain_idAddress"];
@@ -672,8 +672,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Labels of a registry of ENSv2
-         * @description Under the name of the registry, by name; `owner` is the latest holder, expired or not. `total_count` is exact up to 10000, else null. `include=counts` adds `subname_count`, and `role_holder_count` up to 1000, else absent.
+         * Labels of an ENSv2 registry
+         * @description Under the name of the registry, ordered by name; `owner` is the latest holder, expired or not. `total_count` is exact up to 10000, else null. `include=counts` adds `subname_count`, and `role_holder_count` up to 1000, else absent.
          */
         get: operations["getV1RegistriesChain_idAddressLabels"];
         put?: never;
@@ -692,8 +692,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who referred registrations and renewals
-         * @description Exact, by the duration that was referred, the longest first; in an edition by its awards. Referrals without an address count for nobody.
+         * Referrers of registrations and renewals
+         * @description Exact, ordered by referred duration, longest first; in an edition, by its awards. Referrals without an address are not counted.
          */
         get: operations["getV1Referrers"];
         put?: never;
@@ -712,8 +712,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an address referred
-         * @description Its row of `/v1/referrers` under the same filters, with zeros if it referred nothing.
+         * Referrals of an address
+         * @description Its row of `/v1/referrers` with the same filters; zeros if it referred nothing.
          */
         get: operations["getV1ReferrersAddress"];
         put?: never;
@@ -733,7 +733,7 @@ export interface paths {
         };
         /**
          * Registrations over time
-         * @description Names that were registered, those that had lapsed too. By day, week or month, oldest first, JSON or CSV.
+         * @description Names that were registered, including expired ones. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsRegistrations"];
         put?: never;
@@ -773,7 +773,7 @@ export interface paths {
         };
         /**
          * Active names over time
-         * @description At the end of each period: registrations that had begun, and whose expiry as it was known then was not before that. Grace periods do not count. Today counts as if it were over. By day, week or month, oldest first, JSON or CSV.
+         * @description At the end of each period: registrations that had started and not expired, by the expiry known at that time. Grace periods do not count. Today counts as if it were over. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsActiveNames"];
         put?: never;
@@ -793,7 +793,7 @@ export interface paths {
         };
         /**
          * Holders over time
-         * @description At the end of each period: accounts that were the last to get the token of a name, from a registrar, the name wrapper or ENSv2, whether or not the name has expired. Contracts that hold names for others do not count, and an account counts once. By day, week or month, oldest first, JSON or CSV.
+         * @description At the end of each period: accounts that were the last to receive the token of a name, from a registrar, the name wrapper or ENSv2, whether or not the name has expired. Contracts that hold names for others do not count, and an account counts once. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsHolders"];
         put?: never;
@@ -813,7 +813,7 @@ export interface paths {
         };
         /**
          * Revenue over time
-         * @description What registrations and renewals cost, premiums included, where a controller told prices. By day, week or month, oldest first, JSON or CSV.
+         * @description Cost of registrations and renewals, including premiums, if a controller reported prices. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsRevenue"];
         put?: never;
@@ -853,7 +853,7 @@ export interface paths {
         };
         /**
          * Expiries over time
-         * @description Of past days: registrations that reached their expiry, also those renewed in the grace period. Of days to come: those that will unless they are renewed. By day, week or month, oldest first, JSON or CSV.
+         * @description Past days: registrations that reached their expiry, including those renewed in the grace period. Future days: those that will unless they are renewed. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsExpiries"];
         put?: never;
@@ -873,7 +873,7 @@ export interface paths {
         };
         /**
          * Renewal rate over time
-         * @description Each registration or renewal is due at the expiry that it gave its name, and renewed by the name's next renewal, before or after that. There is no rate where none is due. By day, week or month, oldest first, JSON or CSV.
+         * @description Each registration or renewal is due at the expiry that it set, and renewed by the name's next renewal, before or after that. There is no rate if none is due. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsRenewalRate"];
         put?: never;
@@ -893,7 +893,7 @@ export interface paths {
         };
         /**
          * Unknown labels over time
-         * @description Names of each kind, and those with unknown labels, as this index counted them last in each period. By day, week or month, oldest first, JSON or CSV.
+         * @description Names of each kind, and those with unknown labels, as this index last counted them in each period. By day, week or month, oldest first, JSON or CSV.
          */
         get: operations["getV1StatsLabels"];
         put?: never;
@@ -912,8 +912,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The names with most direct subnames
-         * @description Up to 100, as the index counted them in the last hour, without those that only ENSv2 has.
+         * Names with the most direct subnames
+         * @description Up to 100, as the index counted them in the last hour, without names that are only in ENSv2.
          */
         get: operations["getV1StatsTopParents"];
         put?: never;
@@ -932,8 +932,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far each chain is indexed
-         * @description Never waits for a chain. Safe and finalized blocks are not known here: null.
+         * Indexing status of each chain
+         * @description Never waits for a chain. Safe and finalized blocks are unknown here: null.
          */
         get: operations["getV1Status"];
         put?: never;
@@ -952,8 +952,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is indexed of a namespace
-         * @description Its networks, what is known of its names, and what the chain can be asked.
+         * Status of a namespace
+         * @description Its networks, what is known about its names, and what the chain can be queried for.
          */
         get: operations["getV1NamespacesNamespace"];
         put?: never;
@@ -1010,11 +1010,11 @@ export interface operations {
                             nsRainbow: string;
                             nsRainbowSchema: number;
                         };
-                        /** @description Only with RPC_VERIFY=receipts: by chain id, the block from which on each log is proven by the receipts of its block */
+                        /** @description Only with RPC_VERIFY=receipts: by chain id, the block from which every log is proven by the receipts of its block */
                         provenFrom?: {
                             [key: string]: number;
                         };
-                        /** @description Only in a healed index: the version of the label set with which it began, the one to which it is healed, how many rows without a label were looked at, and how many have one now */
+                        /** @description Only in a healed index: the label set version that it started with, the one that it is healed to, how many rows without a label were checked, and how many have one now */
                         labelHealing?: {
                             from: number;
                             to: number;
@@ -1049,7 +1049,7 @@ export interface operations {
                         realtimeProjection: {
                             /** @description Unix seconds */
                             projectedAt: number;
-                            /** @description Seconds that the index may lag behind at most */
+                            /** @description Maximum lag of the index in seconds */
                             worstCaseDistance: number;
                             snapshot: {
                                 /** @constant */
@@ -1174,26 +1174,26 @@ export interface operations {
                                 };
                             };
                         };
-                        /** @description Only while a chain pauses, which the cursors do not wait for: seconds since the last indexed block of each followed chain, by chain id */
+                        /** @description Only while a chain is paused and the cursors do not wait for it: seconds since the last indexed block of each followed chain, by chain id */
                         distances?: {
                             [key: string]: number;
                         };
-                        /** @description Only while the indexing process does not report, and the snapshot is the last it left, or while the chain contradicts the index */
+                        /** @description Only while the indexing process does not report, so that the snapshot is its last, or while the chain contradicts the index */
                         stale?: {
                             /** @description Unix seconds */
                             since: number;
                             reason: string;
                         };
-                        /** @description Only while the indexes for queries are being built, after the first backfill: until then queries are slow and /ready is 503 */
+                        /** @description Only while database indexes are being built after the first backfill: until then queries are slow and /ready returns 503 */
                         indexes?: {
                             built: number;
                             total: number;
                         };
-                        /** @description Anomalous events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one */
+                        /** @description Anomalous events that were skipped or repaired, by kind, since the process started; only from the indexing process, once it has seen one */
                         anomalies?: {
                             [key: string]: number;
                         };
-                        /** @description Only with RPC_VERIFY=receipts: by chain id, the block from which on each log is proven by the receipts of its block */
+                        /** @description Only with RPC_VERIFY=receipts: by chain id, the block from which every log is proven by the receipts of its block */
                         provenFrom?: {
                             [key: string]: number;
                         };
@@ -1217,7 +1217,7 @@ export interface operations {
     getAmirealtime: {
         parameters: {
             query?: {
-                /** @description Seconds that the index may lag behind at most */
+                /** @description Maximum lag of the index in seconds */
                 maxWorstCaseDistance?: string;
             };
             header?: never;
@@ -1226,7 +1226,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The index is near enough */
+            /** @description The index is recent enough */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1259,7 +1259,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The index lags behind further, or it is stale, or its status is not known */
+            /** @description The index lags further behind, is stale, or its status is unknown */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1275,7 +1275,7 @@ export interface operations {
     getApiRealtime: {
         parameters: {
             query?: {
-                /** @description Seconds that the index may lag behind at most */
+                /** @description Maximum lag of the index in seconds */
                 maxWorstCaseDistance?: string;
             };
             header?: never;
@@ -1284,7 +1284,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The index is near enough */
+            /** @description The index is recent enough */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1317,7 +1317,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The index lags behind further, or it is stale, or its status is not known */
+            /** @description The index lags further behind, is stale, or its status is unknown */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1333,7 +1333,7 @@ export interface operations {
     getApiChecksum: {
         parameters: {
             query?: {
-                /** @description Unix seconds, a time that is `kept`; the newest unless given */
+                /** @description Unix seconds, one of the `kept` times; default: the newest */
                 timestamp?: string;
             };
             header?: never;
@@ -1349,18 +1349,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The rows are those of all events in blocks before this time, on every chain, none of which a reorganization takes back */
+                        /** @description The rows are those of all events in blocks before this time, on every chain; no reorganization can revert them */
                         timestamp: number;
                         /** @description Equal for two indexes of one configuration and `timestamp` if all their rows are equal */
                         hash: string;
-                        /** @description Number of rows of each table, and a hash that no order of rows changes */
+                        /** @description Number of rows of each table, and a hash that does not depend on their order */
                         tables: {
                             [key: string]: {
                                 rows: number;
                                 hash: string;
                             };
                         };
-                        /** @description The times that can be asked for */
+                        /** @description The times that can be requested */
                         kept: {
                             /** @description Unix seconds */
                             from: number;
@@ -1370,7 +1370,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -1396,7 +1396,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description There is no checksum of this time, or none yet */
+            /** @description There is no checksum for this time, or not yet */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -1428,15 +1428,15 @@ export interface operations {
                 page?: string;
                 /** @description 1 to 100 (default 10) */
                 recordsPerPage?: string;
-                /** @description Another name of `recordsPerPage` */
+                /** @description Alias of `recordsPerPage` */
                 limit?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -1469,7 +1469,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of actions, perhaps empty */
+            /** @description A page of actions, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1484,7 +1484,7 @@ export interface operations {
                                 /** @enum {string} */
                                 type: "registration" | "renewal";
                                 /**
-                                 * @description Generation of ENS that it was sold in, where ENSv2 is indexed
+                                 * @description Generation of ENS in which it was sold, where ENSv2 is indexed
                                  * @enum {string}
                                  */
                                 version?: "v1" | "v2";
@@ -1507,18 +1507,18 @@ export interface operations {
                                     /** @description Unix seconds */
                                     expiresAt: number;
                                     /**
-                                     * @description Generation in force now; absent where neither is, and where ENSv2 is not indexed
+                                     * @description Generation in force; absent if neither is, or if ENSv2 is not indexed
                                      * @enum {string}
                                      */
                                     version?: "v1" | "v2";
-                                    /** @description Whether ENSv2 holds the name for its owner in the first */
+                                    /** @description Whether ENSv2 holds the name for its owner in ENSv1 */
                                     reserved?: boolean;
                                 };
                                 pricing: {
-                                    /** @description All three are null where no controller reported prices */
+                                    /** @description All three are null if no controller reported prices */
                                     baseCost: {
                                         /**
-                                         * @description ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol
+                                         * @description ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol
                                          * @enum {string}
                                          */
                                         currency: "ETH" | "WETH" | "USDC" | "DAI" | "ERC20";
@@ -1530,10 +1530,10 @@ export interface operations {
                                             address: string;
                                         };
                                     } | null;
-                                    /** @description All three are null where no controller reported prices */
+                                    /** @description All three are null if no controller reported prices */
                                     premium: {
                                         /**
-                                         * @description ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol
+                                         * @description ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol
                                          * @enum {string}
                                          */
                                         currency: "ETH" | "WETH" | "USDC" | "DAI" | "ERC20";
@@ -1545,10 +1545,10 @@ export interface operations {
                                             address: string;
                                         };
                                     } | null;
-                                    /** @description All three are null where no controller reported prices */
+                                    /** @description All three are null if no controller reported prices */
                                     total: {
                                         /**
-                                         * @description ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol
+                                         * @description ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol
                                          * @enum {string}
                                          */
                                         currency: "ETH" | "WETH" | "USDC" | "DAI" | "ERC20";
@@ -1563,7 +1563,7 @@ export interface operations {
                                 };
                                 referral: {
                                     encodedReferrer: string | null;
-                                    /** @description The zero address where the encoding is not an address */
+                                    /** @description The zero address if the encoded value is not an address */
                                     decodedReferrer: string | null;
                                 };
                                 block: {
@@ -1594,7 +1594,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -1638,7 +1638,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1663,15 +1663,15 @@ export interface operations {
                 page?: string;
                 /** @description 1 to 100 (default 10) */
                 recordsPerPage?: string;
-                /** @description Another name of `recordsPerPage` */
+                /** @description Alias of `recordsPerPage` */
                 limit?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -1710,7 +1710,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of actions, perhaps empty */
+            /** @description A page of actions, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1725,7 +1725,7 @@ export interface operations {
                                 /** @enum {string} */
                                 type: "registration" | "renewal";
                                 /**
-                                 * @description Generation of ENS that it was sold in, where ENSv2 is indexed
+                                 * @description Generation of ENS in which it was sold, where ENSv2 is indexed
                                  * @enum {string}
                                  */
                                 version?: "v1" | "v2";
@@ -1748,18 +1748,18 @@ export interface operations {
                                     /** @description Unix seconds */
                                     expiresAt: number;
                                     /**
-                                     * @description Generation in force now; absent where neither is, and where ENSv2 is not indexed
+                                     * @description Generation in force; absent if neither is, or if ENSv2 is not indexed
                                      * @enum {string}
                                      */
                                     version?: "v1" | "v2";
-                                    /** @description Whether ENSv2 holds the name for its owner in the first */
+                                    /** @description Whether ENSv2 holds the name for its owner in ENSv1 */
                                     reserved?: boolean;
                                 };
                                 pricing: {
-                                    /** @description All three are null where no controller reported prices */
+                                    /** @description All three are null if no controller reported prices */
                                     baseCost: {
                                         /**
-                                         * @description ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol
+                                         * @description ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol
                                          * @enum {string}
                                          */
                                         currency: "ETH" | "WETH" | "USDC" | "DAI" | "ERC20";
@@ -1771,10 +1771,10 @@ export interface operations {
                                             address: string;
                                         };
                                     } | null;
-                                    /** @description All three are null where no controller reported prices */
+                                    /** @description All three are null if no controller reported prices */
                                     premium: {
                                         /**
-                                         * @description ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol
+                                         * @description ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol
                                          * @enum {string}
                                          */
                                         currency: "ETH" | "WETH" | "USDC" | "DAI" | "ERC20";
@@ -1786,10 +1786,10 @@ export interface operations {
                                             address: string;
                                         };
                                     } | null;
-                                    /** @description All three are null where no controller reported prices */
+                                    /** @description All three are null if no controller reported prices */
                                     total: {
                                         /**
-                                         * @description ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol
+                                         * @description ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol
                                          * @enum {string}
                                          */
                                         currency: "ETH" | "WETH" | "USDC" | "DAI" | "ERC20";
@@ -1804,7 +1804,7 @@ export interface operations {
                                 };
                                 referral: {
                                     encodedReferrer: string | null;
-                                    /** @description The zero address where the encoding is not an address */
+                                    /** @description The zero address if the encoded value is not an address */
                                     decodedReferrer: string | null;
                                 };
                                 block: {
@@ -1835,7 +1835,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -1879,7 +1879,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1908,12 +1908,12 @@ export interface operations {
                  */
                 name?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -1964,11 +1964,11 @@ export interface operations {
                             /** @description Unix seconds */
                             expiresAt: number;
                             /**
-                             * @description Generation of ENS in force; absent where neither is, and where ENSv2 is not indexed
+                             * @description Generation of ENS in force; absent if neither is, or if ENSv2 is not indexed
                              * @enum {string}
                              */
                             version?: "v1" | "v2";
-                            /** @description Whether ENSv2 holds the name for its owner in the first generation */
+                            /** @description Whether ENSv2 holds the name for its owner in ENSv1 */
                             reserved?: boolean;
                             /** @description Where ENSv2 is indexed */
                             isExpired?: boolean;
@@ -1978,7 +1978,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2040,7 +2040,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2067,15 +2067,15 @@ export interface operations {
                 page?: string;
                 /** @description 1 to 100 (default 10) */
                 recordsPerPage?: string;
-                /** @description Another name of `recordsPerPage` */
+                /** @description Alias of `recordsPerPage` */
                 limit?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -2090,7 +2090,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of sales, perhaps empty */
+            /** @description A page of sales, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2103,7 +2103,7 @@ export interface operations {
                             id: string;
                             /** @description 32 bytes of hex, lower case */
                             domainId: string;
-                            /** @description Absent where the index does not name the node */
+                            /** @description Absent if the index does not know the node's name */
                             name?: string;
                             token: {
                                 /** @enum {string} */
@@ -2153,7 +2153,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2193,7 +2193,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2214,7 +2214,7 @@ export interface operations {
                 page?: string;
                 /** @description 1 to 100 (default 10) */
                 recordsPerPage?: string;
-                /** @description Another name of `recordsPerPage` */
+                /** @description Alias of `recordsPerPage` */
                 limit?: string;
                 /**
                  * @description A normalized name
@@ -2225,9 +2225,9 @@ export interface operations {
                 registry?: string;
                 /** @description Who has the roles */
                 account?: string;
-                /** @description Of an account: its roles by contracts of known code, or those by other contracts of the factory, which say what they like */
+                /** @description Of an account: its roles in contracts of known code, or those in other contracts of the factory, which can claim anything */
                 isProven?: "true" | "false";
-                /** @description `pageContext.nextCursor` of a page: the list begins after it */
+                /** @description `pageContext.nextCursor` of a page: the list continues after it */
                 cursor?: string;
             };
             header?: never;
@@ -2236,7 +2236,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of roles, perhaps empty */
+            /** @description A page of roles, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2249,33 +2249,33 @@ export interface operations {
                             name: string;
                             /** @description 32 bytes of hex, lower case */
                             node: string;
-                            /** @description Generation whose data are in force; null: neither */
+                            /** @description Generation whose data is in force; null if neither is */
                             version: ("v1" | "v2") | null;
-                            /** @description Whether the second generation holds it for its owner in the first */
+                            /** @description Whether ENSv2 holds it for its owner in ENSv1 */
                             reserved: boolean;
                             /** @description Unix seconds */
                             migratedAt?: number;
                             /** @enum {string} */
                             status: "available" | "reserved" | "registered";
-                            /** @description Whether each registry on the way to it claims its place */
+                            /** @description Whether each registry on the path to it claims its place */
                             isCanonical: boolean;
-                            /** @description Whether each registry on the way is of known code, whose events tell all. Otherwise only the chain knows the name for sure */
+                            /** @description Whether each registry on the path has known code, whose events are complete. Otherwise only the chain knows the name for sure */
                             isProven: boolean;
-                            /** @description Null where a name above it has no registry */
+                            /** @description Null if a name above it has no registry */
                             registry: string | null;
                             /** @description 32 bytes of hex, lower case */
                             tokenId?: string;
-                            /** @description Null where only the chain knows it */
+                            /** @description Null if only the chain knows it */
                             owner: string | null;
-                            /** @description Unix seconds; may be beyond any date */
+                            /** @description Unix seconds; may exceed the range of dates */
                             expiry?: string;
-                            /** @description The one that answers, of the name or the nearest above; zero: none */
+                            /** @description The one in use, of the name or its nearest ancestor; zero if none */
                             resolver: string;
                             /** @description Address, lower case */
                             subregistry: string;
                             /** @description Registries from the root to the one that would hold the name */
                             registryPath: string[] | null;
-                            /** @description What the generation in force says: in the first, its own owner, resolver and expiry. Where neither is, the expiry that passed. Null: none, or only the chain knows */
+                            /** @description According to the generation in force: in ENSv1, its own owner, resolver and expiry. If neither is, the expiry that passed. Null if none, or if only the chain knows */
                             effective: {
                                 owner: string | null;
                                 resolver: string | null;
@@ -2293,11 +2293,11 @@ export interface operations {
                             kind: "registry" | "resolver";
                             /** @description Zero for the whole contract */
                             resource: string;
-                            /** @description Label of the registry's entry that the resource is */
+                            /** @description Label of the registry entry that the resource stands for */
                             label?: string;
                             /** @description Canonical name of the entry, or of the registry for the whole contract; of a resolver, the name that the roles are limited to */
                             name?: string;
-                            /** @description Registries from the root to this one, where it has a place */
+                            /** @description Registries from the root to this one, if it has a place */
                             registryPath?: string[];
                             /** @description The one record that the roles are limited to: `argument` is the first argument of a setter, in hex */
                             record?: {
@@ -2307,7 +2307,7 @@ export interface operations {
                             };
                             /** @description Address, lower case */
                             account: string;
-                            /** @description Whether the contract is of known code. Others can say of anybody what they like */
+                            /** @description Whether the contract has known code. Others can claim anything about anybody */
                             isProven: boolean;
                             roles: string[];
                             /** @description 32 bytes of hex, lower case */
@@ -2324,7 +2324,7 @@ export interface operations {
                             startIndex?: number;
                             /** @description Inclusive */
                             endIndex?: number;
-                            /** @description Where the next page begins; totals and pages end at 10000 records */
+                            /** @description Start of the next page; totals and pages end at 10000 records */
                             nextCursor?: string;
                         };
                         /** @description Unix seconds */
@@ -2332,7 +2332,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2360,7 +2360,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2380,16 +2380,16 @@ export interface operations {
                 /** @description `true`: the reverse name */
                 name?: "true" | "false";
                 /**
-                 * @description Coin types (ENSIP-9, ENSIP-11), with commas between
+                 * @description Coin types (ENSIP-9, ENSIP-11), comma-separated
                  * @example 60,0,2147492101
                  */
                 addresses?: string;
                 /**
-                 * @description Keys of text records (ENSIP-5), with commas between
+                 * @description Keys of text records (ENSIP-5), comma-separated
                  * @example avatar,com.x
                  */
                 texts?: string;
-                /** @description Keys of data records (ENSIP-24), with commas between */
+                /** @description Keys of data records (ENSIP-24), comma-separated */
                 data?: string;
                 /** @description `true`: the content hash (ENSIP-7) */
                 contenthash?: "true" | "false";
@@ -2399,11 +2399,11 @@ export interface operations {
                 dnszonehash?: "true" | "false";
                 /** @description `true`: how often the records were cleared */
                 version?: "true" | "false";
-                /** @description Mask of the welcome content types of an ABI (ENSIP-4) */
+                /** @description Bit mask of the accepted content types of an ABI (ENSIP-4) */
                 abi?: string;
-                /** @description Interface ids (ENSIP-8), with commas between */
+                /** @description Interface ids (ENSIP-8), comma-separated */
                 interfaces?: string;
-                /** @description Whether to respond from the index where it allows that (default `false`) */
+                /** @description Whether to respond from the index where possible (default `false`) */
                 accelerate?: "true" | "false";
                 /** @description Whether to list the steps of the resolution (default `false`) */
                 trace?: "true" | "false";
@@ -2481,7 +2481,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A chain that the response needs cannot be asked */
+            /** @description A chain that the response needs is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2497,7 +2497,7 @@ export interface operations {
     getApiResolvePrimaryNameAddressChainId: {
         parameters: {
             query?: {
-                /** @description Whether to respond from the index where it allows that (default `false`) */
+                /** @description Whether to respond from the index where possible (default `false`) */
                 accelerate?: "true" | "false";
                 /** @description Whether to list the steps of the resolution (default `false`) */
                 trace?: "true" | "false";
@@ -2554,7 +2554,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A chain that the response needs cannot be asked */
+            /** @description A chain that the response needs is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2570,11 +2570,11 @@ export interface operations {
     getApiResolvePrimaryNamesAddress: {
         parameters: {
             query?: {
-                /** @description Whether to respond from the index where it allows that (default `false`) */
+                /** @description Whether to respond from the index where possible (default `false`) */
                 accelerate?: "true" | "false";
                 /** @description Whether to list the steps of the resolution (default `false`) */
                 trace?: "true" | "false";
-                /** @description Chain ids with commas between; default: the chains of this instance's namespace */
+                /** @description Comma-separated chain ids; default: the chains of this instance's namespace */
                 chainIds?: string;
             };
             header?: never;
@@ -2629,7 +2629,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A chain that the response needs cannot be asked */
+            /** @description A chain that the response needs is unavailable */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2646,12 +2646,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -2805,7 +2805,7 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
-                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                    /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                     seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
@@ -3008,7 +3008,7 @@ export interface operations {
                                     };
                                     /** @description Content types */
                                     seen_abis?: string[];
-                                    /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                    /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                     seen_data?: string[];
                                     abi_unsupported_reason?: string;
                                     abis: {
@@ -3128,7 +3128,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -3177,7 +3177,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3205,12 +3205,12 @@ export interface operations {
                 include?: string;
                 source?: "indexed";
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -3342,7 +3342,7 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                 seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
@@ -3454,7 +3454,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -3467,7 +3467,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3492,7 +3492,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3528,7 +3528,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3558,12 +3558,12 @@ export interface operations {
                 /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -3633,7 +3633,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -3646,7 +3646,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3671,7 +3671,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3707,7 +3707,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What cannot be answered */
+            /** @description An unsupported request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3725,7 +3725,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3750,7 +3750,7 @@ export interface operations {
             query?: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
-                /** @description Text in the name */
+                /** @description Text that the name contains */
                 q?: string;
                 match?: "prefix" | "contains";
                 sort?: "name" | "expires_at" | "registered_at";
@@ -3758,12 +3758,12 @@ export interface operations {
                 include_expired?: "true" | "false";
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -3783,7 +3783,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of names, perhaps empty */
+            /** @description A page of names, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3897,7 +3897,7 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                 seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
@@ -4016,7 +4016,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -4029,7 +4029,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4054,7 +4054,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4090,7 +4090,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4115,24 +4115,24 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events, or of groups of them as ENS's own API has them */
+                /** @description Names of events, or of groups as in ENS's own API */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 from_timestamp?: string;
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 to_timestamp?: string;
-                /** @description `data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, which `subject` tells apart; not for `eth` and others that a registrar leases names below */
+                /** @description `data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, distinguished by `subject`; not for `eth` and other names below which a registrar registers names */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -4153,7 +4153,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of entries, perhaps empty */
+            /** @description A page of entries, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4182,7 +4182,7 @@ export interface operations {
                                 action: "registration_granted";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -4190,12 +4190,12 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
                                 action_role?: "registered";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -4209,11 +4209,11 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_renewed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -4229,7 +4229,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_released";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -4238,7 +4238,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "expiry_changed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -4251,7 +4251,7 @@ export interface operations {
                                 from?: string;
                                 /** @description Address, lower case */
                                 to?: string;
-                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                /** @description Account that moved the token of the name wrapper or of ENSv2 */
                                 operator?: string;
                                 /** @description The token in ENSv2 at the event */
                                 token_id?: string;
@@ -4266,14 +4266,14 @@ export interface operations {
                                 node?: string;
                                 /** @description 32 bits, unsigned */
                                 fuses?: number;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
                             } | {
                                 /** @enum {string} */
                                 action: "resolver_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -4281,7 +4281,7 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
@@ -4292,7 +4292,7 @@ export interface operations {
                                 value?: string;
                                 coin_type?: number;
                                 record_version?: string;
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -4340,7 +4340,7 @@ export interface operations {
                                         };
                                     };
                                 };
-                                /** @description All that the account has from then on */
+                                /** @description All powers of the account after the event */
                                 powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
@@ -4355,7 +4355,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "subregistry_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 subregistry?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -4363,14 +4363,14 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
                                 action: "migration_applied";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -4378,7 +4378,7 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
@@ -4388,7 +4388,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_reserved";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -4425,7 +4425,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -4438,7 +4438,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4463,7 +4463,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4499,7 +4499,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4524,38 +4524,38 @@ export interface operations {
             query?: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
-                /** @description Some of `owner`, `manager` and `role_holder`, `any` for all three, or alone `resolves_to` or `former_owner`; default `any` */
+                /** @description Any of `owner`, `manager` and `role_holder`, `any` for all three, or `resolves_to` or `former_owner` alone; default `any` */
                 relation?: string;
-                /** @description With `relation=resolves_to`: of which record, or of any EVM chain with `evm`; default 60 */
+                /** @description With `relation=resolves_to`: coin type of the record, or `evm` for any EVM chain; default 60 */
                 coin_type?: string;
-                /** @description Text in the name */
+                /** @description Text that the name contains */
                 q?: string;
                 match?: "prefix" | "contains";
                 /** @description Only its direct subnames */
                 parent?: string;
-                /** @description Leaves out names that have ended */
+                /** @description Omits names that have ended */
                 status?: "active";
                 authority?: string;
-                /** @description Whether the name came over from ENSv1 to ENSv2 */
+                /** @description Whether the name was migrated from ENSv1 to ENSv2 */
                 is_migrated?: "true" | "false";
-                /** @description Unix seconds or RFC 3339, included; with `relation=former_owner` */
+                /** @description Unix seconds or RFC 3339, inclusive; with `relation=former_owner` */
                 expires_after?: string;
-                /** @description Unix seconds or RFC 3339, excluded; with `relation=former_owner` */
+                /** @description Unix seconds or RFC 3339, exclusive; with `relation=former_owner` */
                 expires_before?: string;
                 /** @description Default `name`; with `relation=former_owner` only `expires_at` */
                 sort?: "name" | "expires_at" | "registered_at" | "created_at";
                 order?: "asc" | "desc";
-                /** @description One row for each name, which has one registration */
+                /** @description One row per name, which has one registration */
                 dedupe?: "name" | "registration";
                 /** @description `counts`: of subnames and records; `total_count`: exact up to 100000, null with `resolves_to`; `role_summary`: who has which powers over each name */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -4571,7 +4571,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of names, perhaps empty */
+            /** @description A page of names, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4685,7 +4685,7 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                 seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
@@ -4804,7 +4804,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -4817,7 +4817,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4842,7 +4842,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4878,7 +4878,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What cannot be answered */
+            /** @description An unsupported request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4896,7 +4896,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4924,12 +4924,12 @@ export interface operations {
                 namespace?: string;
                 source?: "indexed" | "verified";
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -4942,7 +4942,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The answers, also where there is no name */
+            /** @description The answers, including those without a name */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4988,7 +4988,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -5001,7 +5001,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5026,7 +5026,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5062,7 +5062,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5087,24 +5087,24 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events, or of groups of them as ENS's own API has them */
+                /** @description Names of events, or of groups as in ENS's own API */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 from_timestamp?: string;
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -5115,7 +5115,7 @@ export interface operations {
                 namespace?: string;
                 /** @description Entries of the name, of its registrations, or both */
                 scope?: "both" | "name" | "registration";
-                /** @description All entries of the names that it holds or held so, of the newest 1000; without it what it received itself. `role_holder` adds its roles on whole registries */
+                /** @description All entries of the names with this relation, of the newest 1000; by default what it received itself. `role_holder` adds its roles on whole registries */
                 relation?: string;
             };
             header?: never;
@@ -5126,7 +5126,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of entries, perhaps empty */
+            /** @description A page of entries, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5155,7 +5155,7 @@ export interface operations {
                                 action: "registration_granted";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5163,12 +5163,12 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
                                 action_role?: "registered";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -5182,11 +5182,11 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_renewed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -5202,7 +5202,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_released";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5211,7 +5211,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "expiry_changed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5224,7 +5224,7 @@ export interface operations {
                                 from?: string;
                                 /** @description Address, lower case */
                                 to?: string;
-                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                /** @description Account that moved the token of the name wrapper or of ENSv2 */
                                 operator?: string;
                                 /** @description The token in ENSv2 at the event */
                                 token_id?: string;
@@ -5239,14 +5239,14 @@ export interface operations {
                                 node?: string;
                                 /** @description 32 bits, unsigned */
                                 fuses?: number;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
                             } | {
                                 /** @enum {string} */
                                 action: "resolver_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -5254,7 +5254,7 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
@@ -5265,7 +5265,7 @@ export interface operations {
                                 value?: string;
                                 coin_type?: number;
                                 record_version?: string;
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -5313,7 +5313,7 @@ export interface operations {
                                         };
                                     };
                                 };
-                                /** @description All that the account has from then on */
+                                /** @description All powers of the account after the event */
                                 powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
@@ -5328,7 +5328,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "subregistry_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 subregistry?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -5336,14 +5336,14 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
                                 action: "migration_applied";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5351,7 +5351,7 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
@@ -5361,7 +5361,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_reserved";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5398,7 +5398,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -5411,7 +5411,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5436,7 +5436,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5472,7 +5472,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5518,7 +5518,7 @@ export interface operations {
                     "text/calendar; charset=utf-8": string;
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5543,7 +5543,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5561,7 +5561,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5586,28 +5586,28 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events, or of groups of them as ENS's own API has them */
+                /** @description Names of events, or of groups as in ENS's own API */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 from_timestamp?: string;
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description `finalized`: events that no reorganization can take back; `safe` means the same */
+                /** @description `finalized`: events that no reorganization can revert; `safe` means the same */
                 finality?: "latest" | "safe" | "finalized";
                 cursor?: string;
                 page_size?: string;
@@ -5618,19 +5618,19 @@ export interface operations {
                 name?: string;
                 /** @description Direct subnames of this name */
                 parent?: string;
-                /** @description Who received something, or whose primary name or roles changed */
+                /** @description Account that received something, or whose primary name or roles changed */
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */
                 resolver?: string;
-                /** @description The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry */
+                /** @description The emitting contract: a resolver, registrar, reverse registrar, name wrapper or registry */
                 contract_address?: string;
-                /** @description The id of a message of the stream: goes on behind it */
+                /** @description The id of a message of the stream: continues after it */
                 after?: string;
                 /** @description From a row of a name */
                 registration_id?: string;
-                /** @description Number of a block of one chain, included */
+                /** @description Number of a block of one chain, inclusive */
                 from_block?: string;
-                /** @description Number of a block of one chain, included */
+                /** @description Number of a block of one chain, inclusive */
                 to_block?: string;
             };
             header?: never;
@@ -5639,7 +5639,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of entries, perhaps empty */
+            /** @description A page of entries, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5668,7 +5668,7 @@ export interface operations {
                                 action: "registration_granted";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5676,12 +5676,12 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
                                 action_role?: "registered";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -5695,11 +5695,11 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_renewed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -5715,7 +5715,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_released";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5724,7 +5724,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "expiry_changed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5737,7 +5737,7 @@ export interface operations {
                                 from?: string;
                                 /** @description Address, lower case */
                                 to?: string;
-                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                /** @description Account that moved the token of the name wrapper or of ENSv2 */
                                 operator?: string;
                                 /** @description The token in ENSv2 at the event */
                                 token_id?: string;
@@ -5752,14 +5752,14 @@ export interface operations {
                                 node?: string;
                                 /** @description 32 bits, unsigned */
                                 fuses?: number;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
                             } | {
                                 /** @enum {string} */
                                 action: "resolver_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -5767,7 +5767,7 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
@@ -5778,7 +5778,7 @@ export interface operations {
                                 value?: string;
                                 coin_type?: number;
                                 record_version?: string;
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -5826,7 +5826,7 @@ export interface operations {
                                         };
                                     };
                                 };
-                                /** @description All that the account has from then on */
+                                /** @description All powers of the account after the event */
                                 powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
@@ -5841,7 +5841,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "subregistry_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 subregistry?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -5849,14 +5849,14 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
                                 action: "migration_applied";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5864,7 +5864,7 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
@@ -5874,7 +5874,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_reserved";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -5913,7 +5913,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -5923,7 +5923,7 @@ export interface operations {
                             unsupported_reason?: string;
                             unlisted_permission_surfaces?: string[];
                         };
-                        /** @description With `after`: what reorganizations took back before these entries */
+                        /** @description With `after`: entries that reorganizations reverted before these */
                         reverted?: {
                             chain_id: number;
                             last_valid_block: number;
@@ -5932,7 +5932,7 @@ export interface operations {
                             /** @description The cache keys of their messages */
                             keys: string[];
                         }[];
-                        /** @description With `after`: names that have their labels now */
+                        /** @description With `after`: names whose labels have become known */
                         healed?: {
                             names: {
                                 /** @description 32 bytes of hex, lower case */
@@ -5945,7 +5945,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5970,7 +5970,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6006,7 +6006,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The feed has not begun */
+            /** @description The feed has not started */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6031,24 +6031,24 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events, or of groups of them as ENS's own API has them */
+                /** @description Names of events, or of groups as in ENS's own API */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
                 order?: "desc" | "asc";
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 from_timestamp?: string;
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 to_timestamp?: string;
                 /** @description `data`: what each entry changed; `raw`: its event; `total_count` */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -6070,7 +6070,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of entries, perhaps empty */
+            /** @description A page of entries, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6099,7 +6099,7 @@ export interface operations {
                                 action: "registration_granted";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -6107,12 +6107,12 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
                                 action_role?: "registered";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -6126,11 +6126,11 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_renewed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
-                                /** @description In wei, in ENSv2 in units of `payment_token` */
+                                /** @description In wei; in ENSv2 in units of `payment_token` */
                                 cost?: string;
                                 base_cost?: string;
                                 premium?: string;
@@ -6146,7 +6146,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_released";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -6155,7 +6155,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "expiry_changed";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -6168,7 +6168,7 @@ export interface operations {
                                 from?: string;
                                 /** @description Address, lower case */
                                 to?: string;
-                                /** @description Who moved the token of the name wrapper or of ENSv2 */
+                                /** @description Account that moved the token of the name wrapper or of ENSv2 */
                                 operator?: string;
                                 /** @description The token in ENSv2 at the event */
                                 token_id?: string;
@@ -6183,14 +6183,14 @@ export interface operations {
                                 node?: string;
                                 /** @description 32 bits, unsigned */
                                 fuses?: number;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
                             } | {
                                 /** @enum {string} */
                                 action: "resolver_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -6198,7 +6198,7 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
@@ -6209,7 +6209,7 @@ export interface operations {
                                 value?: string;
                                 coin_type?: number;
                                 record_version?: string;
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 resolver?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -6257,7 +6257,7 @@ export interface operations {
                                         };
                                     };
                                 };
-                                /** @description All that the account has from then on */
+                                /** @description All powers of the account after the event */
                                 powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 added_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
                                 removed_powers?: ("registrar" | "register_reserved" | "set_parent" | "unregister" | "renew" | "set_subregistry" | "set_resolver" | "was_reserved" | "set_uri" | "can_name" | "upgrade" | "admin_registrar" | "admin_register_reserved" | "admin_set_parent" | "admin_unregister" | "admin_renew" | "admin_set_subregistry" | "admin_set_resolver" | "can_transfer_admin" | "admin_set_uri" | "admin_can_name" | "admin_upgrade")[];
@@ -6272,7 +6272,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "subregistry_changed";
-                                /** @description Absent: cleared */
+                                /** @description Absent if cleared */
                                 subregistry?: {
                                     chain_id: number;
                                     /** @description Address, lower case */
@@ -6280,14 +6280,14 @@ export interface operations {
                                 };
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                             } | {
                                 /** @enum {string} */
                                 action: "migration_applied";
                                 /** @description Address, lower case */
                                 registrant?: string;
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -6295,7 +6295,7 @@ export interface operations {
                                 token_id?: string;
                                 /** @description Of an entry in ENSv2: its token ids without their last 32 bits */
                                 canonical_id?: string;
-                                /** @description Who called the registry of ENSv2 */
+                                /** @description Caller of the ENSv2 registry */
                                 sender?: string;
                                 action_id?: string;
                                 /** @constant */
@@ -6305,7 +6305,7 @@ export interface operations {
                             } | {
                                 /** @enum {string} */
                                 action: "registration_reserved";
-                                /** @description Unix seconds; null with the reason */
+                                /** @description Unix seconds; null with a reason */
                                 expires_at?: string | null;
                                 /** @enum {string} */
                                 expires_at_reason?: "no_expiry" | "not_set" | "released";
@@ -6342,7 +6342,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -6355,7 +6355,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6380,7 +6380,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6416,7 +6416,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6441,7 +6441,7 @@ export interface operations {
             query?: {
                 type?: string;
                 exclude_type?: string;
-                /** @description Names of events, or of groups of them as ENS's own API has them */
+                /** @description Names of events, or of groups as in ENS's own API */
                 kind?: string;
                 /** @description Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
                 record_key?: string;
@@ -6452,17 +6452,17 @@ export interface operations {
                 name?: string;
                 /** @description Direct subnames of this name */
                 parent?: string;
-                /** @description Who received something, or whose primary name or roles changed */
+                /** @description Account that received something, or whose primary name or roles changed */
                 address?: string;
                 /** @description `<chain id>:<address>`: its records */
                 resolver?: string;
-                /** @description The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry */
+                /** @description The emitting contract: a resolver, registrar, reverse registrar, name wrapper or registry */
                 contract_address?: string;
-                /** @description The id of a message of the stream: goes on behind it */
+                /** @description The id of a message of the stream: continues after it */
                 after?: string;
-                /** @description `finalized`: events that no reorganization can take back; `safe` means the same */
+                /** @description `finalized`: events that no reorganization can revert; `safe` means the same */
                 finality?: "latest" | "safe" | "finalized";
-                /** @description Where a client without an id begins: `latest`, `start` or `<chain id>:<block>`, included */
+                /** @description Where a client without an id starts: `latest`, `start` or `<chain id>:<block>`, inclusive */
                 from?: string;
             };
             header?: never;
@@ -6498,7 +6498,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6516,7 +6516,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Too many streams, or the feed has not begun */
+            /** @description Too many streams, or the feed has not started */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6548,15 +6548,15 @@ export interface operations {
                 registry?: string;
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
-                /** @description `lineage`: what kind of fact gives the powers */
+                /** @description `lineage`: the kind of fact that grants the powers */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -6570,7 +6570,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of powers, perhaps empty */
+            /** @description A page of powers, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6684,7 +6684,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -6725,7 +6725,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6750,7 +6750,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6786,7 +6786,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6811,36 +6811,36 @@ export interface operations {
             query: {
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace: string;
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 expires_after?: string;
-                /** @description Unix seconds or RFC 3339, excluded */
+                /** @description Unix seconds or RFC 3339, exclusive */
                 expires_before?: string;
-                /** @description `<from>..<to>`, the end excluded; up to 32 times */
+                /** @description `<from>..<to>`, the end exclusive; up to 32 times */
                 expires_window?: string | string[];
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 grace_ends_after?: string;
-                /** @description Unix seconds or RFC 3339, excluded */
+                /** @description Unix seconds or RFC 3339, exclusive */
                 grace_ends_before?: string;
-                /** @description `<from>..<to>`, the end excluded; up to 32 times */
+                /** @description `<from>..<to>`, the end exclusive; up to 32 times */
                 grace_ends_window?: string | string[];
                 authority?: string;
                 /**
-                 * @description In place of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key begins so, by name
+                 * @description Instead of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key has this prefix, by name
                  * @example agent-endpoint[mcp]
                  */
                 record_key_prefix?: string;
                 /** @description Only its direct subnames */
                 parent?: string;
-                /** @description The deadline that the window is of; `name` with `record_key_prefix` */
+                /** @description The deadline of the window; `name` with `record_key_prefix` */
                 sort?: "expires_at" | "grace_ends_at" | "name";
                 order?: "asc" | "desc";
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -6854,7 +6854,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of names, perhaps empty */
+            /** @description A page of names, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6968,7 +6968,7 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                 seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
@@ -7087,7 +7087,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -7100,7 +7100,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7125,7 +7125,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7161,7 +7161,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description What cannot be answered */
+            /** @description An unsupported request */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7179,7 +7179,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7208,16 +7208,16 @@ export interface operations {
                 match?: "prefix" | "contains";
                 /** @description `ens`, `basenames`, `lineanames` or `threedns` */
                 namespace?: string;
-                /** @description Leaves out names that have ended */
+                /** @description Omits names that have ended */
                 status?: "active";
                 sort?: "name" | "relevance";
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -7231,7 +7231,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of names, perhaps empty */
+            /** @description A page of names, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7345,7 +7345,7 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                 seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
@@ -7464,7 +7464,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -7477,7 +7477,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7502,7 +7502,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7538,7 +7538,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7562,12 +7562,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -7712,7 +7712,7 @@ export interface operations {
                                         };
                                         /** @description Content types */
                                         seen_abis?: string[];
-                                        /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                        /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                         seen_data?: string[];
                                         abi_unsupported_reason?: string;
                                         abis: {
@@ -7833,7 +7833,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -7846,7 +7846,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7871,7 +7871,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7907,7 +7907,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7931,12 +7931,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -7953,7 +7953,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of links, perhaps empty */
+            /** @description A page of links, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7998,7 +7998,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -8011,7 +8011,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8036,7 +8036,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8072,7 +8072,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8096,12 +8096,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -8118,7 +8118,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of roles, perhaps empty */
+            /** @description A page of roles, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8238,7 +8238,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -8251,7 +8251,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8276,7 +8276,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8312,7 +8312,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8343,12 +8343,12 @@ export interface operations {
                 /** @description `inventory`: the keys that were ever set, and the content types of ABIs */
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -8418,7 +8418,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -8431,7 +8431,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8456,7 +8456,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8492,7 +8492,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8517,12 +8517,12 @@ export interface operations {
             query?: {
                 include?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -8604,7 +8604,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -8617,7 +8617,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8642,7 +8642,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8678,7 +8678,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8706,12 +8706,12 @@ export interface operations {
                 owner?: string;
                 exclude_owner?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -8728,7 +8728,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of labels, perhaps empty */
+            /** @description A page of labels, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8842,7 +8842,7 @@ export interface operations {
                                 };
                                 /** @description Content types */
                                 seen_abis?: string[];
-                                /** @description Keys of data records (ENSIP-24), whose values are only on the chain */
+                                /** @description Keys of data records (ENSIP-24), whose values are only on chain */
                                 seen_data?: string[];
                                 abi_unsupported_reason?: string;
                                 abis: {
@@ -8961,7 +8961,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -8974,7 +8974,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8999,7 +8999,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9035,7 +9035,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9058,21 +9058,21 @@ export interface operations {
     getV1Referrers: {
         parameters: {
             query?: {
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 from?: string;
-                /** @description Unix seconds or RFC 3339, excluded */
+                /** @description Unix seconds or RFC 3339, exclusive */
                 to?: string;
                 /** @description Only referrals of its direct subnames */
                 parent?: string;
-                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
+                /** @description An edition of the configured file, instead of the other filters: ranks and awards by its rules */
                 edition?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -9086,7 +9086,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of referrers, perhaps empty */
+            /** @description A page of referrers, possibly empty */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9099,10 +9099,10 @@ export interface operations {
                             /** @description Address, lower case */
                             referrer: string;
                             referral_count: number;
-                            /** @description Seconds by which referrals moved expiries */
+                            /** @description Seconds by which referrals extended expiries */
                             duration: string;
                             revenue: {
-                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
+                                /** @description `ETH`, or the symbol of the token; `ERC20` if it is unknown */
                                 currency: string;
                                 /** @description Address, lower case */
                                 token?: string;
@@ -9111,11 +9111,11 @@ export interface operations {
                             }[];
                             award?: {
                                 qualified: boolean;
-                                /** @description Millionths of a USDC, as all amounts of awards */
+                                /** @description Millionths of a USDC, like all award amounts */
                                 amount: string;
                                 /** @description Years of duration */
                                 score?: number;
-                                /** @description The score with the boost of the rank */
+                                /** @description The score including the boost of the rank */
                                 final_score?: number;
                                 pool_share?: number;
                                 uncapped_amount?: string;
@@ -9148,7 +9148,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -9161,7 +9161,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -9186,7 +9186,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9222,7 +9222,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9245,21 +9245,21 @@ export interface operations {
     getV1ReferrersAddress: {
         parameters: {
             query?: {
-                /** @description Unix seconds or RFC 3339, included */
+                /** @description Unix seconds or RFC 3339, inclusive */
                 from?: string;
-                /** @description Unix seconds or RFC 3339, excluded */
+                /** @description Unix seconds or RFC 3339, exclusive */
                 to?: string;
                 /** @description Only referrals of its direct subnames */
                 parent?: string;
-                /** @description An edition of the configured file, in place of the other filters: ranks and awards by its rules */
+                /** @description An edition of the configured file, instead of the other filters: ranks and awards by its rules */
                 edition?: string;
                 /**
-                 * @description Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
+                 * @description Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`
                  * @example 1:19000000
                  */
                 at?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -9286,10 +9286,10 @@ export interface operations {
                             /** @description Address, lower case */
                             referrer: string;
                             referral_count: number;
-                            /** @description Seconds by which referrals moved expiries */
+                            /** @description Seconds by which referrals extended expiries */
                             duration: string;
                             revenue: {
-                                /** @description `ETH`, or the symbol of the token; `ERC20` without a known one */
+                                /** @description `ETH`, or the symbol of the token; `ERC20` if it is unknown */
                                 currency: string;
                                 /** @description Address, lower case */
                                 token?: string;
@@ -9298,11 +9298,11 @@ export interface operations {
                             }[];
                             award?: {
                                 qualified: boolean;
-                                /** @description Millionths of a USDC, as all amounts of awards */
+                                /** @description Millionths of a USDC, like all award amounts */
                                 amount: string;
                                 /** @description Years of duration */
                                 score?: number;
-                                /** @description The score with the boost of the rank */
+                                /** @description The score including the boost of the rank */
                                 final_score?: number;
                                 pool_share?: number;
                                 uncapped_amount?: string;
@@ -9328,7 +9328,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -9341,7 +9341,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -9366,7 +9366,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A name or contract that the index never saw, or an unknown namespace */
+            /** @description A name or contract that the index has never seen, or an unknown namespace */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9402,7 +9402,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description A plugin it needs is not active, or the index is not complete yet */
+            /** @description A required plugin is not active, or the index is not complete yet */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9425,22 +9425,22 @@ export interface operations {
     getV1StatsRegistrations: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -9480,7 +9480,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -9493,7 +9493,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -9541,22 +9541,22 @@ export interface operations {
     getV1StatsRenewals: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -9596,7 +9596,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -9609,7 +9609,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -9657,22 +9657,22 @@ export interface operations {
     getV1StatsActiveNames: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -9712,7 +9712,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -9725,7 +9725,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -9773,22 +9773,22 @@ export interface operations {
     getV1StatsHolders: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -9828,7 +9828,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -9841,7 +9841,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -9889,22 +9889,22 @@ export interface operations {
     getV1StatsRevenue: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -9947,7 +9947,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -9960,7 +9960,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10008,22 +10008,22 @@ export interface operations {
     getV1StatsPremiumSales: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -10067,7 +10067,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -10080,7 +10080,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10128,22 +10128,22 @@ export interface operations {
     getV1StatsExpiries: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -10183,7 +10183,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -10196,7 +10196,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10244,22 +10244,22 @@ export interface operations {
     getV1StatsRenewalRate: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
-                /** @description Of names that a registrar leases on this chain */
+                /** @description Of names that a registrar registers on this chain */
                 chain_id?: string;
-                /** @description Of names that a registrar leases below this name */
+                /** @description Of names that a registrar registers below this name */
                 parent?: string;
             };
             header?: never;
@@ -10301,7 +10301,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -10314,7 +10314,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10362,16 +10362,16 @@ export interface operations {
     getV1StatsLabels: {
         parameters: {
             query?: {
-                /** @description Of UTC; weeks begin on Monday */
+                /** @description In UTC; weeks start on Monday */
                 interval?: "day" | "week" | "month";
-                /** @description A date, Unix seconds or RFC 3339: the first period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the first period is the one that contains it */
                 from?: string;
-                /** @description A date, Unix seconds or RFC 3339: the last period is the one that has it */
+                /** @description A date, Unix seconds or RFC 3339: the last period is the one that contains it */
                 to?: string;
-                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too */
+                /** @description `csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too */
                 format?: "json" | "csv";
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -10416,7 +10416,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -10429,7 +10429,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10479,7 +10479,7 @@ export interface operations {
             query?: {
                 page_size?: string;
                 /**
-                 * @description The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503
+                 * @description Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503
                  * @example 1:19000000
                  */
                 min_block?: string;
@@ -10519,7 +10519,7 @@ export interface operations {
                                     unsupported_reason: string;
                                 };
                             };
-                            /** @description The same, as one opaque word */
+                            /** @description `as_of` as one opaque token */
                             as_of_token?: string;
                             /** @enum {string} */
                             source?: "indexed" | "verified";
@@ -10532,7 +10532,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description It is what the `If-None-Match` of the request knows */
+            /** @description Not modified since the `If-None-Match` of the request */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10698,7 +10698,7 @@ export interface operations {
                             networks: {
                                 network: string;
                                 chain_id: number;
-                                /** @description The generation that `.eth` names resolve by; since when is not indexed */
+                                /** @description The generation that `.eth` names resolve by; when it took effect is not indexed */
                                 resolution?: {
                                     /** @enum {string} */
                                     protocol: "ens_v1" | "ens_v2";

@@ -250,7 +250,7 @@ const readHealing = async () => {
   return ponder.isIndexer && (healing === undefined || healing.part === "done") ? "done" : undefined;
 };
 if ((await readHealing().catch(() => undefined)) !== "done") {
-  const failure = "Could not read how far labels are healed";
+  const failure = "Could not read healing progress";
   ponder.onStop(repeat(readHealing, { everyMs: 1_000, log, failure }));
 }
 

@@ -90,7 +90,7 @@ export function createReadPast({ blocks, schema, readFrom, clock }: Sources): Re
     } catch (error) {
       // viem: the error of a request to a node.
       if (!(error instanceof BaseError)) throw error;
-      return { refusal: "No node of the chain responds, which has the times of its blocks." };
+      return { refusal: "No node of the chain responds to provide the timestamps of its blocks." };
     }
   };
 }

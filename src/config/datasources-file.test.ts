@@ -109,18 +109,18 @@ test("rejects text that is not JSON", () => {
 });
 
 test.each([
-  [{ ensrot: { 5: { contracts: {} } } }, 'unknown datasource "ensrot"; the nearest is "ensroot"'],
+  [{ ensrot: { 5: { contracts: {} } } }, 'unknown datasource "ensrot"; did you mean "ensroot"?'],
   [
     { ensroot: { 5: { contracts: { NameWraper: { address: other } } } } },
-    'unknown contract of ensroot "NameWraper"; the nearest is "NameWrapper"',
+    'unknown contract of ensroot "NameWraper"; did you mean "NameWrapper"?',
   ],
   [
     { basenames: { 7: { contracts: { registry: { address: other } } } } },
-    'unknown contract of basenames "registry"; the nearest is "Registry"',
+    'unknown contract of basenames "registry"; did you mean "Registry"?',
   ],
   [
     { ensroot: { 5: { contracts: { Registry: { address: other } } } } },
-    'unknown contract of ensroot "Registry"; the nearest is "ENSv1RegistryOld"',
+    'unknown contract of ensroot "Registry"; did you mean "ENSv1RegistryOld"?',
   ],
   [
     { ensroot: { 5: { contracts: { Multicall: { address: other } } } } },
@@ -137,7 +137,7 @@ test.each([
 test("refuses a misspelt namespace", () => {
   const text = JSON.stringify({ mainet: { ensroot: { 1: { contracts: {} } } } });
   expect(() => applyDatasourcesFile("mainnet", table, text)).toThrow(
-    'unknown namespace "mainet"; the nearest is "mainnet"',
+    'unknown namespace "mainet"; did you mean "mainnet"?',
   );
 });
 

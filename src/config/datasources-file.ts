@@ -96,7 +96,7 @@ function misspelling(kind: string, name: string, known: readonly string[]): stri
   if (known.some((other) => unnumbered(other) === unnumbered(name))) return [];
   const isPart = (other: string) => name.length >= 6 && other.toLowerCase().includes(name.toLowerCase());
   const near = nearestOf(name, known, 2) ?? known.find(isPart);
-  return near === undefined ? [] : [`unknown ${kind} "${name}"; the nearest is "${near}"`];
+  return near === undefined ? [] : [`unknown ${kind} "${name}"; did you mean "${near}"?`];
 }
 
 function patched(

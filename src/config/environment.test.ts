@@ -296,7 +296,7 @@ describe("a misspelt variable", () => {
     ["labels_url", "LABELS_URL"],
   ])("%s is named with the nearest known one", (name, nearest) => {
     expect(misspeltVariables({ ...root, [name]: "x" })).toEqual([
-      `${name} is no setting and has no effect; the nearest is ${nearest}.`,
+      `${name} is not a setting and has no effect; did you mean ${nearest}?`,
     ]);
   });
 
@@ -309,7 +309,7 @@ describe("a misspelt variable", () => {
   test("is named beside the fault that it causes", () => {
     expect(faultsOf({ ...root, LABELS_URL: undefined, LABEL_URL: "http://localhost:3223" })).toEqual([
       expect.stringMatching(/^LABELS_URL is missing/),
-      "LABEL_URL is no setting and has no effect; the nearest is LABELS_URL.",
+      "LABEL_URL is not a setting and has no effect; did you mean LABELS_URL?",
     ]);
   });
 });
@@ -341,7 +341,7 @@ test("faults of the settings of avatars are named together, without credentials"
 test("a misspelt plugin is one fault, with the nearest", () => {
   expect(faultsOf({ ...root, PLUGINS: "subgrah", SUBGRAPH_COMPAT: "true" })).toEqual([
     expect.stringMatching(
-      /^Unknown plugin in PLUGINS: "subgrah" \(the nearest is "subgraph"\)\. Choose from: /,
+      /^Unknown plugin in PLUGINS: "subgrah" \(did you mean "subgraph"\?\)\. Choose from: /,
     ),
   ]);
 });

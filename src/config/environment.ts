@@ -253,7 +253,7 @@ export function misspeltVariables(environment: Environment): string[] {
           knownVariables.filter((known) => known.length >= 6),
           name.length < 8 ? 1 : 2,
         );
-    return near === undefined ? [] : [`${name} is no setting and has no effect; the nearest is ${near}.`];
+    return near === undefined ? [] : [`${name} is not a setting and has no effect; did you mean ${near}?`];
   });
 }
 

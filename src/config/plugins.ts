@@ -116,7 +116,7 @@ export function pluginsFrom(
   if (unknown.length > 0) {
     const described = unknown.map((id) => {
       const near = nearestOf(id, pluginIds);
-      return near === undefined ? `"${id}"` : `"${id}" (the nearest is "${near}")`;
+      return near === undefined ? `"${id}"` : `"${id}" (did you mean "${near}"?)`;
     });
     faults.push(`Unknown plugin in PLUGINS: ${described.join(", ")}. Choose from: ${pluginIds.join(", ")}.`);
   }

@@ -76,7 +76,7 @@ test("reminders are known words, each once", () => {
       `0.reminders.0: ${known}`,
       `0.reminders.1: ${known}`,
       `0.reminders.2: ${known}`,
-      `0.reminders.3: ${known}; the nearest is grace_ends`,
+      `0.reminders.3: ${known}; did you mean grace_ends?`,
       "1.reminders: must name each once",
       "2.events: cannot be false without reminders",
       "3.reminders: must have at most 10",

@@ -28,7 +28,7 @@ const reminder = z.string().refine((word) => ends.includes(word) || reminderSpan
   error: ({ input }) => {
     const near = nearestOf(String(input), ends);
     const known = `must be <n>d or <n>h from 1h to ${mostHours}h, ${ends.join(", ")}`;
-    return near === undefined ? known : `${known}; the nearest is ${near}`;
+    return near === undefined ? known : `${known}; did you mean ${near}?`;
   },
 });
 

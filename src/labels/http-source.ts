@@ -124,7 +124,7 @@ export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSign
       }
       return { status: response.status, body: Buffer.concat(chunks).toString("utf8") };
     } catch (error) {
-      if (timeout.aborted) throw new Error(`no answer within ${timeoutMs} ms`, { cause: error });
+      if (timeout.aborted) throw new Error(`no response within ${timeoutMs} ms`, { cause: error });
       // fetch gives the reason in the cause only.
       const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
       throw new Error(message || code, { cause: error });

@@ -178,7 +178,7 @@ function faultOf(ranges: readonly Required<CachedRange>[], since: number) {
   if (ranges.length === 0) return undefined;
   const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
   const reason =
-    `RPC endpoint returned incomplete or fabricated logs, served another chain, or contradicts another URL, and what it returned before may be indexed: blocks ${blocks}. Unless this ends by ` +
+    `RPC endpoint returned incomplete or fabricated logs, served another chain, or contradicts another URL, and its earlier responses may be indexed: blocks ${blocks}. Unless this ends by ` +
     `itself, stop the index, run "${purgeCommands(ranges, '" and "')}" and build a new index. ${unverifiedSection}`;
   return { since, reason };
 }

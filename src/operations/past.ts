@@ -164,7 +164,7 @@ export function pruneVersions({ run, schema, since, log }: Keeping): () => void 
   return repeat(prune, {
     everyMs: 60_000,
     log,
-    failure: "Could not drop former rows beyond HISTORY_BLOCKS",
+    failure: "Could not delete rows older than HISTORY_BLOCKS",
     fields: { section: seeOperations("Read the past") },
   });
 }

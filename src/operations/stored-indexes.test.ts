@@ -71,7 +71,7 @@ test("points a name to one index, then to another, and back, and keeps views of 
   await client.exec("drop schema mine cascade");
   expect((await listIndexes(run, now)).map(({ names }) => names)).toEqual([[], ["names"]]);
   // Readers that ask for the new column would fail.
-  await expect(to("v1")).rejects.toThrow('what the index in "v1" lacks: domain.extra.');
+  await expect(to("v1")).rejects.toThrow('data that the index in "v1" lacks: domain.extra.');
   expect(await switchName(run, { schema: "v1", name: "names" }, { isForced: true })).toBe("v2");
   expect(await served()).toEqual([{ id: "v1" }]);
   const [first, second] = await listIndexes(run, now);
@@ -146,7 +146,7 @@ test("takes a name over once it has caught up, and only once", async () => {
     `update v2._ponder_checkpoint set safe_checkpoint = '${checkpoint(39)}', latest_checkpoint = '${checkpoint(39)}'`,
   );
   await expect.poll(served).toEqual([{ id: "v2" }]);
-  expect(lines).toEqual(['Readers of "names" are served from schema "v2" now, before from v1.']);
+  expect(lines).toEqual(['Readers of "names" are now served from schema "v2", previously from v1.']);
   await to("v1");
   stop();
   stop = start();

@@ -336,7 +336,7 @@ export async function switchName(
   );
   if (lacking.length > 0 && !isForced)
     throw new OperationError(
-      `Readers of the index that is served now may ask for what the index in ${quoted(schema)} lacks: ` +
+      `Readers of the index now served may query data that the index in ${quoted(schema)} lacks: ` +
         `${lacking.slice(0, 5).join(", ")}${lacking.length > 5 ? " and more" : ""}. Start readers of its release first, or add --force.`,
     );
   await inTurn(run, switchText(target, next, shown));
@@ -354,7 +354,7 @@ async function switchSqlViews(run: Statement, { schema, name: follows }: Target)
     await inTurn(run, sqlViewsText({ schema, name, follows })).catch((error: Error) => {
       const reason = error.cause instanceof Error ? error.cause.message : error.message;
       throw new OperationError(
-        `Readers of ${quoted(follows)} are served from schema ${quoted(schema)} now, but the SQL views in ${quoted(name)} still show the former index: ${reason} Switch again.`,
+        `Readers of ${quoted(follows)} are now served from schema ${quoted(schema)}, but the SQL views in ${quoted(name)} still read the previous index: ${reason} Switch again.`,
         { cause: error },
       );
     });
@@ -451,7 +451,7 @@ export function takeOverWhenReady(
     await note("took over");
     log(
       "info",
-      `Readers of ${quoted(name)} are served from schema ${quoted(schema)} now, before from ${former ?? "none"}.`,
+      `Readers of ${quoted(name)} are now served from schema ${quoted(schema)}, previously from ${former ?? "none"}.`,
     );
     return "done";
   };

@@ -45,7 +45,7 @@ test("a host is named once, however often its URL is repeated", () => {
   const { logger, lines } = loggers();
   const hosts = (names: string[]) => ({ msg: "Connected to JSON-RPC", hostnames: JSON.stringify(names) });
   logger["info"]?.(hosts(["a.example", ...Array<string>(25).fill("localhost")]));
-  const outage = { msg: "No RPC URL answers. Indexing waits", hostnames: "localhost, a.example" };
+  const outage = { msg: "No RPC URL responds. Indexing waits", hostnames: "localhost, a.example" };
   logger["warn"]?.(outage);
   expect(lines).toEqual([
     ["info", hosts(["a.example", "localhost"])],

@@ -22,8 +22,8 @@ test("what is believed is written once, together, and kept for the status page",
   believe([calls, "headers"], "info");
   believe([calls]);
   expect(log.mock.calls.map(([level, message, { chain }]) => [level, message, chain])).toEqual([
-    ["warn", `Cannot be proven, and is believed: logs; ${calls}`, "mainnet"],
-    ["info", "Cannot be proven, and is believed: headers", "mainnet"],
+    ["warn", `Accepted without proof: logs; ${calls}`, "mainnet"],
+    ["info", "Accepted without proof: headers", "mainnet"],
   ]);
   expect([...believed]).toEqual(["logs", calls, "headers"]);
 });

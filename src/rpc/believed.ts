@@ -11,7 +11,7 @@ export const createBelieve =
     if (fresh.length === 0) return;
     for (const one of fresh) believed.add(one);
     const section = seeOperations("When a node leaves out logs");
-    log(level, `Cannot be proven, and is believed: ${fresh.join("; ")}`, { chain, section });
+    log(level, `Accepted without proof: ${fresh.join("; ")}`, { chain, section });
   };
 
 /** What this number of RPC URLs cannot prove if a `share` (0 to 1) of the log ranges is compared, and if logs need proofs. */

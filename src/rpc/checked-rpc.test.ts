@@ -237,7 +237,7 @@ test.each([
     [blockNumber, false],
   ])
     await expect(request({ method: "eth_getBlockByNumber", params })).rejects.toThrow(
-      /^Refused an answer of one: the header of block \d+ does not hash to 0x[0-9a-f]{64}\.$/,
+      /^Rejected a response from one: the header of block \d+ does not hash to 0x[0-9a-f]{64}\.$/,
     );
   expect(kinds()).toContain("one refused");
 });
@@ -268,7 +268,7 @@ test("a block of the backfill whose bloom shows more than its logs is compared w
   const short = checked({ one: leavesOut });
   await short.request(getLogs(filter));
   await expect(short.request(block)).rejects.toMatchObject({
-    message: `Refused logs of one: the logs of block ${Number(number)} differ from the receipts of one.`,
+    message: `Rejected logs from one: the logs of block ${Number(number)} differ from the receipts of one.`,
     code: -32700,
   });
   const whole = checked({ one: honest });
@@ -290,7 +290,7 @@ test("refuses a block of the backfill that the logs do not belong to, one that w
   });
   await expect(other.request(block)).rejects.toThrow(/was not asked for/);
   await expect(checked({ one: honest }).request(blockAt("0xffff"))).rejects.toThrow(
-    "Refused an answer of one: it has no block 0xffff.",
+    "Rejected a response from one: it has no block 0xffff.",
   );
 });
 
@@ -307,7 +307,7 @@ test("a URL with three refused answers in a row is put aside where there is anot
   const { request, kinds } = checked({ liar: changing("eth_getLogs", reversed), honest });
   for (let i = 0; i < 3; i++)
     await expect(request(getLogs())).rejects.toThrow(
-      /^Refused an answer of liar: log \d+ of block \d+ is repeated or out of order\.$/,
+      /^Rejected a response from liar: log \d+ of block \d+ is repeated or out of order\.$/,
     );
   expect(await request(getLogs())).toEqual(all);
   expect(kinds()).toEqual(["liar refused", "liar refused", "liar refused", "liar put-aside"]);
@@ -376,11 +376,11 @@ test("a URL that serves another chain is refused and named once, and put aside w
   const { request, log, kinds } = checked({ stranger }, 0, id);
   for (let i = 0; i < 50; i++)
     await expect(request(getLogs())).rejects.toThrow(
-      `Refused an answer of stranger: it answers for chain 1, not for chain ${id}.`,
+      `Rejected a response from stranger: it serves chain 1, not chain ${id}.`,
     );
   expect(kinds().filter((kind) => kind === "stranger wrong-chain")).toHaveLength(50);
   const beside = checked({ stranger, honest }, 0, id);
-  await expect(beside.request(getLogs())).rejects.toThrow("it answers for chain 1");
+  await expect(beside.request(getLogs())).rejects.toThrow("it serves chain 1");
   expect(await beside.request(getLogs())).toEqual(all);
   expect(beside.kinds()).toContain("stranger put-aside");
   const lines = log.mock.calls.filter(([, message]) => message.includes("serves another chain"));

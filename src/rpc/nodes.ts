@@ -194,7 +194,7 @@ export function refusal(
   // The URL may serve another chain now: the next request checks.
   node.chainCheck.requests = 0;
   if (node.refused >= refusalsUntilAside) putAside(nodes, node, problem);
-  return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`, options);
+  return new WrongAnswerError(`Rejected a response from ${node.host}: ${problem}.`, options);
 }
 
 /** Logs a message about a URL. */
@@ -219,13 +219,13 @@ export function missingLogs(
   // Reported once; repetitions are counted.
   if (!node.hasLied) {
     const message =
-      "RPC endpoint returned incomplete or fabricated logs. What it returned before is compared";
+      "RPC endpoint returned incomplete or fabricated logs. Its earlier responses are being compared";
     report(nodes, node, { level: "error", message }, { block, truth });
     node.unverifiedSince = 0;
     node.hasLied = true;
   }
   putAside(nodes, node, problem);
-  return new WrongAnswerError(`Refused logs of ${node.host}: ${problem}.`, { isFinal });
+  return new WrongAnswerError(`Rejected logs from ${node.host}: ${problem}.`, { isFinal });
 }
 
 /** Lets other URLs answer in a node's place for ten minutes, if one can. */

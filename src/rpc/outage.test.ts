@@ -37,8 +37,8 @@ test("an outage begins when no URL answers, and ends with the first answer", asy
   const fields = { chain: "mainnet", hostnames: "a.example, b.example", reason: "fetch failed" };
   const section = 'See "When a dependency is unavailable" in docs/operations.md.';
   expect(log.mock.calls).toEqual([
-    ["warn", "No RPC URL answers. Indexing waits", { ...fields, section }],
-    ["info", "An RPC URL answers again", { chain: "mainnet", hostname: "b.example", seconds: 20 }],
+    ["warn", "No RPC URL responds. Indexing waits", { ...fields, section }],
+    ["info", "An RPC URL responds again", { chain: "mainnet", hostname: "b.example", seconds: 20 }],
   ]);
 });
 

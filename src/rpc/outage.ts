@@ -21,11 +21,11 @@ export function watchOutages({ chain, log, now }: { chain: string; log: Log; now
     if (silent.size < hosts.size) return;
     failures.add(error);
     const hostnames = [...hosts.values()].join(", ");
-    outage.noticed("No RPC URL answers. Indexing waits", { hostnames, reason: reasonOf(error) });
+    outage.noticed("No RPC URL responds. Indexing waits", { hostnames, reason: reasonOf(error) });
   };
   const answered = (url: string, hostname: string) => {
     silent.delete(url);
-    outage.ended("An RPC URL answers again", { hostname });
+    outage.ended("An RPC URL responds again", { hostname });
   };
   return (url: string, host: string, request: Request): Request => {
     hosts.set(url, host);

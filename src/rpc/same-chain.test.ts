@@ -39,7 +39,7 @@ test("a URL is asked for its chain where its newest block is far from the one be
   expect(asked).toEqual([]);
   served = holesky;
   await expect(requireNearBlock(nodes, node, 0x1111)).rejects.toThrow(
-    `Refused an answer of one: it answers for chain ${holesky}, not for chain 1.`,
+    `Rejected a response from one: it serves chain ${holesky}, not chain 1.`,
   );
   expect(node.isForeign).toBe(true);
 });
@@ -88,6 +88,6 @@ test("one that is proven to serve another chain changes places with one that was
   for (let answer = 0; answer < 3; answer++) refusal(nodes, other, "it has no such block");
   expect(isAside(nodes, other)).toBe(true);
   served = holesky;
-  await expect(requireSameChain(nodes, node)).rejects.toThrow(`it answers for chain ${holesky}`);
+  await expect(requireSameChain(nodes, node)).rejects.toThrow(`it serves chain ${holesky}`);
   expect([inPlaceOf(nodes, node), inPlaceOf(nodes, other)]).toEqual([other, other]);
 });

@@ -57,7 +57,7 @@ function postponeCheck(nodes: Nodes, { chainCheck }: Node): void {
 export function requireOwnAnswer(nodes: Nodes, node: Node): void {
   if (node.isForeign)
     throw new WrongAnswerError(
-      `Refused an answer of ${node.host}: it is not known to be of chain ${nodes.chainId}.`,
+      `Rejected a response from ${node.host}: it is not known to serve chain ${nodes.chainId}.`,
     );
 }
 
@@ -71,16 +71,16 @@ export async function provesChain(nodes: Nodes, node: Node): Promise<boolean> {
 
 /** The error for a URL that serves another chain. Puts it aside if another can answer. */
 function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError {
-  const problem = `it answers for chain ${chainId}, not for chain ${nodes.chainId}`;
+  const problem = `it serves chain ${chainId}, not chain ${nodes.chainId}`;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "wrong-chain" });
   // Reported once; repetitions are counted.
   if (!node.isForeign) {
-    const message = "An RPC URL serves another chain now. What it returned before is compared";
+    const message = "An RPC URL now serves another chain. Its earlier responses are being compared";
     report(nodes, node, { level: "error", message }, { expected: nodes.chainId, found: chainId });
     node.unverifiedSince ??= node.chainCheck.provenAt;
     node.isForeign = true;
   }
   putAside(nodes, node, problem);
   node.chainCheck.requests = 0;
-  return new WrongAnswerError(`Refused an answer of ${node.host}: ${problem}.`);
+  return new WrongAnswerError(`Rejected a response from ${node.host}: ${problem}.`);
 }

@@ -51,7 +51,7 @@ test("a single URL that served another chain for a moment is asked again, once i
   await fetchRange(10, 19);
   await fetchRange(20, 29);
   node.chainCheck.requests = 0;
-  await expect(requireSameChain(nodes, node)).rejects.toThrow("it answers for chain 2, not for chain 1");
+  await expect(requireSameChain(nodes, node)).rejects.toThrow("it serves chain 2, not chain 1");
   recheckUnverified(nodes);
   const both = [
     [10, 19],

@@ -202,7 +202,7 @@ describe.skipIf(!inject("postgresUrl"))("in a database on a server", () => {
       await world.stop();
       world.start({ LABELS_HEAL: "true" });
       expect(await world.refusal()).toContain(
-        "LABEL_SET_VERSION may only rise: the index has version 1, not 0",
+        "LABEL_SET_VERSION must not decrease: the index has version 1, not 0",
       );
     },
   );

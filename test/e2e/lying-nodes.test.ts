@@ -134,7 +134,7 @@ test("a single URL that leaves out logs of the backfill holds the index back, an
     { kinds: ["drop"], rate: 1, of: "ranges" },
     { isAlone: true, head: 300 },
   );
-  const said = /Refused logs of localhost: the logs of block \d+ differ from the receipts of localhost/;
+  const said = /Rejected logs from localhost: the logs of block \d+ differ from the receipts of localhost/;
   await waitFor("a refusal", async () => {
     const lines = world.running().lastLines().join("\n");
     return said.test(lines) ? { done: lines } : { state: lines };
@@ -200,7 +200,7 @@ test.runIf(postgres !== "")(
     await cache(`purge --chain ${sepolia} --from 601`, urls);
     const command = /npm run cache -- (purge --chain \d+ --from \d+ --to \d+)/.exec(wrong.output)?.[1];
     expect((await cache(command ?? "", urls)).output).toContain(
-      'The index in schema "names_v1" rests on removed blocks',
+      'The index in schema "names_v1" depends on removed blocks',
     );
     world.start({ ...rpc(urls), DATABASE_SCHEMA: "names_v2" });
     await world.waitForIndex();

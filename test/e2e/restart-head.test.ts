@@ -25,7 +25,7 @@ test("an index waits for a chain that is not up yet, and survives errors of the 
   world.node.faults.set({ down: true });
   const service = world.start();
   await waitFor("the service to report what it waits for", async () => {
-    const line = service.lastLines().find((text) => text.includes("No answer from RPC_URL_15658733"));
+    const line = service.lastLines().find((text) => text.includes("No response from RPC_URL_15658733"));
     return line === undefined ? { state: service.lastLines().join("\n") } : { done: line };
   });
   expect(service.ending()).toBeUndefined();
@@ -61,11 +61,11 @@ test("an outage of all RPC URLs while live is a line when it begins and one when
   await world.waitForIndex({ block: 1_630 });
 
   const lines = all().slice(before);
-  expect(lines.filter((line) => /RPC URL answers/.test(line))).toEqual([
+  expect(lines.filter((line) => /RPC URL responds/.test(line))).toEqual([
     expect.stringMatching(
-      / WARN +No RPC URL answers\. Indexing waits chain=\S+ hostnames=127\.0\.0\.1 reason=/,
+      / WARN +No RPC URL responds\. Indexing waits chain=\S+ hostnames=127\.0\.0\.1 reason=/,
     ),
-    expect.stringMatching(/ INFO +An RPC URL answers again chain=\S+ hostname=127\.0\.0\.1 seconds=\d+$/),
+    expect.stringMatching(/ INFO +An RPC URL responds again chain=\S+ hostname=127\.0\.0\.1 seconds=\d+$/),
   ]);
   const others = lines.filter((line) => !/ INFO +(Indexed block|Finalized|Detected)/i.test(line));
   // Beside the two lines: a check that was under way, say.

@@ -179,7 +179,7 @@ describe.skipIf(chromiumPath === undefined)(
         (await page.getByRole("table", { name: "Newest names" }).getByRole("link").first().textContent()) ??
         "";
       await page.keyboard.press("Tab");
-      expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+      expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
       await page.getByRole("combobox", { name: "Name or address" }).focus();
       await page.keyboard.type(name);
       await page.keyboard.press("Enter");

@@ -150,7 +150,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(await served()).toBe("names_v2");
     await client.query("COMMIT");
     expect((await back).output).toMatch(
-      /^Readers of names are served from names_v1 now, before from names_v2\./,
+      /^Readers of names are now served from names_v1, previously from names_v2\./,
     );
     await servedBecomes("names_v1");
 
@@ -218,7 +218,7 @@ describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () =
     expect(await db("switch", "names_v2")).toEqual({
       code: 1,
       output: expect.stringContaining(
-        'Unknown schema "names_v2". The nearest is "names_v1". There are: names_v1.',
+        'Unknown schema "names_v2". Did you mean "names_v1"? There are: names_v1.',
       ),
     });
     expect(await served()).toBe("names_v1");

@@ -49,10 +49,10 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     // Proofs have no resolvers.
     const proven = await verify("--samples", "100", "--seed", "1", "--proofs");
     const { registry, registrar, resolver } = ens.addresses;
-    expect(proven.output).toMatch(/block \d+ is 0x[0-9a-f]{64}, which is believed of one URL/);
+    expect(proven.output).toMatch(/block \d+ is 0x[0-9a-f]{64}, on the word of one URL/);
     expect(proven.output).toContain(`0 of 41 values differ: ENSv1Registry ${registry}`);
     expect(proven.output).toContain(`0 of 24 values differ: BaseRegistrar ${registrar}`);
-    expect(proven.output).toContain(`24 values not provable, as no known layout fits: contract ${resolver}`);
+    expect(proven.output).toContain(`24 values not provable (unknown storage layout): contract ${resolver}`);
     expect(proven.output).toContain("0 of 65 wrong");
     expect(proven.code).toBe(0);
     await change(world, faults);

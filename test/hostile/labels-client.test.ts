@@ -40,7 +40,7 @@ test("a response that comes a byte at a time is given up when the time is over",
     const drip = setInterval(() => response.write("x"), 20);
     response.once("close", () => clearInterval(drip));
   };
-  await expect(ask(dripping, 400)).rejects.toThrow("no answer within 400 ms");
+  await expect(ask(dripping, 400)).rejects.toThrow("no response within 400 ms");
 });
 
 test("an error text is cut short, and its control characters are escaped", async () => {

@@ -163,7 +163,7 @@ describe("over an index", () => {
     });
     await expect.poll(() => build.progress()?.built).toBe(total);
     expect(lines.filter((line) => line.startsWith("warn"))).toEqual([
-      "warn An index for queries could not be built, trying again: deadlock detected.",
+      "warn A database index could not be built; retrying: deadlock detected.",
     ]);
     expect(most).toBe(0);
     build.stop();

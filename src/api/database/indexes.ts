@@ -69,7 +69,7 @@ export function buildIndexes(options: Options) {
         state.isComplete = !signal.aborted;
       } catch (error) {
         if (signal.aborted) return;
-        log("warn", `An index for queries could not be built, trying again: ${messageOf(error)}.`, {
+        log("warn", `A database index could not be built; retrying: ${messageOf(error)}.`, {
           section: seeOperations("While indexes are built"),
         });
         await wait(retryMs);

@@ -17,15 +17,15 @@ const stored = z.object({
 
 const schema = z.strictObject({
   timestamp: secondsSchema.describe(
-    "The rows are those of all events in blocks before this time, on every chain, none of which a reorganization takes back",
+    "The rows are those of all events in blocks before this time, on every chain; no reorganization can revert them",
   ),
   hash: hex(64).describe(
     "Equal for two indexes of one configuration and `timestamp` if all their rows are equal",
   ),
   tables: z
     .record(z.string(), table)
-    .describe("Number of rows of each table, and a hash that no order of rows changes"),
-  kept: range.describe("The times that can be asked for"),
+    .describe("Number of rows of each table, and a hash that does not depend on their order"),
+  kept: range.describe("The times that can be requested"),
 });
 
 const tableSql = "SELECT to_regclass('_checksums')::text";
@@ -40,16 +40,16 @@ export const checksum = endpoint({
   path: "/api/checksum",
   tag: "Meta",
   summary: "Checksums of the rows",
-  description: `To find out whether two indexes of one configuration are equal, ask the one that is behind, then the other for its \`timestamp\`, and compare \`hash\`. Times are multiples of ${checksumEvery} seconds; an index with an end has one more, after its last block. Checksums are computed in the background once the backfill is over, and anew after a restart.`,
+  description: `To find out whether two indexes of one configuration are equal, query the one that is behind, query the other with its \`timestamp\`, and compare \`hash\`. Times are multiples of ${checksumEvery} seconds; an index with an end has one more, after its last block. Checksums are computed in the background once the backfill is complete, and again after a restart.`,
   query: z.object({
     timestamp: timestampParameter("timestamp")
       .optional()
-      .describe("Unix seconds, a time that is `kept`; the newest unless given"),
+      .describe("Unix seconds, one of the `kept` times; default: the newest"),
   }),
   needs: { index: "complete" },
   answers: {
     200: { description: "The checksums at a time", schema },
-    404: { description: "There is no checksum of this time, or none yet", schema: messageSchema },
+    404: { description: "There is no checksum for this time, or not yet", schema: messageSchema },
   },
   handle: async ({ query: { timestamp }, request }, { database }: { database: Database }) => {
     const [name] = await database.row(tableSql, [], request.raw.signal);

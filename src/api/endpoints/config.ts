@@ -38,7 +38,7 @@ export const provenFromSchema = z
   .record(z.string(), countSchema)
   .optional()
   .describe(
-    "Only with RPC_VERIFY=receipts: by chain id, the block from which on each log is proven by the receipts of its block",
+    "Only with RPC_VERIFY=receipts: by chain id, the block from which every log is proven by the receipts of its block",
   );
 
 const text = z.string().min(1);
@@ -73,7 +73,7 @@ const schema = z.strictObject({
     })
     .optional()
     .describe(
-      "Only in a healed index: the version of the label set with which it began, the one to which it is healed, how many rows without a label were looked at, and how many have one now",
+      "Only in a healed index: the label set version that it started with, the one that it is healed to, how many rows without a label were checked, and how many have one now",
     ),
 });
 

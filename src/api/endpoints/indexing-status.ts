@@ -9,32 +9,32 @@ const schema = z.strictObject({
   responseCode: z.literal("ok"),
   realtimeProjection: z.strictObject({
     projectedAt: secondsSchema,
-    worstCaseDistance: countSchema.describe("Seconds that the index may lag behind at most"),
+    worstCaseDistance: countSchema.describe("Maximum lag of the index in seconds"),
     snapshot: snapshotSchema,
   }),
   distances: z
     .record(z.string(), countSchema)
     .optional()
     .describe(
-      "Only while a chain pauses, which the cursors do not wait for: seconds since the last indexed block of each followed chain, by chain id",
+      "Only while a chain is paused and the cursors do not wait for it: seconds since the last indexed block of each followed chain, by chain id",
     ),
   stale: z
     .strictObject({ since: secondsSchema, reason: z.string() })
     .optional()
     .describe(
-      "Only while the indexing process does not report, and the snapshot is the last it left, or while the chain contradicts the index",
+      "Only while the indexing process does not report, so that the snapshot is its last, or while the chain contradicts the index",
     ),
   indexes: z
     .strictObject({ built: countSchema, total: countSchema })
     .optional()
     .describe(
-      "Only while the indexes for queries are being built, after the first backfill: until then queries are slow and /ready is 503",
+      "Only while database indexes are being built after the first backfill: until then queries are slow and /ready returns 503",
     ),
   anomalies: z
     .record(z.string(), countSchema)
     .optional()
     .describe(
-      "Anomalous events that were skipped or repaired, by kind, since the process started; from the indexing process only, once it has met one",
+      "Anomalous events that were skipped or repaired, by kind, since the process started; only from the indexing process, once it has seen one",
     ),
   provenFrom: provenFromSchema,
 });
@@ -51,7 +51,7 @@ export type StatusContext = {
 export const indexingStatus = endpoint({
   path: "/api/indexing-status",
   tag: "Meta",
-  summary: "How far each chain is indexed",
+  summary: "Indexing status of each chain",
   description: "The newest snapshot of the index, projected to the moment of the request.",
   needs: { index: "known" },
   envelope: envelope(z.strictObject({ responseCode: z.literal("error") }), () => ({
@@ -88,7 +88,7 @@ const distance = oneText("maxWorstCaseDistance")
   .transform((digits) => (digits === "" ? defaultDistance : Number(digits)))
   .refine(Number.isSafeInteger, "maxWorstCaseDistance is too large")
   .default(defaultDistance)
-  .describe("Seconds that the index may lag behind at most");
+  .describe("Maximum lag of the index in seconds");
 
 type RealtimeContext = Pick<StatusContext, "clock"> & Pick<GateContext, "status">;
 
@@ -97,12 +97,12 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
   endpoint({
     path,
     tag: "Meta",
-    summary: "Whether every chain is indexed to within a time of now",
-    description: `For monitoring: compare the status code. Without \`maxWorstCaseDistance\` ${defaultDistance} seconds are allowed.`,
+    summary: "Whether every chain is within a maximum lag",
+    description: `For monitoring by status code. \`maxWorstCaseDistance\` defaults to ${defaultDistance} seconds.`,
     query: z.object({ maxWorstCaseDistance: distance }),
     answers: {
       200: {
-        description: "The index is near enough",
+        description: "The index is recent enough",
         schema: z.strictObject({
           maxWorstCaseDistance: countSchema,
           slowestChainIndexingCursor: secondsSchema,
@@ -110,7 +110,7 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
         }),
       },
       503: {
-        description: "The index lags behind further, or it is stale, or its status is not known",
+        description: "The index lags further behind, is stale, or its status is unknown",
         schema: messageSchema,
       },
     },

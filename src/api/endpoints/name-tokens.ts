@@ -131,11 +131,8 @@ const schema = z.strictObject({
     version: z
       .enum(["v1", "v2"])
       .optional()
-      .describe("Generation of ENS in force; absent where neither is, and where ENSv2 is not indexed"),
-    reserved: z
-      .boolean()
-      .optional()
-      .describe("Whether ENSv2 holds the name for its owner in the first generation"),
+      .describe("Generation of ENS in force; absent if neither is, or if ENSv2 is not indexed"),
+    reserved: z.boolean().optional().describe("Whether ENSv2 holds the name for its owner in ENSv1"),
     isExpired: z.boolean().optional().describe("Where ENSv2 is indexed"),
     accurateAsOf: secondsSchema,
   }),
@@ -147,7 +144,7 @@ export const nameTokens = endpoint({
   tag: "Explore",
   summary: "Tokens of a name",
   description:
-    "Every token that ever stood for a registered name, burned ones too, oldest first, those of ENSv2 last. Give exactly one of `domainId` and `name`. " +
+    "Every token that ever represented a registered name, including burned ones, oldest first, those of ENSv2 last. Give exactly one of `domainId` and `name`. " +
     "The owner in the `fully-onchain` entry controls the name now; a gateway or a newer registration may contradict an owner marked `unknown`.",
   query,
   needs: {
@@ -355,7 +352,7 @@ const sale = readingOf({
   domainId: field("s.domain_id", hashSchema),
   name: field(
     "coalesce(domain.name, v.name)",
-    z.string().optional().describe("Absent where the index does not name the node"),
+    z.string().optional().describe("Absent if the index does not know the node's name"),
   ),
   token: tokenFields("s"),
   seller: field("s.seller", addressSchema),
@@ -390,12 +387,12 @@ export const nameSales = endpoint({
   tag: "Explore",
   summary: "Sales of names",
   description:
-    "Filled Seaport orders in which one name was given for payments of one currency, newest first. Give `domainId` or `name` for the sales of one name.",
+    "Filled Seaport orders in which one name was sold for payments in one currency, newest first. Give `domainId` or `name` for the sales of one name.",
   query: salesQuery,
   needs: { plugins: ["tokenscope"], index: "complete" },
   answers: {
     200: {
-      description: "A page of sales, perhaps empty",
+      description: "A page of sales, possibly empty",
       schema: z.strictObject({
         responseCode: z.literal("ok"),
         nameSales: z.array(sale.schema),

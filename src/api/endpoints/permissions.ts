@@ -58,9 +58,9 @@ const query = pagedQuery({
     .enum(["true", "false"], { error: "isProven must be true or false" })
     .default("true")
     .describe(
-      "Of an account: its roles by contracts of known code, or those by other contracts of the factory, which say what they like",
+      "Of an account: its roles in contracts of known code, or those in other contracts of the factory, which can claim anything",
     ),
-  cursor: cursorParameter.describe("`pageContext.nextCursor` of a page: the list begins after it"),
+  cursor: cursorParameter.describe("`pageContext.nextCursor` of a page: the list continues after it"),
 }).refine(
   ({ name, registry, account }) => [name, registry, account].filter((one) => one !== undefined).length === 1,
   {
@@ -86,7 +86,7 @@ const permission = readingOf({
   resource: field("p.resource", hashSchema.describe("Zero for the whole contract")),
   label: field(
     "p.label",
-    z.string().optional().describe("Label of the registry's entry that the resource is"),
+    z.string().optional().describe("Label of the registry entry that the resource stands for"),
     storedLabel,
   ),
   name: field(
@@ -101,13 +101,13 @@ const permission = readingOf({
   ),
   registryPath: field(
     "t.path",
-    z.array(addressSchema).optional().describe("Registries from the root to this one, where it has a place"),
+    z.array(addressSchema).optional().describe("Registries from the root to this one, if it has a place"),
   ),
   record: field("m.kind || ' ' || m.key", record, recordOf),
   account: field("p.account", addressSchema),
   isProven: field(
     "p.is_proven",
-    z.boolean().describe("Whether the contract is of known code. Others can say of anybody what they like"),
+    z.boolean().describe("Whether the contract has known code. Others can claim anything about anybody"),
   ),
   roles: field("p.kind || ' ' || p.roles", z.array(z.string()), rolesOf),
   bitmap: field("p.roles", hashSchema),
@@ -171,26 +171,26 @@ const subjects = {
   }),
 };
 
-const seconds = z.string().regex(/^\d+$/).describe("Unix seconds; may be beyond any date");
+const seconds = z.string().regex(/^\d+$/).describe("Unix seconds; may exceed the range of dates");
 
 const nameSchema = z.strictObject({
   name: z.string(),
   node: hashSchema,
-  version: z.enum(["v1", "v2"]).nullable().describe("Generation whose data are in force; null: neither"),
-  reserved: z.boolean().describe("Whether the second generation holds it for its owner in the first"),
+  version: z.enum(["v1", "v2"]).nullable().describe("Generation whose data is in force; null if neither is"),
+  reserved: z.boolean().describe("Whether ENSv2 holds it for its owner in ENSv1"),
   migratedAt: secondsSchema.optional(),
   status: z.enum(["available", "reserved", "registered"]),
-  isCanonical: z.boolean().describe("Whether each registry on the way to it claims its place"),
+  isCanonical: z.boolean().describe("Whether each registry on the path to it claims its place"),
   isProven: z
     .boolean()
     .describe(
-      "Whether each registry on the way is of known code, whose events tell all. Otherwise only the chain knows the name for sure",
+      "Whether each registry on the path has known code, whose events are complete. Otherwise only the chain knows the name for sure",
     ),
-  registry: addressSchema.nullable().describe("Null where a name above it has no registry"),
+  registry: addressSchema.nullable().describe("Null if a name above it has no registry"),
   tokenId: hashSchema.optional(),
-  owner: addressSchema.nullable().describe("Null where only the chain knows it"),
+  owner: addressSchema.nullable().describe("Null if only the chain knows it"),
   expiry: seconds.optional(),
-  resolver: addressSchema.describe("The one that answers, of the name or the nearest above; zero: none"),
+  resolver: addressSchema.describe("The one in use, of the name or its nearest ancestor; zero if none"),
   subregistry: addressSchema,
   registryPath: z
     .array(addressSchema)
@@ -204,7 +204,7 @@ const nameSchema = z.strictObject({
       graceEnds: seconds.nullable(),
     })
     .describe(
-      "What the generation in force says: in the first, its own owner, resolver and expiry. Where neither is, the expiry that passed. Null: none, or only the chain knows",
+      "According to the generation in force: in ENSv1, its own owner, resolver and expiry. If neither is, the expiry that passed. Null if none, or if only the chain knows",
     ),
 });
 
@@ -214,13 +214,13 @@ export const permissions = endpoint({
   tag: "Explore",
   summary: "Roles in ENSv2",
   description:
-    "Who may do what now: roles of accounts on names, registries and resolvers of ENSv2. Give exactly one of `name`, `registry` and `account`. " +
-    "A name has the roles of its entry, those of the whole registry (resource zero), which count for every entry, and on its resolver those of the whole contract, of the name, of its records, and of arguments that count for every name.",
+    "Current roles of accounts on names, registries and resolvers of ENSv2. Give exactly one of `name`, `registry` and `account`. " +
+    "A name has the roles of its entry, those of the whole registry (resource zero), which apply to every entry, and on its resolver those of the whole contract, of the name, of its records, and of arguments that apply to every name.",
   query,
   needs: { plugins: ["ensv2"], index: "complete" },
   answers: {
     200: {
-      description: "A page of roles, perhaps empty",
+      description: "A page of roles, possibly empty",
       schema: z.strictObject({
         responseCode: z.literal("ok"),
         name: nameSchema.optional(),
@@ -229,7 +229,7 @@ export const permissions = endpoint({
           nextCursor: z
             .string()
             .optional()
-            .describe(`Where the next page begins; totals and pages end at ${mostCounted} records`),
+            .describe(`Start of the next page; totals and pages end at ${mostCounted} records`),
         }),
         accurateAsOf: secondsSchema,
       }),

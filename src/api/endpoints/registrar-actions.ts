@@ -48,13 +48,13 @@ const priceSchema = z
     currency: z
       .enum(["ETH", "WETH", "USDC", "DAI", "ERC20"])
       .describe(
-        "ETH but in ENSv2, where names are paid for in tokens; `ERC20` is one without a known symbol",
+        "ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol",
       ),
     amount: amountSchema.describe("Wei, or the smallest unit of the token"),
     token: z.strictObject({ chainId: chainIdSchema, address: addressSchema }).optional(),
   })
   .nullable()
-  .describe("All three are null where no controller reported prices");
+  .describe("All three are null if no controller reported prices");
 
 // The three prices are all null if no controller reported them.
 const price = (column: string, v2: V2Contracts | undefined) =>
@@ -80,7 +80,7 @@ const createActionReading = (v2: V2Contracts | undefined) =>
       type: field("a.type", z.enum(["registration", "renewal"])),
       version: field(
         "n.sold_in",
-        generation.optional().describe("Generation of ENS that it was sold in, where ENSv2 is indexed"),
+        generation.optional().describe("Generation of ENS in which it was sold, where ENSv2 is indexed"),
       ),
       incrementalDuration: field(
         `least(a.incremental_duration, ${Number.MAX_SAFE_INTEGER})`,
@@ -101,11 +101,11 @@ const createActionReading = (v2: V2Contracts | undefined) =>
           "n.version",
           generation
             .optional()
-            .describe("Generation in force now; absent where neither is, and where ENSv2 is not indexed"),
+            .describe("Generation in force; absent if neither is, or if ENSv2 is not indexed"),
         ),
         reserved: field(
           "n.is_reserved",
-          z.boolean().optional().describe("Whether ENSv2 holds the name for its owner in the first"),
+          z.boolean().optional().describe("Whether ENSv2 holds the name for its owner in ENSv1"),
         ),
       },
       pricing: {
@@ -117,7 +117,7 @@ const createActionReading = (v2: V2Contracts | undefined) =>
         encodedReferrer: field("a.encoded_referrer", hashSchema.nullable()),
         decodedReferrer: field(
           "a.decoded_referrer",
-          addressSchema.nullable().describe("The zero address where the encoding is not an address"),
+          addressSchema.nullable().describe("The zero address if the encoded value is not an address"),
         ),
       },
       block: { timestamp: field("a.timestamp", secondsSchema), number: field("a.block_number", countSchema) },
@@ -197,7 +197,7 @@ const common = {
   ),
   answers: {
     200: {
-      description: "A page of actions, perhaps empty",
+      description: "A page of actions, possibly empty",
       schema: z.strictObject({
         responseCode: z.literal("ok"),
         registrarActions: z.array(createActionReading(undefined).schema),

@@ -108,7 +108,7 @@ test("an unreachable chain is 503, without revealing its URL", async () => {
 test("an absent universal resolver is 503, not a name without records", async () => {
   expect(await endpoint({ answer: revert })("/records/alice.eth?texts=a")).toEqual([
     503,
-    { message: "The universal resolver gives no answer." },
+    { message: "The universal resolver returns nothing." },
   ]);
 });
 

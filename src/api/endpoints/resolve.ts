@@ -43,7 +43,7 @@ const maxDistance = 60;
 const optionsQuery = z.object({
   accelerate: booleanParameter("accelerate")
     .default(false)
-    .describe("Whether to respond from the index where it allows that (default `false`)"),
+    .describe("Whether to respond from the index where possible (default `false`)"),
   trace: booleanParameter("trace")
     .default(false)
     .describe("Whether to list the steps of the resolution (default `false`)"),
@@ -70,7 +70,7 @@ const chainsQuery = optionsQuery.extend({
   )
     .transform((ids) => ids.map(Number))
     .optional()
-    .describe("Chain ids with commas between; default: the chains of this instance's namespace"),
+    .describe("Comma-separated chain ids; default: the chains of this instance's namespace"),
 });
 
 const options = {
@@ -80,11 +80,11 @@ const options = {
 };
 const answersOf = <T extends z.core.$ZodLooseShape>(description: string, shape: T) => ({
   200: { description, schema: z.strictObject({ ...shape, ...options }) },
-  503: { description: "A chain that the response needs cannot be asked", schema: messageSchema },
+  503: { description: "A chain that the response needs is unavailable", schema: messageSchema },
 });
 
 const acceleration =
-  " With `accelerate=true` the index responds where its rules allow, if it is at most 60 seconds behind; everything else is asked over RPC.";
+  " With `accelerate=true` the index is used where its rules allow, if it is at most 60 seconds behind; everything else is requested over RPC.";
 
 /** GET /api/resolve/records/{name}. */
 export const resolvedRecords = endpoint({
@@ -110,7 +110,7 @@ export const resolvedPrimaryName = endpoint({
   path: "/api/resolve/primary-name/{address}/{chainId}",
   tag: "Resolution",
   summary: "Primary name of an account on a chain",
-  description: `The name that the account gave itself, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network say 1.${acceleration}`,
+  description: `The name that the account claims, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network use 1.${acceleration}`,
   params: accountPath,
   query: optionsQuery,
   answers: answersOf("The name or null", { name: z.string().nullable() }),
@@ -127,7 +127,7 @@ export const resolvedPrimaryNames = endpoint({
   path: "/api/resolve/primary-names/{address}",
   tag: "Resolution",
   summary: "Primary names of an account on several chains",
-  description: `A chain that cannot be asked is reported under \`errors\` and left out of \`names\`.${acceleration}`,
+  description: `An unavailable chain is reported under \`errors\` and omitted from \`names\`.${acceleration}`,
   params: z.object({ address: addressParameter("address") }),
   query: chainsQuery,
   answers: answersOf("The names by chain id", {

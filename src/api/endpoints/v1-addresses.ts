@@ -80,30 +80,30 @@ const mostCountedAsked = 100_000;
 const query = closedQuery({
   namespace: namespaceParameter,
   relation: relationText.describe(
-    "Some of `owner`, `manager` and `role_holder`, `any` for all three, or alone `resolves_to` or `former_owner`; default `any`",
+    "Any of `owner`, `manager` and `role_holder`, `any` for all three, or `resolves_to` or `former_owner` alone; default `any`",
   ),
   coin_type: oneText("coin_type")
     .regex(/^(\d{1,19}|evm)$/, { error: "coin_type must be decimal digits, or evm", abort: true })
     .transform((text) => (text === "evm" ? text : String(BigInt(text))))
     .optional()
-    .describe("With `relation=resolves_to`: of which record, or of any EVM chain with `evm`; default 60"),
-  q: textParameter("q", 500).optional().describe("Text in the name"),
+    .describe("With `relation=resolves_to`: coin type of the record, or `evm` for any EVM chain; default 60"),
+  q: textParameter("q", 500).optional().describe("Text that the name contains"),
   match: choice("match", ["prefix", "contains"]).default("prefix"),
   parent: textParameter("parent", 500).optional().describe("Only its direct subnames"),
-  status: choice("status", ["active"]).optional().describe("Leaves out names that have ended"),
+  status: choice("status", ["active"]).optional().describe("Omits names that have ended"),
   authority: authorityParameter,
   is_migrated: booleanParameter("is_migrated")
     .optional()
-    .describe("Whether the name came over from ENSv1 to ENSv2"),
-  expires_after: windowEnd("expires_after", "included; with `relation=former_owner`"),
-  expires_before: windowEnd("expires_before", "excluded; with `relation=former_owner`"),
+    .describe("Whether the name was migrated from ENSv1 to ENSv2"),
+  expires_after: windowEnd("expires_after", "inclusive; with `relation=former_owner`"),
+  expires_before: windowEnd("expires_before", "exclusive; with `relation=former_owner`"),
   sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"])
     .optional()
     .describe("Default `name`; with `relation=former_owner` only `expires_at`"),
   order: choice("order", ["asc", "desc"]).default("asc"),
   dedupe: choice("dedupe", ["name", "registration"])
     .optional()
-    .describe("One row for each name, which has one registration"),
+    .describe("One row per name, which has one registration"),
   include: includeParameter(["counts", "total_count", "role_summary"]).describe(
     `\`counts\`: of subnames and records; \`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
   ),
@@ -150,10 +150,10 @@ export const addressNames = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/names",
   summary: "Names of an address on all indexed chains",
-  description: `By role: what it owns, manages, resolves to it, or what it held until it ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address; of a claimed name \`is_primary_verified\` says whether it resolves to the address, where the index can tell.`,
+  description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query,
-  answers: answersOf("A page of names, perhaps empty", pageOf(rowSchema), 404, 422),
+  answers: answersOf("A page of names, possibly empty", pageOf(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { address } = call.params;
@@ -445,9 +445,9 @@ const primaryAnswers = z.strictObject({
 export const addressPrimaryName = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/primary-name",
-  summary: "The name that an address gave itself",
+  summary: "Primary name of an address",
   description:
-    "`indexed`: the claim, which is not checked forward. `verified`: the chain's answer, checked forward, which `verification` repeats; `mismatch` if the claimed name has another address. Coin types of EVM chains; that of the namespace's chain unless given, 60 for `ens`.",
+    "`indexed`: the claim, without forward verification. `verified`: the chain's response with forward verification, repeated in `verification`; `mismatch` if the claimed name has another address. Coin types of EVM chains; default: that of the namespace's chain, 60 for `ens`.",
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
     coin_type: oneText("coin_type")
@@ -459,7 +459,7 @@ export const addressPrimaryName = endpoint({
     at: atParameter,
     min_block: minBlockParameter,
   }),
-  answers: answersOf("The answers, also where there is no name", { data: primaryAnswers }, 404),
+  answers: answersOf("The answers, including those without a name", { data: primaryAnswers }, 404),
   handle: async (
     { params: { address }, query: { source, namespace = "ens", ...given }, current, ...call },
     context: LookupContext & ResolveContext,
@@ -538,8 +538,8 @@ const alarms = textParameter("alarms", 40)
 export const addressCalendar = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/calendar.ics",
-  summary: "Deadlines of an address's names, for calendar programs",
-  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, leases before others, of each those that end first. The calendar's description says where names are left out. Names that have ended are left out, and names that never end.`,
+  summary: "Deadlines of an address's names, for calendar apps",
+  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, leases before others, of each those that end first. The calendar's description says if names are left out. Names that have ended or never end are omitted.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
     namespace: namespaceParameter,

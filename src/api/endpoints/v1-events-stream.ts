@@ -16,16 +16,16 @@ const query = closedQuery({
       error: "from must be latest, start or <chain id>:<block>",
     })
     .optional()
-    .describe("Where a client without an id begins: `latest`, `start` or `<chain id>:<block>`, included"),
+    .describe("Where a client without an id starts: `latest`, `start` or `<chain id>:<block>`, inclusive"),
 });
 
 /** GET /v1/events/stream. */
 export const eventStream = endpoint({
   ...ofLookup,
   path: "/v1/events/stream",
-  summary: "What happens, as it happens",
+  summary: "Stream of name events",
   description:
-    "Server-Sent Events: each event of a name once, in the order of processing, then what happens from now on. The header `Last-Event-ID` or `after` goes on exactly behind a message. See docs/events.md.",
+    "Server-Sent Events: each name event once, in the order of processing, then new events as they happen. The header `Last-Event-ID` or `after` continues exactly after a message. See docs/events.md.",
   query,
   isCached: false,
   answers: {
@@ -36,7 +36,7 @@ export const eventStream = endpoint({
       type: "text/event-stream",
     },
     404: notFoundAnswer,
-    503: { description: "Too many streams, or the feed has not begun", schema: errorSchema },
+    503: { description: "Too many streams, or the feed has not started", schema: errorSchema },
   },
   handle: async ({ query, request, client, current }, context: FeedContext) => {
     const { feed } = context;

@@ -65,7 +65,7 @@ import { readNameOfPath } from "../names/lookups.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { anyCaseAddress, bytes32Parameter, cursorPageSchema, cursorParameters } from "../rest/values.ts";
 
-const time = (name: string) => timeParameter(name).optional().describe("Unix seconds or RFC 3339, included");
+const time = (name: string) => timeParameter(name).optional().describe("Unix seconds or RFC 3339, inclusive");
 
 const historyParameters = {
   ...entryWords,
@@ -90,7 +90,7 @@ const ownParameters = {
 const nameQuery = closedQuery({
   ...ownParameters,
   include: includeParameter(["data", "raw", "total_count", "child_registrations"]).describe(
-    "`data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, which `subject` tells apart; not for `eth` and others that a registrar leases names below",
+    "`data`: what each entry changed; `raw`: its event; `total_count`; `child_registrations`: also registrations of direct subnames in ENSv2, distinguished by `subject`; not for `eth` and other names below which a registrar registers names",
   ),
 });
 
@@ -105,12 +105,12 @@ const addressQuery = closedQuery({
     .transform((words) => holdings.filter((one) => words.includes("any") || words.includes(one)))
     .optional()
     .describe(
-      `All entries of the names that it holds or held so, of the newest ${mostHeldNames}; without it what it received itself. \`role_holder\` adds its roles on whole registries`,
+      `All entries of the names with this relation, of the newest ${mostHeldNames}; by default what it received itself. \`role_holder\` adds its roles on whole registries`,
     ),
 });
 
 const historyAnswer = {
-  description: "A page of entries, perhaps empty",
+  description: "A page of entries, possibly empty",
   schema: z.strictObject({ data: z.array(entrySchema), page: cursorPageSchema, meta: metaSchema }),
 };
 
@@ -194,7 +194,7 @@ export const nameHistory = endpoint({
   path: "/v1/names/{name}/history",
   summary: "What happened to a name",
   description:
-    "Registrations, renewals, releases, transfers, owners, resolvers and records, newest first. Releases follow from the dates: they have no transaction.",
+    "Registrations, renewals, releases, transfers, owners, resolvers and records, newest first. Releases follow from dates and have no transaction.",
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: nameQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
@@ -205,7 +205,7 @@ export const nameHistory = endpoint({
     namespacesIn(lookup, namespace);
     const { node, found } = await readNameOfPath(lookup, call.params.name, call);
     if (namespace !== undefined && homeOfRow(namespaces, found.row).namespace !== namespace)
-      return refuse("not_found", "The index never saw this name");
+      return refuse("not_found", "The index has never seen this name");
     const hasChildren = include?.includes("child_registrations") ?? false;
     if (hasChildren) addKeys(call, subnamesKey(node));
     if (hasChildren && (node === baseNode || namespaces.some(({ leases }) => leases === node)))
@@ -278,9 +278,9 @@ const blockQuery = closedQuery({
 export const blockHistory = endpoint({
   ...ofLookup,
   path: "/v1/blocks/{block}",
-  summary: "What happened to names in a block, or in a transaction of it",
+  summary: "Name events of a block or of one of its transactions",
   description:
-    "Entries as histories have them, without releases, which no block has. No index finds a transaction by its hash alone, so its block is given too.",
+    "Entries as in histories, without releases, which have no block. A transaction cannot be found by its hash alone, so its block is required.",
   params: blockPath,
   query: blockQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },
@@ -322,7 +322,7 @@ const block = (name: string) =>
   textParameter(name, 20)
     .regex(/^\d{1,9}$/, { error: `${name} must be the number of a block` })
     .optional()
-    .describe("Number of a block of one chain, included");
+    .describe("Number of a block of one chain, inclusive");
 
 const registrationParameter = textParameter("registration_id", 120)
   .regex(/^[1-9]\d{0,14}-0x[0-9a-f]{64}-(\d{1,10}|wrapper|registry)$/, {
@@ -356,12 +356,12 @@ const feedAnswer = {
     reverted: z
       .array(revertedSchema)
       .optional()
-      .describe("With `after`: what reorganizations took back before these entries"),
-    healed: z.array(healedSchema).optional().describe("With `after`: names that have their labels now"),
+      .describe("With `after`: entries that reorganizations reverted before these"),
+    healed: z.array(healedSchema).optional().describe("With `after`: names whose labels have become known"),
   }),
 };
 
-const notBegunAnswer = { description: "The feed has not begun", schema: errorSchema };
+const notBegunAnswer = { description: "The feed has not started", schema: errorSchema };
 
 const withAfter = new Set(["after", "finality", "page_size", "include", ...Object.keys(entryParameters)]);
 
@@ -396,9 +396,9 @@ async function eventsAfter(id: string, call: StatementCall & { query: Asked }, c
 export const events = endpoint({
   ...ofLookup,
   path: "/v1/events",
-  summary: "What happened, to all names or to some",
+  summary: "Events of all names or of some",
   description:
-    "Entries as histories have them, newest first. Filters narrow each other. Blocks are of one chain, which `namespace`, `resolver` or `registration_id` names. Releases are listed with `name` or `registration_id`. With `after` they come in the order of `/v1/events/stream`.",
+    "Entries as in histories, newest first. Filters narrow each other. Blocks are of one chain, identified by `namespace`, `resolver` or `registration_id`. Releases are listed with `name` or `registration_id`. With `after`, entries are in the order of `/v1/events/stream`.",
   query: eventsQuery,
   answers: { 200: feedAnswer, 404: notFoundAnswer, 503: notBegunAnswer },
   handle: (call, context: FeedContext) => {

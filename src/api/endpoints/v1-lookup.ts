@@ -120,7 +120,7 @@ export const lookup = endpoint({
   path: "/v1/lookup",
   summary: "Up to 1,000 names and addresses",
   description:
-    "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. What is not found or no name is a result too.",
+    "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. Inputs that are not found or not names have results too.",
   query: closedQuery({ at: atParameter, min_block: minBlockParameter }),
   body,
   answers: answersOf("The results", { data: z.array(result) }),

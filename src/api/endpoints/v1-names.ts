@@ -87,7 +87,7 @@ export const nameDetail = endpoint({
   path: "/v1/names/{name}",
   summary: "A name",
   description:
-    "Who holds and who manages a name, until when, its wrapper state, resolver and records, as of the last indexed block.",
+    "Owner, manager, expiry, wrapper state, resolver and records of a name as of the last indexed block.",
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
@@ -117,7 +117,7 @@ type OneCall = StatementCall & {
 function homeIn(lookup: LookupContext["lookup"], row: { home: number }, asked: string | undefined) {
   const home = homeOfRow(lookup.namespaces, row);
   if (asked !== undefined && !namespacesIn(lookup, asked).includes(home))
-    refuse("not_found", "The index never saw this name");
+    refuse("not_found", "The index has never seen this name");
   return home;
 }
 
@@ -182,7 +182,7 @@ export const nameRecords = endpoint({
   ...ofLookup,
   path: "/v1/names/{name}/records",
   summary: "Records of a name",
-  description: `The asked keys, or all that were ever set, as indexed. \`source=verified\` asks the chain, CCIP-Read included, for up to ${mostLive} addresses and ${mostLive} texts; \`auto\` only for keys that the index cannot answer. More kinds of records are at \`/api/resolve/records/{name}\`.`,
+  description: `The requested keys, or all that were ever set, as indexed. \`source=verified\` queries the chain, including CCIP-Read, for up to ${mostLive} addresses and ${mostLive} texts; \`auto\` only for keys that the index cannot resolve. More kinds of records are at \`/api/resolve/records/{name}\`.`,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
     ...recordsParameters,
@@ -316,7 +316,7 @@ export const subnames = endpoint({
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
-    q: textParameter("q", 500).optional().describe("Text in the name"),
+    q: textParameter("q", 500).optional().describe("Text that the name contains"),
     match: choice("match", ["prefix", "contains"]).default("prefix"),
     sort: choice("sort", ["name", "expires_at", "registered_at"]).default("name"),
     order: choice("order", ["asc", "desc"]).default("asc"),
@@ -357,7 +357,7 @@ const searchQuery = closedQuery({
   q: textParameter("q", 500).meta({ example: "vita" }),
   match: choice("match", ["prefix", "contains"]).optional().describe("Default `prefix`"),
   namespace: namespaceParameter,
-  status: choice("status", ["active"]).optional().describe("Leaves out names that have ended"),
+  status: choice("status", ["active"]).optional().describe("Omits names that have ended"),
   sort: choice("sort", ["name", "relevance"]).default("name"),
   ...listPosition,
   ...cursorParameters,
@@ -367,9 +367,9 @@ const searchQuery = closedQuery({
 export const search = endpoint({
   ...ofLookup,
   path: "/v1/search",
-  summary: "Names that begin with a text, contain it, or are nearest to it",
+  summary: "Names that start with a text, contain it, or are most similar to it",
   description:
-    "In the order of names, released ones included. A dot at the end of `q` is the end of a label; one at its begin, with `match=contains`, the start of one. `sort=relevance`: names whose label is the text, then those whose label begins with it, then those one typing error away.",
+    "Ordered by name, including released names. A dot at the end of `q` marks the end of a label; with `match=contains`, one at its start marks the start of a label. `sort=relevance`: names whose label is the text, then those whose label starts with it, then those one typo away.",
   query: searchQuery,
   answers: listAnswers,
   handle: async (call, context: LookupContext) => {
@@ -448,15 +448,15 @@ const windows = (name: string) =>
       return z.NEVER;
     })
     .optional()
-    .describe(`\`<from>..<to>\`, the end excluded; up to ${mostWindows} times`);
+    .describe(`\`<from>..<to>\`, the end exclusive; up to ${mostWindows} times`);
 
 const deadlinesQuery = closedQuery({
   namespace: textParameter("namespace", 60).describe(namespacesText),
-  expires_after: windowEnd("expires_after", "included"),
-  expires_before: windowEnd("expires_before", "excluded"),
+  expires_after: windowEnd("expires_after", "inclusive"),
+  expires_before: windowEnd("expires_before", "exclusive"),
   expires_window: windows("expires_window"),
-  grace_ends_after: windowEnd("grace_ends_after", "included"),
-  grace_ends_before: windowEnd("grace_ends_before", "excluded"),
+  grace_ends_after: windowEnd("grace_ends_after", "inclusive"),
+  grace_ends_before: windowEnd("grace_ends_before", "exclusive"),
   grace_ends_window: windows("grace_ends_window"),
   authority: authorityParameter,
   record_key_prefix: textParameter("record_key_prefix", 500)
@@ -464,13 +464,13 @@ const deadlinesQuery = closedQuery({
     .optional()
     .meta({
       description:
-        "In place of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key begins so, by name",
+        "Instead of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key has this prefix, by name",
       example: "agent-endpoint[mcp]",
     }),
   parent: textParameter("parent", 500).optional().describe("Only its direct subnames"),
   sort: choice("sort", ["expires_at", "grace_ends_at", "name"])
     .optional()
-    .describe("The deadline that the window is of; `name` with `record_key_prefix`"),
+    .describe("The deadline of the window; `name` with `record_key_prefix`"),
   order: choice("order", ["asc", "desc"]).default("asc"),
   ...listPosition,
   ...cursorParameters,
@@ -529,11 +529,11 @@ function namesOfAgents(context: LookupContext, call: StatementCall & { query: As
 export const deadlineNames = endpoint({
   ...ofLookup,
   path: "/v1/names",
-  summary: "Names whose expiry or grace period ends in a window, or with records of agents",
+  summary: "Names whose expiry or grace period ends in a window, or names with agent records",
   description:
-    "In the order of the deadline. Give a window of expiries or one of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.",
+    "Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.",
   query: deadlinesQuery,
-  answers: answersOf("A page of names, perhaps empty", pageOf(rowSchema), 404, 422),
+  answers: answersOf("A page of names, possibly empty", pageOf(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { query: asked, current } = call;

@@ -152,9 +152,9 @@ const resolverSchema = located.extend({
 const resolverOverview = endpoint({
   ...ofContract,
   path: "/v1/resolvers/{chain_id}/{address}",
-  summary: "A resolver, and the names that have it",
+  summary: "A resolver and the names that use it",
   description:
-    "Names whose registration in force has it as their own resolver, in the order of their nodes; names without a registration are left out. A page may have fewer names than its size. `mirror`: the registry by which it answers.",
+    "Names whose registration in force has it as its own resolver, ordered by node; names without a registration are omitted. A page may have fewer names than its size. `mirror`: the registry that it answers from.",
   query: pageQuery,
   answers: answersOf("The resolver", { data: resolverSchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
@@ -205,9 +205,9 @@ const resolverLinks = endpoint({
   path: "/v1/resolvers/{chain_id}/{address}/links",
   summary: "Names that share the records of a record id of a resolver",
   description:
-    "Of resolvers of ENSv2 with record ids: in the order of record ids, then of nodes. The root node's link is the default.",
+    "For ENSv2 resolvers with record ids: ordered by record id, then by node. The root node's link is the default.",
   query: pageQuery,
-  answers: answersOf("A page of links, perhaps empty", pageOf(linkSchema), 404),
+  answers: answersOf("A page of links, possibly empty", pageOf(linkSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { home, kind, isKnown, meta } = await readResolver(lookup, call);
@@ -235,9 +235,9 @@ const resolverRoles = endpoint({
   path: "/v1/resolvers/{chain_id}/{address}/roles",
   summary: "Who has which powers over a resolver and its names",
   description:
-    "Of resolvers of ENSv2 of known code: by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that has the resolver, else one of the resource.",
+    "For ENSv2 resolvers with known code: ordered by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that uses the resolver, else one of the resource.",
   query: pageQuery,
-  answers: answersOf("A page of roles, perhaps empty", pageOf(roleSchema), 404),
+  answers: answersOf("A page of roles, possibly empty", pageOf(roleSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { kind, meta } = await readResolver(lookup, call);
@@ -270,7 +270,7 @@ const resolverRecords = endpoint({
   path: "/v1/resolvers/{chain_id}/{address}/records",
   summary: "Records of a name in a resolver",
   description:
-    "The asked keys, or all that were ever set, as this resolver has them for the name, whether or not it is the name's resolver.",
+    "The requested keys, or all that were ever set, as this resolver has them for the name, whether or not it is the name's resolver.",
   query: closedQuery({
     name: textParameter("name", 2_000),
     ...recordsParameters,
@@ -359,7 +359,7 @@ const registrySchema = located.extend({
 const registryOverview = endpoint({
   ...ofContract,
   path: "/v1/registries/{chain_id}/{address}",
-  summary: "A registry of ENSv2, and the names that lead to it",
+  summary: "An ENSv2 registry and the names that lead to it",
   description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${most}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
   query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
   answers: answersOf("The registry", { data: registrySchema }, 404),
@@ -421,8 +421,8 @@ type StoredLabel = { node: Hex; owner: Hex | null; holders: number | null };
 const registryLabels = endpoint({
   ...ofContract,
   path: "/v1/registries/{chain_id}/{address}/labels",
-  summary: "Labels of a registry of ENSv2",
-  description: `Under the name of the registry, by name; \`owner\` is the latest holder, expired or not. \`total_count\` is exact up to ${most}, else null. \`include=counts\` adds \`subname_count\`, and \`role_holder_count\` up to ${mostHolders}, else absent.`,
+  summary: "Labels of an ENSv2 registry",
+  description: `Under the name of the registry, ordered by name; \`owner\` is the latest holder, expired or not. \`total_count\` is exact up to ${most}, else null. \`include=counts\` adds \`subname_count\`, and \`role_holder_count\` up to ${mostHolders}, else absent.`,
   query: closedQuery({
     include: includeParameter(["counts"]),
     owner: anyCaseAddress("owner").optional().describe("The latest holder"),
@@ -430,7 +430,7 @@ const registryLabels = endpoint({
     ...listPosition,
     ...cursorParameters,
   }),
-  answers: answersOf("A page of labels, perhaps empty", pageOf(rowSchema), 404),
+  answers: answersOf("A page of labels, possibly empty", pageOf(rowSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { owner, exclude_owner, include } = call.query;
     if (owner && exclude_owner) refuse("invalid_input", "owner and exclude_owner must not be given together");

@@ -65,7 +65,7 @@ const query = closedQuery({
     .optional()
     .describe("`<chain id>:<address>` of a registry of ENSv2: powers over the whole registry"),
   namespace: namespaceParameter,
-  include: includeParameter(["lineage"]).describe("`lineage`: what kind of fact gives the powers"),
+  include: includeParameter(["lineage"]).describe("`lineage`: the kind of fact that grants the powers"),
   ...listPosition,
   ...cursorParameters,
 });
@@ -114,11 +114,11 @@ export const lookupPermissions = endpoint({
   path: "/v1/permissions",
   summary: "Who has which powers over a name or a registry, or what an account may do",
   description:
-    "By `name`, `registration_id`, `address` or `registry`, which narrow each other; one at least. In the order of accounts, then of contracts and resources. " +
+    "Filtered by at least one of `name`, `registration_id`, `address` and `registry`, which narrow each other. Ordered by account, then by contract and resource. " +
     "A page may have fewer rows than its size. `meta` says which powers are not listed.",
   query,
   answers: answersOf(
-    "A page of powers, perhaps empty",
+    "A page of powers, possibly empty",
     { ...pageOf(permissionSchema), meta: metaSchema, restrictions: restrictionsSchema.optional() },
     404,
   ),

@@ -30,9 +30,9 @@ type ReferrersContext = LookupContext & {
 const amount = z.string();
 const awardSchema = z.strictObject({
   qualified: z.boolean(),
-  amount: amount.describe("Millionths of a USDC, as all amounts of awards"),
+  amount: amount.describe("Millionths of a USDC, like all award amounts"),
   score: z.number().optional().describe("Years of duration"),
-  final_score: z.number().optional().describe("The score with the boost of the rank"),
+  final_score: z.number().optional().describe("The score including the boost of the rank"),
   pool_share: z.number().optional(),
   uncapped_amount: amount.optional(),
   admin_action: z.strictObject({ type: z.string(), reason: z.string() }).optional(),
@@ -42,10 +42,10 @@ const referrerSchema = z.strictObject({
   rank: z.int().nullable().describe("Null without referrals"),
   referrer: addressSchema,
   referral_count: z.int(),
-  duration: z.string().describe("Seconds by which referrals moved expiries"),
+  duration: z.string().describe("Seconds by which referrals extended expiries"),
   revenue: z.array(
     z.strictObject({
-      currency: z.string().describe("`ETH`, or the symbol of the token; `ERC20` without a known one"),
+      currency: z.string().describe("`ETH`, or the symbol of the token; `ERC20` if it is unknown"),
       token: addressSchema.optional(),
       amount: amount.describe("Wei, or the smallest unit of the token"),
     }),
@@ -54,13 +54,13 @@ const referrerSchema = z.strictObject({
 });
 
 const query = {
-  from: windowEnd("from", "included"),
-  to: windowEnd("to", "excluded"),
+  from: windowEnd("from", "inclusive"),
+  to: windowEnd("to", "exclusive"),
   parent: textParameter("parent", 500).optional().describe("Only referrals of its direct subnames"),
   edition: textParameter("edition", 100)
     .optional()
     .describe(
-      "An edition of the configured file, in place of the other filters: ranks and awards by its rules",
+      "An edition of the configured file, instead of the other filters: ranks and awards by its rules",
     ),
   ...listPosition,
 };
@@ -125,11 +125,11 @@ const common = {
 export const referrers = endpoint({
   ...common,
   path: "/v1/referrers",
-  summary: "Who referred registrations and renewals",
+  summary: "Referrers of registrations and renewals",
   description:
-    "Exact, by the duration that was referred, the longest first; in an edition by its awards. Referrals without an address count for nobody.",
+    "Exact, ordered by referred duration, longest first; in an edition, by its awards. Referrals without an address are not counted.",
   query: closedQuery({ ...query, ...cursorParameters }),
-  answers: answersOf("A page of referrers, perhaps empty", pageOf(referrerSchema), 404),
+  answers: answersOf("A page of referrers, possibly empty", pageOf(referrerSchema), 404),
   handle: async (call, context: ReferrersContext) => {
     const { query: asked, current } = call;
     const { from, to, parent, edition } = asked;
@@ -147,8 +147,8 @@ export const referrers = endpoint({
 export const referrer = endpoint({
   ...common,
   path: "/v1/referrers/{address}",
-  summary: "What an address referred",
-  description: "Its row of `/v1/referrers` under the same filters, with zeros if it referred nothing.",
+  summary: "Referrals of an address",
+  description: "Its row of `/v1/referrers` with the same filters; zeros if it referred nothing.",
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery(query),
   answers: answersOf("The referrer", { data: referrerSchema }, 404),

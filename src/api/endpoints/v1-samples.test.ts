@@ -145,7 +145,7 @@ function membersOf(
 }
 
 const tableOf = (schema: Schema | undefined) => [
-  "| Member | Type | There | What |",
+  "| Member | Type | Presence | Description |",
   "|---|---|---|---|",
   ...membersOf(schema ?? {}),
 ];

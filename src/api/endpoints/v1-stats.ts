@@ -54,7 +54,7 @@ const [atEnd, sum] = ["At the end of each period:", { kind: "sum" } as const];
 /** The figures by their path below `/v1/stats`. */
 export const figuresOverTime: Readonly<Record<string, FigureOverTime>> = {
   registrations: {
-    ...{ title: "Registrations", description: "Names that were registered, those that had lapsed too." },
+    ...{ title: "Registrations", description: "Names that were registered, including expired ones." },
     ...{ ...sum, columns: { registrations: "registrations" } },
   },
   renewals: {
@@ -63,17 +63,17 @@ export const figuresOverTime: Readonly<Record<string, FigureOverTime>> = {
   },
   "active-names": {
     title: "Active names",
-    description: `${atEnd} registrations that had begun, and whose expiry as it was known then was not before that. Grace periods do not count. Today counts as if it were over.`,
+    description: `${atEnd} registrations that had started and not expired, by the expiry known at that time. Grace periods do not count. Today counts as if it were over.`,
     ...{ kind: "state", columns: { names: "begins" }, minus: "ends" },
   },
   holders: {
     title: "Holders",
-    description: `${atEnd} accounts that were the last to get the token of a name, from a registrar, the name wrapper or ENSv2, whether or not the name has expired. Contracts that hold names for others do not count, and an account counts once.`,
+    description: `${atEnd} accounts that were the last to receive the token of a name, from a registrar, the name wrapper or ENSv2, whether or not the name has expired. Contracts that hold names for others do not count, and an account counts once.`,
     ...{ kind: "state", columns: { holders: "holders" } },
   },
   revenue: {
     title: "Revenue",
-    description: "What registrations and renewals cost, premiums included, where a controller told prices.",
+    description: "Cost of registrations and renewals, including premiums, if a controller reported prices.",
     ...{ ...sum, columns: { amount: "revenue" }, part: "currency" },
   },
   "premium-sales": {
@@ -84,19 +84,19 @@ export const figuresOverTime: Readonly<Record<string, FigureOverTime>> = {
   expiries: {
     title: "Expiries",
     description:
-      "Of past days: registrations that reached their expiry, also those renewed in the grace period. Of days to come: those that will unless they are renewed.",
+      "Past days: registrations that reached their expiry, including those renewed in the grace period. Future days: those that will unless they are renewed.",
     ...{ ...sum, columns: { expiries: "ends" }, isAhead: true },
   },
   "renewal-rate": {
     title: "Renewal rate",
     description:
-      "Each registration or renewal is due at the expiry that it gave its name, and renewed by the name's next renewal, before or after that. There is no rate where none is due.",
+      "Each registration or renewal is due at the expiry that it set, and renewed by the name's next renewal, before or after that. There is no rate if none is due.",
     ...{ ...sum, columns: { due: "due", renewed: "renewed" } },
   },
   labels: {
     title: "Unknown labels",
     description:
-      "Names of each kind, and those with unknown labels, as this index counted them last in each period.",
+      "Names of each kind, and those with unknown labels, as this index last counted them in each period.",
     ...{ kind: "last", columns: { names: "names", unknown: "unknown" }, part: "of" },
   },
 };
@@ -111,21 +111,21 @@ const dayParameter = (name: string, what: string) =>
       error: `${name} must be a date such as 2026-01-31, Unix seconds or a time of RFC 3339, from 1970 to 9999`,
     })
     .optional()
-    .describe(`A date, Unix seconds or RFC 3339: the ${what} period is the one that has it`);
+    .describe(`A date, Unix seconds or RFC 3339: the ${what} period is the one that contains it`);
 
 const ofAll = {
   interval: choice("interval", ["day", "week", "month"])
     .default("day")
-    .describe("Of UTC; weeks begin on Monday"),
+    .describe("In UTC; weeks start on Monday"),
   from: dayParameter("from", "first"),
   to: dayParameter("to", "last"),
   format: choice("format", ["json", "csv"])
     .optional()
-    .describe("`csv` (RFC 4180) has the members of rows; `Accept: text/csv` asks for it too"),
+    .describe("`csv` (RFC 4180) has the members of rows; `Accept: text/csv` requests it too"),
   min_block: minBlockParameter,
 };
 
-const leasedBelow = "Of names that a registrar leases";
+const leasedBelow = "Of names that a registrar registers";
 const ofParents = {
   ...ofAll,
   chain_id: chainIdParameter("chain_id").optional().describe(`${leasedBelow} on this chain`),
@@ -168,7 +168,7 @@ function parentsOf({ namespaces }: Lookup, { chain_id, parent }: Query, isOfAcco
   if (found.length === 0 && (node !== undefined || chain_id !== undefined))
     refuse(
       "invalid_input",
-      "chain_id and parent must be a chain and a name below which a registrar leases names",
+      "chain_id and parent must be a chain and a name below which a registrar registers names",
     );
   if (isOfAccounts && found.length === leased.length) return [""];
   if (isOfAccounts && found.length > 1) refuse("invalid_input", "parent is missing: this chain has several");
@@ -279,8 +279,8 @@ const parentShape = { namehash: hashSchema, name: z.string().nullable(), subname
 const topParents = endpoint({
   ...ofLookup,
   path: "/v1/stats/top-parents",
-  summary: "The names with most direct subnames",
-  description: "Up to 100, as the index counted them in the last hour, without those that only ENSv2 has.",
+  summary: "Names with the most direct subnames",
+  description: "Up to 100, as the index counted them in the last hour, without names that are only in ENSv2.",
   query: closedQuery({ page_size: cursorParameters.page_size, min_block: minBlockParameter }),
   answers: answersOf(parentShape),
   handle: async ({ query, current, request }, { lookup }: LookupContext) => {

@@ -46,8 +46,8 @@ type GoLiveContext = { goLive?: (() => GoLive | null | undefined) | undefined };
 export const lookupStatus = endpoint({
   path: "/v1/status",
   tag: "Lookup",
-  summary: "How far each chain is indexed",
-  description: "Never waits for a chain. Safe and finalized blocks are not known here: null.",
+  summary: "Indexing status of each chain",
+  description: "Never waits for a chain. Safe and finalized blocks are unknown here: null.",
   envelope: lookupEnvelope,
   query: closedQuery({}),
   needs: { index: "known" },
@@ -113,7 +113,7 @@ const namespaceSchema = z.strictObject({
       resolution: z
         .strictObject({ protocol: z.enum(["ens_v1", "ens_v2"]), since_block: z.int().nullable() })
         .optional()
-        .describe("The generation that `.eth` names resolve by; since when is not indexed"),
+        .describe("The generation that `.eth` names resolve by; when it took effect is not indexed"),
       registration: z
         .strictObject({ protocol: z.literal("ens_v2"), since_block: z.int() })
         .optional()
@@ -132,8 +132,8 @@ const noProvider = {
 export const lookupNamespace = endpoint({
   path: "/v1/namespaces/{namespace}",
   tag: "Lookup",
-  summary: "What is indexed of a namespace",
-  description: "Its networks, what is known of its names, and what the chain can be asked.",
+  summary: "Status of a namespace",
+  description: "Its networks, what is known about its names, and what the chain can be queried for.",
   envelope: lookupEnvelope,
   params: z.object({ namespace: z.string().max(60) }),
   query: closedQuery({}),

@@ -142,7 +142,7 @@ describe("what is wrong with a request", () => {
 
   test.each<[string, string | RegExp, status?: number]>([
     ["/v1/names/a..eth", "The name is invalid: it has an empty label"],
-    ["/v1/names/missing.eth", "The index never saw this name", 404],
+    ["/v1/names/missing.eth", "The index has never seen this name", 404],
     ["/v1/names/plain.eth?inclde=counts", "unknown query parameter: inclde"],
     ["/v1/names/plain.eth?include=counts,roles", "include must contain only counts"],
     ["/v1/names/plain.eth?namespace=ons", notIndexed, 404],
@@ -233,7 +233,7 @@ describe("what is wrong with a request", () => {
       "include=child_registrations is not supported for this name",
     ],
     ["/v1/names/plain.eth/history?scope=all", /^scope must be one of both, name, registration/],
-    ["/v1/names/plain.eth/history?namespace=basenames", "The index never saw this name", 404],
+    ["/v1/names/plain.eth/history?namespace=basenames", "The index has never seen this name", 404],
     [`/v1/addresses/${alice}/history?relation=resolves_to`, /^relation must be some of any, owner/],
     ["/v1/events?from_timestamp=yesterday", /^from_timestamp must be Unix seconds or/],
     ["/v1/events?from_timestamp=2026-02-30T00:00:00Z", /^from_timestamp must be/],

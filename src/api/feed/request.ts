@@ -10,10 +10,10 @@ export type FeedContext = LookupContext & { feed: Feed };
 export const feedParameters = {
   after: textParameter("after", 600)
     .optional()
-    .describe("The id of a message of the stream: goes on behind it"),
+    .describe("The id of a message of the stream: continues after it"),
   finality: choice("finality", ["latest", "safe", "finalized"])
     .default("latest")
-    .describe("`finalized`: events that no reorganization can take back; `safe` means the same"),
+    .describe("`finalized`: events that no reorganization can revert; `safe` means the same"),
 };
 
 /** What a word means: the index knows no blocks that are safe alone. */

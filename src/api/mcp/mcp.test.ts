@@ -195,15 +195,15 @@ describe("refusals are results", () => {
     );
   });
 
-  const noName = "The empty text, . and .. are no names";
+  const noName = "An empty string, . and .. are not names";
   test.each<[tool: string, given: Record<string, unknown>, text: string | RegExp]>([
     ["search_names", {}, "q is missing"],
     ["search_names", { query: "vita" }, /^Unknown argument query: known are q, match, /],
     ["search_names", { q: "vita", format: "csv" }, /^Unknown argument format/],
-    ["search_names", { q: { text: "vita" } }, "q must be a text"],
+    ["search_names", { q: { text: "vita" } }, "q must be a string"],
     ["search_names", { q: ["a", "b"] }, "q must be given once"],
     ["search_names", { q: "a", page_size: 1_000 }, /^page_size must be/],
-    ["search_names", { q: "a".repeat(20_000) }, "The arguments are longer than a URL may be"],
+    ["search_names", { q: "a".repeat(20_000) }, "The arguments exceed the URL length limit"],
     ["names_of_address", { address: "vitalik.eth" }, /address must be a 0x-prefixed 20-byte hex string/],
     ["names_of_address", { address: ".." }, /address must be a 0x-prefixed 20-byte hex string/],
     ["name_history", {}, /^name: /],
@@ -211,7 +211,7 @@ describe("refusals are results", () => {
     ["name_history", { name: "" }, noName],
     ["name_history", { name: "." }, noName],
     ["name_history", { name: ".." }, noName],
-    ["name_history", { name: "nobody.eth" }, "The index never saw this name"],
+    ["name_history", { name: "nobody.eth" }, "The index has never seen this name"],
     ["name_history", { name: "../search?q=a" }, /./],
     ["name_history", { name: "\ud800.eth\0{name}%2e" }, /./],
     ["lookup", {}, /^inputs: /],

@@ -58,15 +58,15 @@ function pathOf(route: string, params: Arguments, given: Arguments): string {
   const textOf = (key: string) => encodeURIComponent(String(params[key]).toWellFormed());
   const path = route.replaceAll(/\{(\w+)\}/g, (_, key) => textOf(key));
   // URLs drop such parts of a path, and with them the route.
-  if (/\/\.{0,2}(\/|$)/.test(path)) refuse("invalid_input", "The empty text, . and .. are no names");
+  if (/\/\.{0,2}(\/|$)/.test(path)) refuse("invalid_input", "An empty string, . and .. are not names");
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(given))
     for (const one of key in params ? [] : [value ?? []].flat()) {
-      if (typeof one === "object") refuse("invalid_input", `${key} must be a text`);
+      if (typeof one === "object") refuse("invalid_input", `${key} must be a string`);
       query.append(key, String(one));
     }
   const url = query.size === 0 ? path : `${path}?${query}`;
-  if (url.length > maxHeaderSize) refuse("invalid_input", "The arguments are longer than a URL may be");
+  if (url.length > maxHeaderSize) refuse("invalid_input", "The arguments exceed the URL length limit");
   return url;
 }
 
@@ -119,7 +119,7 @@ export async function callTool(name: string, given: Arguments, ask: Ask): Promis
     const text = JSON.stringify(body);
     const content = [{ type: "text" as const, text }];
     if (text.length <= mostCharacters) return { content, structuredContent: body as Record<string, unknown> };
-    return failed(`More than ${mostCharacters} characters: ask for less, as by page_size and cursor`);
+    return failed(`More than ${mostCharacters} characters: request less by page_size and cursor`);
   } catch (error) {
     if (error instanceof ApiError) return failed(error.message);
     throw error;

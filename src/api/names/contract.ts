@@ -126,7 +126,7 @@ export const atParameter = oneText("at")
   .optional()
   .meta({
     description:
-      "Read the index as it was: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`",
+      "Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token`",
     example: "1:19000000",
   });
 
@@ -140,7 +140,7 @@ export const minBlockParameter = oneText("min_block")
   .optional()
   .meta({
     description:
-      "The least that the index must have, as `<chain id>:<block>` separated by commas or `meta.as_of_token`: waits for it for two seconds, then 503",
+      "Blocks that the index must have reached, as comma-separated `<chain id>:<block>` or `meta.as_of_token`: waits up to two seconds, then 503",
     example: "1:19000000",
   });
 
@@ -195,7 +195,7 @@ export const metaSchema = z.strictObject({
     .record(z.string(), z.strictObject({ completeness, unsupported_reason: z.string() }))
     .optional()
     .describe("Chains without an indexed block"),
-  as_of_token: z.string().optional().describe("The same, as one opaque word"),
+  as_of_token: z.string().optional().describe("`as_of` as one opaque token"),
   source: z.enum(["indexed", "verified"]).optional(),
   completeness: completeness.optional(),
   unsupported_fields: z.array(z.string()).optional(),

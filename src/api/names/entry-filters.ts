@@ -47,7 +47,7 @@ export const entryWords = {
   exclude_type: wordsParameter("exclude_type", askedTypes).optional(),
   kind: wordsParameter("kind", [...eventKinds, ...pipelineKinds])
     .optional()
-    .describe("Names of events, or of groups of them as ENS's own API has them"),
+    .describe("Names of events, or of groups as in ENS's own API"),
   record_key: textParameter("record_key", 1_000)
     .optional()
     .describe("Writes of one record: `addr:60`, `text:url`, `contenthash`, `name` or `abi:1`"),
@@ -62,13 +62,11 @@ export const entryParameters = {
   parent: textParameter("parent", 2_000).optional().describe("Direct subnames of this name"),
   address: anyCaseAddress("address")
     .optional()
-    .describe("Who received something, or whose primary name or roles changed"),
+    .describe("Account that received something, or whose primary name or roles changed"),
   resolver: contractParameter("resolver").optional().describe("`<chain id>:<address>`: its records"),
   contract_address: anyCaseAddress("contract_address")
     .optional()
-    .describe(
-      "The contract that emitted: a resolver, registrar, reverse registrar, name wrapper or registry",
-    ),
+    .describe("The emitting contract: a resolver, registrar, reverse registrar, name wrapper or registry"),
 };
 
 type EntryWords = z.output<z.ZodObject<typeof entryWords>>;

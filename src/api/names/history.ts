@@ -192,11 +192,7 @@ const isSplit = ({ entry: { payment }, type }: Told) =>
 
 const members = {
   registrant: member(addressSchema, holder),
-  expires_at: member(
-    digits.nullable(),
-    (told) => expiryOf(told).expiry,
-    "Unix seconds; null with the reason",
-  ),
+  expires_at: member(digits.nullable(), (told) => expiryOf(told).expiry, "Unix seconds; null with a reason"),
   expires_at_reason: member(z.enum(["no_expiry", "not_set", "released"]), (told) => expiryOf(told).reason),
   token_id: member(
     digits,
@@ -208,8 +204,8 @@ const members = {
     ({ entry: { facts } }) => facts?.labelhash && String(BigInt(facts.labelhash) & ~0xffff_ffffn),
     "Of an entry in ENSv2: its token ids without their last 32 bits",
   ),
-  sender: member(addressSchema, sender, "Who called the registry of ENSv2"),
-  cost: member(digits, ({ entry }) => entry.payment?.total, "In wei, in ENSv2 in units of `payment_token`"),
+  sender: member(addressSchema, sender, "Caller of the ENSv2 registry"),
+  cost: member(digits, ({ entry }) => entry.payment?.total, "In wei; in ENSv2 in units of `payment_token`"),
   base_cost: member(digits, (told) => (isSplit(told) ? told.entry.payment?.base : undefined)),
   premium: member(digits, (told) => (isSplit(told) ? told.entry.payment?.premium : undefined)),
   payment_token: member(located, ({ entry }) => at(entry, entry.payment?.token)),
@@ -223,13 +219,13 @@ const members = {
   ),
   from: member(addressSchema, ({ entry }) => entry.facts?.from),
   to: member(addressSchema, holder),
-  operator: member(addressSchema, sender, "Who moved the token of the name wrapper or of ENSv2"),
+  operator: member(addressSchema, sender, "Account that moved the token of the name wrapper or of ENSv2"),
   owner: member(addressSchema, holder),
   node: member(hashSchema, ({ entry, type }) =>
     type === "authority" && emitterOf(entry.type) !== "wrapper" ? undefined : entry.node,
   ),
-  resolver: member(located, ({ entry }) => at(entry, entry.resolver), "Absent: cleared"),
-  subregistry: member(located, ({ entry }) => at(entry, entry.value), "Absent: cleared"),
+  resolver: member(located, ({ entry }) => at(entry, entry.resolver), "Absent if cleared"),
+  subregistry: member(located, ({ entry }) => at(entry, entry.value), "Absent if cleared"),
   key: member(z.string(), recordKey, "`addr:60`, `text:url`, `contenthash`, `name` or `abi:1`"),
   value: member(
     z.string(),
@@ -246,7 +242,7 @@ const members = {
     (told) => rolesOf(told)?.scope,
     "`registry`: of an entry; `root`: of a whole registry, which `detail` names",
   ),
-  powers: member(z.array(power), (told) => rolesOf(told)?.now, "All that the account has from then on"),
+  powers: member(z.array(power), (told) => rolesOf(told)?.now, "All powers of the account after the event"),
   added_powers: member(z.array(power), (told) => rolesOf(told)?.added),
   removed_powers: member(z.array(power), (told) => rolesOf(told)?.removed),
   old_role_bitmap: member(digits, (told) => rolesOf(told)?.old),

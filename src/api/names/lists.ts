@@ -424,13 +424,13 @@ export const ofLookup = { tag: "Lookup", envelope: lookupEnvelope, needs: needsN
 
 /** The response to an unknown name, contract or namespace. */
 export const notFoundAnswer = {
-  description: "A name or contract that the index never saw, or an unknown namespace",
+  description: "A name or contract that the index has never seen, or an unknown namespace",
   schema: errorSchema,
 };
 
 const refusals = {
   404: notFoundAnswer,
-  422: { description: "What cannot be answered", schema: errorSchema },
+  422: { description: "An unsupported request", schema: errorSchema },
 };
 
 /** The responses of an endpoint: one with `meta` beside the members of `shape`, and refusals by their status. */
@@ -447,7 +447,7 @@ export const answersOf = <S extends z.core.$ZodLooseShape, C extends keyof typeo
 export const pageOf = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
 
 /** The responses of an endpoint that lists names. */
-export const listAnswers = answersOf("A page of names, perhaps empty", pageOf(rowSchema), 404);
+export const listAnswers = answersOf("A page of names, possibly empty", pageOf(rowSchema), 404);
 
 /** A parameter with a few values. */
 export const choice = <const T extends readonly [string, ...string[]]>(name: string, values: T) =>

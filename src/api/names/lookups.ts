@@ -222,7 +222,7 @@ export async function readNameOfPath(
   addKeys(call, ...asked.flatMap(keysOfName));
   if (!one?.found) {
     nameIn(given);
-    return refuse("not_found", "The index never saw this name");
+    return refuse("not_found", "The index has never seen this name");
   }
   const { row } = one.found;
   addKeys(call, nameKey(row.node), ...keysOfName(row.name));

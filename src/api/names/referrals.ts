@@ -12,7 +12,7 @@ export type ReferralFilter = {
   to?: number | undefined;
 };
 
-/** What an address referred. `revenue`: by payment token, null for ETH. */
+/** Referrals of an address. `revenue`: by payment token, null for ETH. */
 export type Referrer = {
   rank: number;
   referrer: string;

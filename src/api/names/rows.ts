@@ -46,7 +46,7 @@ const recordsSchema = z.strictObject({
   seen_data: z
     .array(z.string())
     .optional()
-    .describe("Keys of data records (ENSIP-24), whose values are only on the chain"),
+    .describe("Keys of data records (ENSIP-24), whose values are only on chain"),
   abi_unsupported_reason: z.string().optional(),
   abis: z.record(z.string(), z.string()),
   seen_singletons: z.array(z.enum(["contenthash", "name"])),

@@ -4,7 +4,7 @@ import type { SortType } from "../rest/values.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import type { NamesSource } from "./lists.ts";
 
-// Names by relevance: those whose label is the text, then those whose label begins with it, then those one typing error away. Each kind
+// Names by relevance: those whose label is the text, then those whose label starts with it, then those one typo away. Each kind
 // comes from an index, the shortest names first and a limited number, so that any text takes about the same time.
 
 const mostOfKind = 100;

@@ -110,7 +110,7 @@ export const addressPage =
       total !== null && total > held.length
         ? ` of ${count(total)}`
         : memberOf(body, "page.has_more")
-          ? " of more"
+          ? " and more"
           : "";
     const dated = held.filter(({ expires_at }) => expires_at);
     const calendar = html`<p><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
@@ -127,6 +127,6 @@ ${rows.length > 0 && section("Names", html`${namesTable(view, rows)}${asked(`${n
 ${dated.length > 0 && section("Upcoming expiries", html`${timeline(view, dated)}${calendar}`)}
 ${roles.length > 0 && section("Roles in ENSv2", html`${listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns })}${asked(paths.roles)}`)}
 ${entries.length + actions.length > 0 && section("Activity", html`${activityTable(view, "Activity", activity)}${asked(paths.history)}`)}
-${rows.length + entries.length + actions.length === 0 ? note("The index has no name of this address.") : ""}`;
+${rows.length + entries.length + actions.length === 0 ? note("The index has no names for this address.") : ""}`;
     return { heading, content };
   };

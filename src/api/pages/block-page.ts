@@ -52,7 +52,7 @@ export const blockPage =
       html`${activityTable(view, "Name events", activity)}${asked(path)}`,
       count(entries.length),
     );
-    const none = note("No event of a name is indexed there.");
+    const none = note("No name events are indexed here.");
     return {
       title,
       heading: html`<h1>${title}</h1>`,

@@ -74,11 +74,11 @@ export const surroundOf = (frame: Frame): Surround => ({
 });
 
 // The header of every page: links, and the form that looks up names and addresses.
-const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">Skip to the content</a>
+const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">Skip to content</a>
 <header class="site">
 <nav aria-label="Pages">${links.map(([path, name]) => html`<a href="${path}">${name}</a>`)}</nav>
 <form action="/name" role="search"><label for="name" class="unseen">Name or address</label>
-<input id="name" name="name" required maxlength="1000" placeholder="Search a name or address" list="suggestions" autocapitalize="none" autocomplete="off" spellcheck="false">
+<input id="name" name="name" required maxlength="1000" placeholder="Search for a name or address" list="suggestions" autocapitalize="none" autocomplete="off" spellcheck="false">
 <datalist id="suggestions"></datalist><button>Look up</button></form>
 </header>`;
 
@@ -248,7 +248,7 @@ export function span(seconds: number): string {
 /** A time in Unix seconds, as seen from now, exact on hover. */
 export function moment({ now }: View, seconds: number): Html {
   const time = new Date(seconds * 1_000);
-  if (Number.isNaN(time.getTime())) return html`later than any date`;
+  if (Number.isNaN(time.getTime())) return html`beyond any date`;
   const text = time.toISOString();
   const exact = `${text.slice(0, 16).replace("T", " ")} UTC`;
   return html`<time datetime="${text}" title="${exact}">${sinceOrUntil(seconds, now)}</time>`;
@@ -257,7 +257,7 @@ export function moment({ now }: View, seconds: number): Html {
 /** A date by itself, of Unix seconds, for readers who compare it with others. */
 export function day(seconds: string): Html {
   const time = new Date(Number(seconds) * 1_000);
-  if (Number.isNaN(time.getTime())) return html`later than any date`;
+  if (Number.isNaN(time.getTime())) return html`beyond any date`;
   return html`<time datetime="${time.toISOString()}">${time.toISOString().slice(0, 10)}</time>`;
 }
 
@@ -274,7 +274,7 @@ export const memberOf = (body: unknown, path: string): unknown =>
 const named: Readonly<Record<string, string>> = {
   ...{ active: "registered", expired: "in grace", role_holder: "role holder" },
   ...{ resolves_to: "resolves to it", former_owner: "held it until it ended" },
-  ...{ erc721: "ERC-721", erc1155: "ERC-1155", unknown: "perhaps out of date" },
+  ...{ erc721: "ERC-721", erc1155: "ERC-1155", unknown: "possibly out of date" },
   ...{ namewrapper: "held by the name wrapper", "fully-onchain": "controls the name" },
 };
 
@@ -337,7 +337,7 @@ export function valuesOf(
 }
 
 /** The columns of roles in ENSv2, as `/api/permissions` has them. */
-export const roleColumns = "Name=name, May=roles:roles, Contract=contract:contract, Of a=kind";
+export const roleColumns = "Name=name, Roles=roles:roles, Contract=contract:contract, Type=kind";
 
 /** A table of rows, with `columns` as of `valuesOf`. */
 export function listOf(

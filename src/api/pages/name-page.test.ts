@@ -130,7 +130,7 @@ describe("the page of a name", () => {
   test("of a name that is not indexed has those that are like it", async () => {
     const { status, text } = await pages()("/name/record.eth");
     expect(status).toBe(404);
-    expect(text).toContain("The index has no registration of it.");
+    expect(text).toContain("The index has no registration of this name.");
     expect(text).toContain('<a href="/name/records.eth">');
   });
 
@@ -150,7 +150,7 @@ describe("the page of a name", () => {
     expect(text).not.toMatch(/<script>alert|<img|<b>|[\u202e\u0007]/);
     expect(text).toContain("&lt;script&gt;alert(1)&lt;/script&gt;");
     expect(text).toContain("\\u202e&lt;b&gt;\\u0007");
-    expect(text).toContain("4,999,400 more characters are left out");
+    expect(text).toContain("4,999,400 more characters omitted");
     expect(text).not.toContain("x".repeat(700));
     expect(text.length).toBeLessThan(200_000);
   });
@@ -173,7 +173,7 @@ describe("the page of a name", () => {
     ["%00.eth", 400, "The name is invalid"],
     ["a%E2%80%AEb.eth", 400, "The name is invalid"],
     ["%3Cscript%3Ealert(1)%3C%2Fscript%3E.eth", 400, "The name is invalid"],
-    ["nobody.eth", 404, "The index never saw this name"],
+    ["nobody.eth", 404, "The index has never seen this name"],
   ])("%s is refused with the reason", async (name, code, reason) => {
     const { status, text } = await pages()(`/name/${name}`);
     expect(status).toBe(code);
@@ -206,7 +206,7 @@ describe("the page of an address", () => {
   test("an address without names has a page that says so", async () => {
     const { status, text } = await pages()(`/address/0x${"0".repeat(39)}1`);
     expect(status).toBe(200);
-    expect(text).toContain("The index has no name of this address.");
+    expect(text).toContain("The index has no names for this address.");
   });
 });
 
@@ -238,8 +238,8 @@ describe("the pages of a block and of a transaction", () => {
   });
 
   test.each([
-    ["/block/1:7", 200, "No event of a name is indexed there."],
-    [`/transaction/1:9:0x${"0".repeat(64)}`, 200, "No event of a name is indexed there."],
+    ["/block/1:7", 200, "No name events are indexed here."],
+    [`/transaction/1:9:0x${"0".repeat(64)}`, 200, "No name events are indexed here."],
     ["/block/5:1", 404, "Chain 5 is not indexed"],
     ["/block/x", 400, "block must be &lt;chain id&gt;:&lt;number&gt;"],
     ["/transaction/1:9:0x12", 400, "transaction_hash must be 0x and 64 hex digits"],

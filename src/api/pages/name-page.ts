@@ -44,7 +44,7 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, vi
     const left = ended + premiumPeriod - now;
     const hasPremium = namespace === "ens" && /^[^.]+\.eth$/.test(name) && ended > 0 && left > 0;
     const since = ended > 0 ? html` ${moment(view, ended)}` : "";
-    const premium = ` Anybody can register it, at a premium that falls to nothing in ${span(left)}.`;
+    const premium = ` Anyone can register it, at a premium that falls to zero in ${span(left)}.`;
     const words = html`Released${since}.${hasPremium ? premium : " Nobody holds it."}`;
     return ["released", hasPremium ? "Premium" : "Released", words] as const;
   }
@@ -91,11 +91,11 @@ function ownership({ manager, grace_ends_at, ...row }: Row, view: View): Html {
 
 // States and fuses of the name wrapper, as its documents explain them.
 const wrapperStates = {
-  wrapped: "Wrapped. The owner of its parent can still take it back.",
+  wrapped: "Wrapped. The owner of its parent can still reclaim it.",
   emancipated: "Emancipated: the owner of its parent cannot control it.",
   locked: "Locked: it cannot be unwrapped, and its fuses hold.",
-  lapsed: "Its time in the name wrapper is over.",
-  unwrapped: "It was wrapped once, and is no longer.",
+  lapsed: "Its entry in the name wrapper has expired.",
+  unwrapped: "It was wrapped once, but no longer is.",
 };
 const fuses = {
   cannot_unwrap: "It cannot be unwrapped.",
@@ -103,7 +103,7 @@ const fuses = {
   cannot_transfer: "It cannot be transferred.",
   cannot_set_resolver: "Its resolver cannot be changed.",
   cannot_set_ttl: "Its time to live cannot be changed.",
-  cannot_create_subdomain: "No new subnames can be made.",
+  cannot_create_subdomain: "No new subnames can be created.",
   cannot_approve: "The account that may renew it cannot be changed.",
   parent_cannot_control: "The owner of its parent cannot change it.",
   can_extend_expiry: "Its owner can extend its expiry.",
@@ -189,6 +189,6 @@ export async function missingName(name: string, reason: unknown, asking: Asking)
   const path = `/v1/search?q=${encodeURIComponent(label)}&sort=relevance&page_size=8`;
   const near = isNode(name) || label === "" ? [] : ((await rowsOf(asking, path, "data")) as Row[]);
   const list = html`<h2>Similar names</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
-  const content = html`<p>The index has no registration of it.</p>${note(reason)}${near.length > 0 ? list : ""}`;
+  const content = html`<p>The index has no registration of this name.</p>${note(reason)}${near.length > 0 ? list : ""}`;
   return { heading: html`<h1>${nameText(name)}</h1>`, content };
 }

@@ -57,7 +57,7 @@ const most = 600;
 // A text, cut, with how much is left out.
 function cutText(text: string, at = most): Html {
   const left = text.length - at;
-  const more = left > 0 ? html` <small>${count(left)} more characters are left out</small>` : "";
+  const more = left > 0 ? html` <small>${count(left)} more characters omitted</small>` : "";
   return html`${shown(text.replaceAll(/[\t\n\r]/g, " "), at)}${more}`;
 }
 
@@ -105,7 +105,7 @@ export function recordLists(view: View, records: NonNullable<Row["records"]>) {
       return found === undefined ? [] : [[label, found] as const];
     });
     const left = keys.length - mostShown;
-    const more = left > 0 ? html`<p class="note">${count(left)} more are left out.</p>` : "";
+    const more = left > 0 ? html`<p class="note">${count(left)} more are omitted.</p>` : "";
     return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
   };
   const singles = ["contenthash", "name"].filter((key) => values.get(key));

@@ -111,7 +111,7 @@ test("owners, resolvers, tokens, fuses, roles and primary names", () => {
     "Token transferred from 0x1111…1111 alice.eth to 0x2222…2222",
     "Token minted for 0x2222…2222",
     "Fuses burned: cannot unwrap, parent cannot control",
-    "0x2222…2222 got the roles set resolver; lost grant renew",
+    "0x2222…2222 received the roles set resolver; lost grant renew",
     "Primary name of 0x2222…2222 on Base set to b.eth",
     "Primary name of 0x2222…2222 cleared",
     "Owner in the registry changed from 0x1111…1111 alice.eth to 0x2222…2222",

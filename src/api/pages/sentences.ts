@@ -83,10 +83,10 @@ function permission({ view, entry: { kind }, former, data }: Told & { data: Entr
   if (kind === "FusesSet") return fusesSet(data.fuses ?? 0, former?.fuses ?? 0);
   if (kind === "AuthorisationChanged") return html`Record permissions changed`;
   const { added_powers: added = [], removed_powers: removed = [] } = data;
-  const gained = added.length > 0 ? html` got the roles ${added.map(power).join(", ")}` : "";
+  const gained = added.length > 0 ? html` received the roles ${added.map(power).join(", ")}` : "";
   const lost =
     removed.length > 0 ? html`${added.length > 0 ? ";" : ""} lost ${removed.map(power).join(", ")}` : "";
-  const none = added.length + removed.length === 0 ? " got no other roles" : "";
+  const none = added.length + removed.length === 0 ? " received no other roles" : "";
   return html`${data.address ? account(view, data.address) : "Somebody"}${gained}${lost}${none}`;
 }
 

@@ -105,7 +105,7 @@ export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, f
     );
     const sections = await Promise.all([
       ...reading,
-      parents.then((list) => section("Names with most subnames", list)),
+      parents.then((list) => section("Names with the most subnames", list)),
     ]);
     const choices = intervals.map((one) =>
       one === interval
@@ -114,7 +114,7 @@ export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, f
     );
     const content = html`${drawing(frame)}
 <p>${choices}</p>
-<p class="note">In UTC; the newest period is not over. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
+<p class="note">In UTC; the latest period is still running. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
 ${sections}`;
     const parts = { title: "Figures · nsindex", heading: html`<h1>Figures</h1>`, content };
     return c.html(page(frame, parts), 200, { "content-security-policy": policy });

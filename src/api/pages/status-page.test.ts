@@ -214,7 +214,7 @@ test("requests by chain and method, with failures and compute units", async () =
     { ...logs, answered: 3, failed: 2, units: 180 },
     { chain: "mainnet", method: "eth_getBlockByNumber", answered: 1, failed: 0, units: 20 },
   ]);
-  expect(await page({ registry }).html()).toContain("200 compute units");
+  expect(await page({ registry }).html()).toContain("200 Alchemy compute units");
 });
 
 test("anomalies by kind with the last ones; labels, database, configuration", async () => {
@@ -344,7 +344,7 @@ test("whether ENSv2 registers names, once that is known", async () => {
     /<p>(ENSv2 .*?)<\/p>/s.exec(await page(given).html())?.[1]?.replaceAll(/<.*?>/g, "");
   const snapshot = following(5);
   expect(await told({ snapshot, goLive: () => since })).toBe(
-    "ENSv2 registers names under .eth since block 24,012,345, 3 days ago.",
+    "ENSv2 has registered names under .eth since block 24,012,345, 3 days ago.",
   );
   expect(await told({ snapshot, goLive: () => null })).toBe("ENSv2 does not register names under .eth yet.");
   expect(await told({ snapshot, goLive: () => undefined })).toBeUndefined();

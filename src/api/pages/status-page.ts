@@ -483,7 +483,7 @@ function ensv2(view: View, { registrationInEnsv2: since, phase }: StatusFacts): 
   if (since === null) return html`<p>ENSv2 does not register names under .eth yet.</p>`;
   const { block, timestamp } = since;
   const at = place(view, { chain: view.frame.chains?.[0] ?? 0, block, transaction: null });
-  return html`<p>ENSv2 registers names under .eth since block ${at}, ${moment(view, timestamp)}.</p>`;
+  return html`<p>ENSv2 has registered names under .eth since block ${at}, ${moment(view, timestamp)}.</p>`;
 }
 
 function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Html {
@@ -508,7 +508,7 @@ ${hooks?.length ? listOf(view, label, { rows: hooks, columns }) : list}`;
 
 function keys(view: View, rows: readonly KeyUse[]): Html {
   const columns =
-    "Key=name, Requests=requests:number, Refused=refused:number, Units this minute=minute:number, Budget a minute=budget:number";
+    "Key=name, Requests=requests:number, Refused=refused:number, Units this minute=minute:number, Budget per minute=budget:number";
   return listOf(view, "API keys, with counts since the start of this process", { rows, columns });
 }
 
@@ -530,7 +530,7 @@ function requests(view: View, rows: readonly Requests[] | undefined): Html {
   if (rows === undefined) return note("Only available on the indexing process.");
   if (rows.length === 0) return note("None.");
   const units = count(rows.reduce((sum, one) => sum + one.units, 0));
-  const label = `Requests to the nodes since the start: ${units} compute units of Alchemy`;
+  const label = `Requests to the nodes since the start: ${units} Alchemy compute units`;
   const columns =
     "Chain=chain, Method=method, Answered=answered:number, Failed=failed:number, Compute units=units:number";
   return html`<p>${label}</p>${listOf(view, "RPC requests", { rows, columns })}`;

@@ -49,7 +49,7 @@ export function createChainReader({ clientOf, askGateways, known, signal }: Sour
     const request = async (request: object, options?: EIP1193RequestOptions) => {
       roundsLeft -= 1;
       callsLeft -= 1;
-      if (roundsLeft < 0) throw new GatewayError("the contract asks for too many look-ups in a row");
+      if (roundsLeft < 0) throw new GatewayError("the contract requests too many consecutive lookups");
       if (callsLeft < 0) throw new UnavailableError(tooManyCalls);
       return takeTurn(signal, () => client.request(request as never, options));
     };
@@ -87,7 +87,7 @@ async function askUniversalResolver(read: ChainReader["read"], { chainId, addres
     args: [toHex(packetToBytes(name))],
   })) as readonly [Hex, Hex, bigint] | undefined;
   // The contract answers for every name, so a failed call means that it does not exist.
-  if (found === undefined) throw new UnavailableError("The universal resolver gives no answer.");
+  if (found === undefined) throw new UnavailableError("The universal resolver returns nothing.");
   if (found[0] === zeroAddress) return undefined;
   return { resolver: found[0].toLowerCase() as Hex, isWildcard: found[2] > 0n };
 }

@@ -36,13 +36,13 @@ export const selectionQuery = z.object({
   addresses: listInput("addresses", isUint256, "coin types in decimal digits, with commas between")
     .transform((items) => items.map(toBigInt))
     .optional()
-    .meta({ description: "Coin types (ENSIP-9, ENSIP-11), with commas between", example: "60,0,2147492101" }),
+    .meta({ description: "Coin types (ENSIP-9, ENSIP-11), comma-separated", example: "60,0,2147492101" }),
   texts: listInput("texts", isTextKey, "keys with commas between, none of them empty or with a NUL")
     .optional()
-    .meta({ description: "Keys of text records (ENSIP-5), with commas between", example: "avatar,com.x" }),
+    .meta({ description: "Keys of text records (ENSIP-5), comma-separated", example: "avatar,com.x" }),
   data: listInput("data", isTextKey, "keys with commas between, none of them empty or with a NUL")
     .optional()
-    .describe("Keys of data records (ENSIP-24), with commas between"),
+    .describe("Keys of data records (ENSIP-24), comma-separated"),
   contenthash: flagInput("contenthash").describe("`true`: the content hash (ENSIP-7)"),
   pubkey: flagInput("pubkey").describe("`true`: the public key (EIP-619)"),
   dnszonehash: flagInput("dnszonehash").describe("`true`: the hash of the DNS zone"),
@@ -51,7 +51,7 @@ export const selectionQuery = z.object({
     .refine((text) => isUint256(text) && text !== "0", "abi must be a mask of content types, at least 1")
     .transform(toBigInt)
     .optional()
-    .describe("Mask of the welcome content types of an ABI (ENSIP-4)"),
+    .describe("Bit mask of the accepted content types of an ABI (ENSIP-4)"),
   interfaces: listInput(
     "interfaces",
     (id) => /^0x[0-9a-fA-F]{8}$/.test(id),
@@ -59,7 +59,7 @@ export const selectionQuery = z.object({
   )
     .transform((ids) => ids.map((id) => id.toLowerCase() as Hex))
     .optional()
-    .describe("Interface ids (ENSIP-8), with commas between"),
+    .describe("Interface ids (ENSIP-8), comma-separated"),
 });
 
 /** Records that a request selects; absent ones are not selected. */

@@ -10,7 +10,7 @@ export const documentOf = (version: string, endpoints: readonly Endpoint<never>[
     version,
     description:
       "REST endpoints of the index. Names, owners and records as entities are served over GraphQL at `/subgraph`. A service with API keys " +
-      "refuses requests in the form of the path's other errors: 401 without a key, 403 for a path that the key does not allow, 429 beyond its " +
+      "rejects requests with the path's usual error format: 401 without a key, 403 for a path that the key does not allow, and 429 beyond its " +
       "budget, with `Retry-After`.",
     operations: endpoints.map(operationOf),
     schemas: {
@@ -29,7 +29,7 @@ function operationOf(endpoint: Endpoint<never>): Operation {
   const { method, path, answers, isCached } = endpoint;
   const words = path.replaceAll(/[{}]/g, "").split(/[/-]/).filter(Boolean);
   const documented: Record<string, ResponseDocs> = {};
-  if (isCached) documented[304] = { description: "It is what the `If-None-Match` of the request knows" };
+  if (isCached) documented[304] = { description: "Not modified since the `If-None-Match` of the request" };
   for (const [status, { description, schema, type }] of Object.entries(answers))
     documented[status] = { description, content: { [type ?? "application/json"]: schema } };
   return {

@@ -128,7 +128,7 @@ const noPosition = { description: "A position that the index does not have" };
 
 function refused({ plugins, index }: Needs<never, Index>): string {
   const reasons = [
-    ...(plugins === undefined ? [] : ["a plugin it needs is not active"]),
+    ...(plugins === undefined ? [] : ["a required plugin is not active"]),
     ...(index === "complete" ? ["the index is not complete yet"] : []),
     ...(index === "known" ? ["the indexing status is not available"] : []),
   ].join(", or ");

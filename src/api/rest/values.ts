@@ -165,7 +165,7 @@ const pagingParameters = {
   recordsPerPage: perPage("recordsPerPage").describe(
     `1 to ${maximumRecordsPerPage} (default ${defaultRecordsPerPage})`,
   ),
-  limit: perPage("limit").describe("Another name of `recordsPerPage`"),
+  limit: perPage("limit").describe("Alias of `recordsPerPage`"),
 };
 
 type Parameters = z.output<z.ZodObject<typeof pagingParameters>>;

@@ -140,12 +140,12 @@ test.each([
   ["expiries?from=2026-01-01&to=9999-12-31", "at most 4000 periods"],
   [
     "registrations?chain_id=5",
-    "chain_id and parent must be a chain and a name below which a registrar leases names",
+    "chain_id and parent must be a chain and a name below which a registrar registers names",
   ],
   ["registrations?chain_id=x", "chain_id must be a positive integer"],
   [
     "holders?parent=vitalik.eth",
-    "chain_id and parent must be a chain and a name below which a registrar leases names",
+    "chain_id and parent must be a chain and a name below which a registrar registers names",
   ],
   ["holders?parent=%00", "parent must not hold NUL"],
   ["revenue?format=xml", "format must be one of json, csv"],

@@ -83,7 +83,7 @@ export function openReadServers(like: Pool, { urls, lagSeconds, onFailure, log }
     if (found.system === system) return true;
     const section = seeOperations("Readers on standbys");
     if (!refused.has(place))
-      log("error", `${place} is no standby of the others and is not read.`, { section });
+      log("error", `${place} is not a standby of the same primary and is not used.`, { section });
     refused.add(place);
     return false;
   };

@@ -446,7 +446,7 @@ test("a reminder whose answer was lost comes again with its ids", async () => {
   chain.time = 3;
   await expect.poll(() => received.length).toBe(3);
   expect(new Set(received.map(({ headers, body }) => `${headers["webhook-id"]} ${body}`)).size).toBe(1);
-  // The feed has not begun; the hook still begins at its start.
+  // The feed has not started; the hook still begins at its start.
   await expect.poll(() => stateOf("a")).toMatchObject({ reminders: ["4", "", ""], from: "start" });
 });
 

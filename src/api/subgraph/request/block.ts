@@ -135,7 +135,7 @@ export async function pinnedPosition(
       earliest = await past.firstFrom(from, { ...head, timestamp: head.timestamp });
   } catch (error) {
     if (error instanceof BusyError) throw error;
-    return undecodable(key, "no node of the chain responds, which has the time of the block");
+    return undecodable(key, "no node responds to provide the block's timestamp");
   }
   if (block?.timestamp === undefined) return key === "hash" ? noSuchHash() : noSuchNumber(constraint.number);
   const { number, timestamp } = block;

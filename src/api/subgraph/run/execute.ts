@@ -177,7 +177,7 @@ async function readRow(
       );
     }
     if (error instanceof MomentGoneError)
-      throw new QueryError("The index has changed while the block was looked up. Try again in a moment.");
+      throw new QueryError("The index changed during the block lookup. Try again in a moment.");
     // SQLSTATE classes 22 and 54: the values or the size of the query are at fault, not the database.
     if (error instanceof Error && "code" in error && /^(22|54)/.test(String(error.code)))
       throw new QueryError(`Store error: ${error.message}`);
