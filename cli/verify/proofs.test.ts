@@ -301,7 +301,7 @@ describe("a header", () => {
     expect(await proven([url], rows())).toMatchObject({ compared: 0, unproven: 6 });
   });
 
-  test("is believed of neither of two URLs that name several blocks", async () => {
+  test("is believed of neither of two URLs that disagree on a block", async () => {
     const [one, two] = [await startNode(words), await startNode(other)];
     const found = await proven([one.url, two.url], rows());
     expect(found).toMatchObject({ compared: 0, unproven: 6 });

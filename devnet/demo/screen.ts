@@ -120,11 +120,11 @@ Names that begin with what someone types:
   curl -s "${url}/v1/search?q=dem&page_size=5"
 The names that expire next:
   curl -s "${url}/v1/names?namespace=ens&expires_after=$(date +%s)&order=asc&page_size=3"
-Its deadlines, for a calendar program:
+Its deadlines, for a calendar app:
   curl -s "${url}/v1/addresses/${demoAccount}/calendar.ics"
 The newest registrations and renewals as events:
   curl -s "${url}/v1/events?type=registration,renewal&page_size=3"
-How far each chain is behind:
+The lag of each chain:
   curl -s "${url}/v1/status"`,
   subgraph: (url) => `
 -- GraphQL, 4

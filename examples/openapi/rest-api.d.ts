@@ -333,7 +333,7 @@ export interface paths {
         };
         /**
          * Direct subnames of a name
-         * @description `total_count` is exact up to 10000 subnames, without those that have expired up to 1000, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.
+         * @description `total_count` is exact up to 10000 subnames, without those that have expired up to 1000, else null. Orders other than by name read all subnames, and may time out for a name with a million.
          */
         get: operations["getV1NamesNameSubnames"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * What an address received, and its primary names
-         * @description Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first. With `relation` all entries of those names.
+         * @description Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first. With `relation`, all entries of those names.
          */
         get: operations["getV1AddressesAddressHistory"];
         put?: never;
@@ -433,7 +433,7 @@ export interface paths {
         };
         /**
          * Deadlines of an address's names, for calendar apps
-         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of 500 names, leases before others, of each those that end first. The calendar's description says if names are left out. Names that have ended or never end are omitted.
+         * @description Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of 500 names, registrations before others, each by their end. The calendar's description says if names are left out. Names that have ended or never end are omitted.
          */
         get: operations["getV1AddressesAddressCalendar.ics"];
         put?: never;

@@ -188,13 +188,13 @@ const shownOfAll = {
     data: expect.arrayContaining([expect.objectContaining({ type: "registration" })]),
   },
   "The names that expire next:": { data: [{}, {}, {}] },
-  "Its deadlines, for a calendar program:": expect.stringMatching(
+  "Its deadlines, for a calendar app:": expect.stringMatching(
     /^BEGIN:VCALENDAR\r\n.*SUMMARY:demo\.eth expires/s,
   ),
   "The newest registrations and renewals as events:": {
     data: Array(3).fill({ type: expect.stringMatching(/^(registration|renewal)$/) }),
   },
-  "How far each chain is behind:": {
+  "The lag of each chain:": {
     data: { status: "ready", chains: { [chainIds.root]: { status: "ready" } } },
   },
 };

@@ -539,7 +539,7 @@ export const addressCalendar = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/calendar.ics",
   summary: "Deadlines of an address's names, for calendar apps",
-  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, leases before others, of each those that end first. The calendar's description says if names are left out. Names that have ended or never end are omitted.`,
+  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, registrations before others, each by their end. The calendar's description says if names are left out. Names that have ended or never end are omitted.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
     namespace: namespaceParameter,

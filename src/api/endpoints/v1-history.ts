@@ -229,7 +229,7 @@ export const addressHistory = endpoint({
   path: "/v1/addresses/{address}/history",
   summary: "What an address received, and its primary names",
   description:
-    "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first. With `relation` all entries of those names.",
+    "Names that it registered, names and roles that were transferred to it, and primary names that it set or cleared, newest first. With `relation`, all entries of those names.",
   params: z.object({ address: anyCaseAddress("address") }),
   query: addressQuery,
   answers: { 200: historyAnswer, 404: notFoundAnswer },

@@ -312,7 +312,7 @@ export const subnames = endpoint({
   ...ofLookup,
   path: "/v1/names/{name}/subnames",
   summary: "Direct subnames of a name",
-  description: `\`total_count\` is exact up to ${mostSubnames} subnames, without those that have expired up to ${mostFiltered}, else null. Orders other than that by name read all subnames: of a name with a million they may take too long.`,
+  description: `\`total_count\` is exact up to ${mostSubnames} subnames, without those that have expired up to ${mostFiltered}, else null. Orders other than by name read all subnames, and may time out for a name with a million.`,
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
