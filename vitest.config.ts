@@ -13,8 +13,8 @@ const workers = availableParallelism() + 1;
 
 // Limits for standstill, not for speed: no verdict depends on how busy the machine is.
 const unit = {
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
   expect: { poll: { timeout: 100_000 } },
   sequence: { groupOrder: 0 },
 };

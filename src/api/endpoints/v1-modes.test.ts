@@ -160,7 +160,7 @@ const modes: Mode[] = [
   ["no names", ["ensv2", "protocol-acceleration", "registrars", "tokenscope"], "sepolia-v2"],
 ];
 
-test.each(modes)("%s", { timeout: 120_000 }, async (_, plugins, name = "mainnet") => {
+test.each(modes)("%s", async (_, plugins, name = "mainnet") => {
   // Two parameters meet in the same text of SQL in the others.
   const isWhole = plugins.includes("protocol-acceleration") && plugins.length >= all.length;
   const { ask, fetch, logged } = open(namespaces[name], plugins);
