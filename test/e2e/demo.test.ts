@@ -383,7 +383,7 @@ test.each([
   ],
   ["Wrapped", "/name/locked.eth", "It cannot be transferred."],
   ["Wrapped", "/name/locked.eth", "https://example.org/locked"],
-  ["Premium", "/name/auction.eth", "at a premium that falls to nothing in 10 d"],
+  ["Premium", "/name/auction.eth", "at a premium that falls to zero in 10 d"],
   ["Agent", "/name/agent.eth", "Agent context"],
   ["Agent", "/name/agent.eth", "Agent endpoint mcp"],
   ["Agent", "/name/agent.eth", "Agent registration 167"],

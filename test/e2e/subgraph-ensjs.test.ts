@@ -31,7 +31,9 @@ let client: Parameters<typeof getNamesForAddress>[0];
 
 beforeAll(async () => {
   const database = await createLoadedDatabase(dump);
-  const server = serve({ fetch: createEndpoint(database).app.fetch, port: 0 });
+  // A test that takes longer than an idle connection lasts would find it closed.
+  const serverOptions = { keepAliveTimeout: 600_000 };
+  const server = serve({ fetch: createEndpoint(database).app.fetch, port: 0, serverOptions });
   await new Promise((resolve) => server.once("listening", resolve));
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;

@@ -38,7 +38,7 @@ function tablesOf(view: View, { title, columns, part }: Charted, rows: readonly 
       ...("due" in columns ? ["Percent=percent:number"] : []),
     ];
     const caption = unit === undefined ? title : `${title} in ${unit}`;
-    return html`<div class="chart"><details><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
+    return html`<div class="chart"><details open><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
   });
 }
 

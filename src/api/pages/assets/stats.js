@@ -35,11 +35,9 @@ function readTable(table) {
 function draw(place) {
   const table = place.querySelector("details");
   const { times, lines } = readTable(table.querySelector("table"));
+  place.classList.add("drawn");
   // One point is no line.
-  if (times.length < 2) {
-    table.open = true;
-    return;
-  }
+  if (times.length < 2) return;
   const axis = {
     stroke: colorOf("--quiet"),
     grid: { stroke: colorOf("--line") },
@@ -62,6 +60,7 @@ function draw(place) {
     place.prepend(self.root);
     begin();
   });
+  table.open = false;
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height })).observe(place);
 }
 
