@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { type HttpBindings, serve } from "@hono/node-server";
 import { Hono } from "hono";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { chainOf } from "../../test/support/endpoints.ts";
 import { pageSources, service } from "../../test/support/service.ts";
 import { namespaces } from "../deployments/namespaces.ts";
@@ -65,7 +68,7 @@ function api({
     const response = await app.request(path, init);
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
-  return { get, logged };
+  return { app, get, logged };
 }
 
 describe("/api/config", () => {
@@ -264,4 +267,43 @@ describe("every path", () => {
       expect(Object.keys(JSON.parse((await get("/openapi.json")).text).paths)).toContain(path);
     },
   );
+});
+
+test("a handler gets the body that was read before, and a signal that aborts for a client that leaves alone", async () => {
+  const [begun, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let signal: AbortSignal | undefined;
+  const subgraph = new Hono()
+    .post("/", async (c) => {
+      signal = c.req.raw.signal;
+      return c.text(await c.req.text());
+    })
+    .get("/", async (c) => {
+      c.req.raw.signal.addEventListener("abort", () => left.resolve());
+      begun.resolve();
+      await left.promise;
+      return c.body(null, 408);
+    });
+  const { app } = api({ subgraph });
+  let closed: Promise<unknown> | undefined;
+  const respond = (request: Request, env: HttpBindings) => {
+    // As the guard of Ponder's server does, with a byte order mark, which Request.text() leaves out (Encoding Standard, UTF-8 decode).
+    Object.assign(env.incoming, { rawBody: Buffer.from("\ufeffgrüße") });
+    closed = once(env.outgoing, "close");
+    return app.fetch(request, env);
+  };
+  const server = serve({ fetch: (request, env) => respond(request, env as HttpBindings), port: 0 });
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/subgraph`;
+
+  expect(await (await fetch(url, { method: "POST", body: "on the wire" })).text()).toBe("grüße");
+  await closed;
+  expect(signal?.aborted).toBe(false);
+
+  const leaving = new AbortController();
+  const request = fetch(url, { signal: leaving.signal });
+  await begun.promise;
+  leaving.abort();
+  await expect(request).rejects.toThrow();
+  await left.promise;
 });
