@@ -21,7 +21,11 @@ const unit = {
 const resolve = {
   alias: { "ponder:registry": fileURLToPath(new URL("test/support/registry.ts", import.meta.url)) },
 };
-const endToEnd = { testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 300_000 } } };
+const endToEnd = {
+  testTimeout: 1_800_000,
+  hookTimeout: 1_800_000,
+  expect: { poll: { timeout: 900_000 } },
+};
 
 export default defineConfig({
   test: {

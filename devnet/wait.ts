@@ -8,7 +8,7 @@ export type Look<Result> = { done: Result } | { state: string };
 export async function waitFor<Result>(
   what: string,
   look: () => Promise<Look<Result>>,
-  { timeoutMs = 300_000, everyMs = 100 } = {},
+  { timeoutMs = 900_000, everyMs = 100 } = {},
 ): Promise<Result> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -95,7 +95,7 @@ export async function createIndexer(options: IndexerOptions) {
     what: string,
     look: () => Promise<{ done: Result } | { state: string }>,
     everyMs = 100,
-  ) => waitWhileRunning([running()], what, look, { timeoutMs: 500_000, everyMs });
+  ) => waitWhileRunning([running()], what, look, { timeoutMs: 1_500_000, everyMs });
 
   /** The service's snapshot of all chains; undefined while there is none. */
   async function snapshot(): Promise<Snapshot | undefined> {

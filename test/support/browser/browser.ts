@@ -16,6 +16,7 @@ export async function startBrowser(executablePath: string) {
   return {
     async open(url: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
       const page = await (await browser.newContext(options)).newPage();
+      page.setDefaultTimeout(900_000);
       const complaints: string[] = [];
       page.on("console", (message) => {
         if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
