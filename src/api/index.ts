@@ -62,7 +62,7 @@ import { createAdmission, resolutionLimits } from "./resolution/admission.ts";
 import { createChainClients } from "./resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "./resolution/gateway.ts";
 import { knownContracts } from "./resolution/known-contracts.ts";
-import { v2ContractsOf } from "./resolution/v2-names.ts";
+import { readNodesOfToken, type V2Contracts, v2ContractsOf } from "./resolution/v2-names.ts";
 import { bodyOfRest } from "./rest/endpoint.ts";
 import { createFigures, keepFigures } from "./stats/count.ts";
 import { createChainBlocks, type ReadBlock } from "./status/chain-blocks.ts";
@@ -488,7 +488,7 @@ function openApi(config: Config) {
       ...{ hooks: () => webhooks?.status(), keys: () => apiKeys?.uses() },
       onStop: (stop) => void stops.push(stop),
     },
-    metadata: media && metadataOf(config, { resolution, media: media.ask }),
+    metadata: media && metadataOf(config, { resolution, media: media.ask, v2 }),
     trustedProxies: config.subgraphLimits.trustedProxies,
     ...{ keys: apiKeys, log },
   });
@@ -510,13 +510,21 @@ function networkOf({ namespace }: Config) {
   return namespace.replace(/-v2$/, "");
 }
 
-function metadataOf(config: Config, sources: Pick<MetadataSources, "resolution" | "media">) {
-  const { datasources, metadata } = config;
+function metadataOf(
+  config: Config,
+  { v2, ...sources }: Pick<MetadataSources, "resolution" | "media"> & { v2: V2Contracts | undefined },
+) {
+  const { datasources, metadata, plugins } = config;
   return {
     ...sources,
     network: networkOf(config),
     url: metadata?.url,
     issuers: tokenIssuers(datasources),
+    nodesInRegistry:
+      v2 && plugins.includes("ensv2")
+        ? (registry: Hex, tokenId: Hex, signal: AbortSignal) =>
+            readNodesOfToken(database, [v2.chainId, registry, tokenId], signal)
+        : undefined,
     clock: Date.now,
   };
 }

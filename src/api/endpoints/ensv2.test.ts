@@ -18,7 +18,7 @@ import { allPages } from "../../../test/support/recordings.ts";
 import { indexedSubregistries } from "../../deployments/namespaces.ts";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { v2ContractsOf } from "../resolution/v2-names.ts";
+import { readNodesOfToken, v2ContractsOf } from "../resolution/v2-names.ts";
 import type { Endpoint } from "../rest/endpoint.ts";
 import { type NameTokensContext, namesContext, nameTokens } from "./name-tokens.ts";
 import { openActions, type RegistrarActionsContext, registrarActions } from "./registrar-actions.ts";
@@ -259,6 +259,10 @@ describe("at the last block", () => {
         token: { contract: { address: registry } },
         ownership: { ownershipType: "fully-onchain", owner: { address: owner } },
       });
+      const tokenId = tokens.at(-1)?.token.tokenId ?? "0x";
+      const { signal } = new AbortController();
+      const nodes = await readNodesOfToken(stored.database, [v2ChainId, registry ?? "0x", tokenId], signal);
+      expect(nodes, name).toContain(node);
     }
     expect(seen).toBeGreaterThan(50);
   });

@@ -35,9 +35,17 @@ type World = {
   tokens?: { uri: string; owner: Hex; balance: bigint };
   answer?: (asked: Asked) => Response | undefined;
   url?: string;
+  nodesInRegistry?: (registry: Hex, tokenId: Hex) => Promise<Hex[]>;
 };
 
-function open({ records = {}, rows = {}, tokens, answer = () => image("image", "image/png"), url }: World) {
+function open({
+  records = {},
+  rows = {},
+  tokens,
+  nodesInRegistry,
+  answer = () => image("image", "image/png"),
+  url,
+}: World) {
   const asked: Asked[] = [];
   const { resolution } = chainOf(({ data }) => {
     const { functionName } = decodeFunctionData({ abi, data });
@@ -51,6 +59,7 @@ function open({ records = {}, rows = {}, tokens, answer = () => image("image", "
   const routes = metadataRoutes({
     ...{ network: "mainnet", url, resolution },
     issuers: tokenIssuers(namespaces.mainnet),
+    nodesInRegistry,
     media: async (one) => {
       asked.push(one);
       return answer(one);
@@ -262,6 +271,26 @@ test("a wrapped name's tokens tell of the wrapper", async () => {
   const locked = { ...vitalik, ens_v1: { ...ens_v1, wrapper_state: "locked" } } as Partial<Row>;
   const rows = { [namehash("vitalik.eth")]: locked };
   expect((await open({ rows }).get(`/mainnet/${registrar}/${labelhash("vitalik")}`)).body.version).toBe(1);
+});
+
+test("a token of an ENSv2 registry has the metadata of the name that it stands for now", async () => {
+  const registry = "0x00000000000000000000000000000000000000cc";
+  const id = 2n ** 255n + 1n;
+  const [left, name] = [namehash("left.a.eth"), namehash("sub.a.eth")];
+  const row = { ...vitalik, name: "sub.a.eth", display_name: "sub.a.eth", token_id: `${id}` };
+  const { get } = open({
+    rows: {
+      // The registry was under another name before, which has an entry elsewhere now.
+      [left]: { ...row, name: "left.a.eth", registry_path: [registry, nft] },
+      [name]: { ...row, registry_path: [nft, registry] },
+    },
+    nodesInRegistry: async (address, token) =>
+      address === registry && BigInt(token) === id ? [left, name] : [],
+  });
+  const { status, body } = await get(`/mainnet/${registry}/${id}`);
+  expect([status, body]).toMatchObject([200, { name: "sub.a.eth", version: 3 }]);
+  expect((await get(`/mainnet/${registry}/${id + 1n}`)).status).toBe(404);
+  expect((await get(`/mainnet/${nft}/${id}`)).status).toBe(404);
 });
 
 test.each([

@@ -20,6 +20,8 @@ export type MetadataSources = {
   network: string;
   url: string | undefined;
   issuers: readonly TokenIssuer[];
+  /** Nodes of the names that the token of an ENSv2 registry stands for; undefined where ENSv2 is not indexed. */
+  nodesInRegistry: ((registry: Hex, tokenId: Hex, signal: AbortSignal) => Promise<Hex[]>) | undefined;
   resolution: Pick<ResolveContext["resolution"], "clientOf" | "known" | "gatewayLimits">;
   media: AskMedia;
   ask: Ask;
@@ -97,10 +99,10 @@ function publicUrl(uri: string): string {
 }
 
 async function sendToken(sources: MetadataSources, c: Context): Promise<Response> {
-  const { row, issuer, tokenId } = await tokenOf(sources, c);
+  const { row, isNameWrapper, tokenId } = await tokenOf(sources, c);
   const base = baseOf(sources, c);
   const links = { token: `${base}/${param(c, "contract")}/${tokenId}`, avatars: `${base}/avatar` };
-  const version = versionOf(row, issuer.isNameWrapper);
+  const version = versionOf(row, isNameWrapper);
   return c.json(metadataOf(row, { tokenId, version, links, now: sources.clock() }));
 }
 
@@ -123,22 +125,31 @@ const param = (c: Context, name: string) => c.req.param(name) ?? "";
 const baseOf = ({ url, network }: MetadataSources, c: Context) =>
   `${url ?? new URL(c.req.url).origin}/${network}`;
 
-/** The name of the token in the path. Ends the request if there is none. */
-async function tokenOf({ issuers, ask }: MetadataSources, c: Context) {
+/** The name of the token in the path. Ends the request if there is none. `isNameWrapper`: undefined for a registry of ENSv2. */
+async function tokenOf({ issuers, nodesInRegistry, ask }: MetadataSources, c: Context) {
   const given = param(c, "token");
   if (!/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(given) || BigInt(given) >= 2n ** 256n)
     stop(400, "token must be a token id: a decimal number, or 0x and up to 64 hex digits.");
-  const contract = param(c, "contract").toLowerCase();
+  const id = BigInt(given);
+  const tokenId = tokenIdToHex(id);
+  const contract = param(c, "contract").toLowerCase() as Hex;
   // Several chains may have a contract at one address.
   const own = issuers.filter(({ address }) => address.toLowerCase() === contract);
-  if (own.length === 0) stop(400, "contract must be a registrar or name wrapper of this service.");
-  for (const issuer of own) {
-    const { status, body } = await ask(`/v1/names/${nodeOfToken(issuer, BigInt(given))}`, c);
+  const isOfV2 = own.length === 0;
+  if (isOfV2 && nodesInRegistry === undefined)
+    stop(400, "contract must be a registrar or name wrapper of this service.");
+  const ofV2 = isOfV2 ? await nodesInRegistry?.(contract, tokenId, c.req.raw.signal) : undefined;
+  const found = ofV2
+    ? ofV2.map((node) => ({ node, isNameWrapper: undefined }))
+    : own.map((issuer) => ({ node: nodeOfToken(issuer, id), isNameWrapper: issuer.isNameWrapper }));
+  for (const { node, isNameWrapper } of found) {
+    const { status, body } = await ask(`/v1/names/${node}`, c);
     if (status === 404) continue;
     if (status !== 200) stop(503, String(memberOf(body, "error.message")));
     const row = memberOf(body, "data") as Row;
+    if (isOfV2 && (row.registry_path?.at(-1) !== contract || row.token_id !== `${id}`)) continue;
     if (row.status === "released") stop(410, "The name has expired, and so has its grace period.");
-    return { row, issuer, tokenId: tokenIdToHex(BigInt(given)) };
+    return { row, isNameWrapper, tokenId };
   }
   return stop(404, "No results found.");
 }

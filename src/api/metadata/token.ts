@@ -3,8 +3,8 @@ import type { Row } from "../names/rows.ts";
 
 // The metadata of a name's token in the form of ENS's metadata service, as marketplaces and wallets read it.
 
-/** By contract: 0 the registrar, 1 the registrar while the wrapper holds its token, 2 the wrapper. */
-type Version = 0 | 1 | 2;
+/** By contract: 0 the registrar, 1 the registrar while the wrapper holds its token, 2 the wrapper, 3 a registry of ENSv2. */
+type Version = 0 | 1 | 2 | 3;
 
 type Attribute = {
   trait_type: string;
@@ -60,9 +60,9 @@ export function nameOfToken({ name, display_name }: Row, tokenId: string) {
   };
 }
 
-/** The generation of a token that a contract issued for a name. */
-export const versionOf = (row: Row, isNameWrapper: boolean): Version =>
-  isNameWrapper ? 2 : stateOf(row) ? 1 : 0;
+/** The generation of a token that a contract issued for a name. `isNameWrapper`: undefined for a registry of ENSv2. */
+export const versionOf = (row: Row, isNameWrapper: boolean | undefined): Version =>
+  isNameWrapper === undefined ? 3 : isNameWrapper ? 2 : stateOf(row) ? 1 : 0;
 
 /** Where the token's and the name's images are, without the last part of either path. */
 type Links = { token: string; avatars: string };

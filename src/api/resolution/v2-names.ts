@@ -166,6 +166,22 @@ export async function readV2Names(
   }));
 }
 
+const nodesOfToken = planOnce(`
+SELECT coalesce(json_agg(v.id ORDER BY v.path), '[]')::text FROM v2_entries e
+JOIN v2_domains v ON v.registry = e.registry AND v.labelhash = e.labelhash
+WHERE e.chain_id = $1::int AND e.registry = $2 AND e.storage_id = $3 AND e.token_id = $4`);
+
+/** Nodes of the names that a registry's token, present or last, stands for: one for each path of the registry. `tokenId`: 32 bytes. */
+export async function readNodesOfToken(
+  database: Database,
+  [chainId, registry, tokenId]: readonly [chainId: number, registry: Hex, tokenId: Hex],
+  signal: AbortSignal,
+): Promise<Hex[]> {
+  const storageId = `${tokenId.slice(0, -8)}00000000`;
+  const [nodes] = await database.row(nodesOfToken, [String(chainId), registry, storageId, tokenId], signal);
+  return JSON.parse(nodes ?? "[]") as Hex[];
+}
+
 function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
   if (status !== "available") return resource;
   return `0x${(BigInt(resource) + 1n).toString(16).padStart(64, "0")}`;
