@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { createGzip } from "node:zlib";
 import { createRandom } from "../../devnet/random.ts";
-import { digestOfText } from "../../src/ens/keccak.ts";
+import { keccak256 } from "../../src/ens/keccak.ts";
 
 const words =
   "alpha bank coin data east farm gold home iris jump kilo lake moon nova open park quiz rock sun tree unit vega wind xeno yard zone shop club".split(
@@ -49,7 +49,7 @@ export async function writeDump(path: string, count: number): Promise<void> {
   );
   let text = "COPY public.ens_names (hash, name) FROM stdin;\nhash\tname\n";
   for (const label of generatedLabels(count)) {
-    text += `0x${digestOfText(label).toString("hex")}\t${escaped(label)}\n`;
+    text += `${keccak256(label)}\t${escaped(label)}\n`;
     if (text.length < 1 << 20) continue;
     await write(text);
     text = "";

@@ -1,5 +1,5 @@
-import { digestOfText } from "../../src/ens/keccak.ts";
-import { labelKey } from "../../src/labels/digests.ts";
+import { digestOf } from "../../src/ens/keccak.ts";
+import { isPreimage, labelKey } from "../../src/labels/digests.ts";
 import { createProgress, type Output } from "../ingest/progress.ts";
 import type { DatabaseReader } from "../store/database.ts";
 
@@ -23,13 +23,13 @@ export function validate({ facts, versions, ...rows }: DatabaseReader, stderr: O
   const progress = createProgress(stderr);
   for (const some of rows.labels()) {
     for (const [key, label, version] of some) {
-      if (labelKey(digestOfText(label)) !== key) report(`The label under key ${key} has another labelhash.`);
+      if (labelKey(digestOf(label)) !== key) report(`The label under key ${key} has another labelhash.`);
       count(version);
     }
     progress("validating", found.labels, facts.recordsCount && found.labels / facts.recordsCount);
   }
   for (const [labelhash, label, version] of rows.collisions()) {
-    if (!digestOfText(label).equals(labelhash))
+    if (!isPreimage(label, labelhash))
       report(`The colliding label under 0x${labelhash.toString("hex")} has another labelhash.`);
     count(version);
   }

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { digestOf } from "../../src/ens/keccak.ts";
+import { digestOf, keccak256 } from "../../src/ens/keccak.ts";
 import { isSameDigest } from "../../src/labels/digests.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type FormatName, formats } from "../formats/formats.ts";
@@ -155,7 +155,9 @@ function createRowVerifier({ sorter, counts, position, rejects, stderr }: Verifi
         const label = escapeControls(
           JSON.stringify(bytes.toString("utf8", start, Math.min(end, start + 200))),
         );
-        invalid(`the labelhash is not that of the label ${label}, which has 0x${digest.toString("hex")}`);
+        invalid(
+          `the labelhash is not that of the label ${label}, which has ${keccak256(bytes.subarray(start, end))}`,
+        );
         return;
       }
       counts.accepted++;

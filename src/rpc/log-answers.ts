@@ -159,8 +159,8 @@ const mostItems = 20_000;
 
 /** The three bloom bits of an address or topic; bit 0 is the last of the bloom. */
 function bitsOf(hex: string): Bits {
-  const digest = digestOf(Buffer.from(hex.slice(2), "hex"));
-  const bit = (offset: number) => digest.readUInt16BE(offset) & 2047;
+  const digest = new DataView(digestOf(Buffer.from(hex.slice(2), "hex")).buffer);
+  const bit = (offset: number) => digest.getUint16(offset) & 2047;
   return [bit(0), bit(2), bit(4)];
 }
 
