@@ -13,7 +13,7 @@ const mcp = program("mcp", "MCP over stdio: the tools of a running service. NSIN
       const answer = await forward(message, url).catch(({ message: reason }) => {
         return { jsonrpc: "2.0" as const, id, error: { code: -32_603, message: reason } };
       });
-      // Notifications get no answer.
+      // Notifications get no response.
       if (id !== undefined) await transport.send(answer);
     };
     await transport.start();

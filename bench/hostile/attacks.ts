@@ -184,7 +184,7 @@ const batch = (target: Target, length: number, count: number, unreadForMs?: numb
 
 type Row = [name: string, seconds: number, run: Attack["run"]];
 
-// Through how a request is sent, or its response read; by small, legal documents that are expensive to execute; by look-ups.
+// Through how a request is sent, or its response read; by small, legal documents that are expensive to execute; by lookups.
 const ofIndex: Row[] = [
   // 60 clients on deep pages of the sales.
   [

@@ -33,7 +33,7 @@ export function provenValue(root: Hex, key: Hex, nodes: readonly Hex[]): Hex | u
 
 type Proof = { accountProof: Hex[]; storageProof: { key: Hex; proof: Hex[] }[] };
 
-/** The words of a contract's storage as an answer to `eth_getProof` proves them, 0 for absent ones. Throws if it does not prove each. */
+/** The words of a contract's storage as a response to `eth_getProof` proves them, 0 for absent ones. Throws if it does not prove each. */
 export function provenWords(
   { stateRoot, address, slots }: { stateRoot: Hex; address: Hex; slots: readonly bigint[] },
   answer: unknown,

@@ -39,7 +39,7 @@ export class RequestFault extends Error {
   override name = "RequestFault";
 }
 
-/** The answer to unknown paths and methods; never a JSON error body. */
+/** The response to unknown paths and methods; never a JSON error body. */
 export const notFound: Answer = {
   status: 404,
   contentType: "text/plain; charset=UTF-8",
@@ -108,7 +108,7 @@ const endsBody = new Set([408, 413, 503]);
 export type Patience = { responseMs: number; stalledMs: number };
 
 /**
- * Sends an answer, and resolves once it is sent or the client has gone. A long body takes memory while it is sent, and a client that reads
+ * Sends a response, and resolves once it is sent or the client has gone. A long body takes memory while it is sent, and a client that reads
  * it too slowly is dropped. A body of parts is computed no faster than the client reads.
  */
 export async function writeAnswer(

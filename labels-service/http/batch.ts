@@ -87,7 +87,7 @@ function* lines(texts: Iterable<string>): Generator<string> {
   for (const text of texts) yield `${text}\n`;
 }
 
-/** Look-ups in slices give other requests their turns. */
+/** Lookups in slices give other requests their turns. */
 const healedAtOnce = 500;
 /** Longer labels are read only when they are sent. */
 const heldLength = 1000;

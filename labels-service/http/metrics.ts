@@ -53,7 +53,7 @@ export function createMetrics(database: LiveDatabase) {
   });
 
   return {
-    /** Counts a request and, for heals, the seconds from its arrival to its answer. */
+    /** Counts a request and, for heals, the seconds from its arrival to its response. */
     observe: (route: string, outcome: Outcome, seconds: number): void => {
       requests.inc({ route, outcome });
       if (route.startsWith("heal")) heals.observe({ route }, seconds);

@@ -5,7 +5,7 @@ import { labelKey } from "../../src/labels/digests.ts";
 import { type LabelFile, labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 
-// docs/labels.md documents the layout for other programs. Pages are small because a look-up in a large label set mostly waits for memory,
+// docs/labels.md documents the layout for other programs. Pages are small because a lookup in a large label set mostly waits for memory,
 // and touches less of it this way.
 const schema = `
   PRAGMA page_size = 1024;

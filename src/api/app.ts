@@ -149,7 +149,7 @@ export function createApi(sources: Sources): Hono {
   if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
   const { namespace } = context.config;
   app.route("/", mcpRoutes({ ask: askOf(app), namespace, version, hasSubgraph: subgraph !== undefined }));
-  // ponder: mounts the app in its own, whose answer to unknown paths would win over a notFound handler.
+  // ponder: mounts the app in its own, whose response to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
   app.all("*", notFound);
   return app;

@@ -12,7 +12,7 @@ type NodeOptions = {
   random?: () => number;
 };
 
-/** The RPC URLs of a chain as recordings and comparisons ask them: in turn, each at its rate, with the checks of every answer that an index has. */
+/** The RPC URLs of a chain as recordings and comparisons ask them: in turn, each at its rate, with the checks of every response that an index has. */
 export function openNodes(
   chain: IndexedChain,
   { perSecond, log, crossCheckShare = 0.01, random = Math.random }: NodeOptions,

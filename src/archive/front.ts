@@ -94,7 +94,7 @@ async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive |
   return { ...options, manifest, ask, archivedHash, answered: new Map() };
 }
 
-// Their answer is checked like any other.
+// Their response is checked like any other.
 async function namedByNodes(ask: Ask, number: number): Promise<string | undefined> {
   const block = await ask({ method: "eth_getBlockByNumber", params: [toHex(number), false] });
   return (block as { hash?: string } | null)?.hash;

@@ -7,8 +7,8 @@ import type { Naming, Settings, StoredLabel } from "./scope.ts";
 // A newer label set knows labels that were unknown when their events were handled. Healing turns a row into the row that an index with the
 // newer set would have. It is a function of the row alone, so it fits stored rows, those in memory, and those that a reorganization restores.
 //
-// A name has `[labelhash]` wherever a look-up failed, and the original mapping builds a name once. So the label replaces it, also in names
-// below. One event depends on a failed look-up: NameWrapped replaces the name of a domain without a label by the wrapper's, which may reveal
+// A name has `[labelhash]` wherever a lookup failed, and the original mapping builds a name once. So the label replaces it, also in names
+// below. One event depends on a failed lookup: NameWrapped replaces the name of a domain without a label by the wrapper's, which may reveal
 // labels above. A set that knows the label would have kept the name that was looked up: `unrevealedName` keeps that name.
 
 /** The label of a labelhash that failed before, as stored; undefined if it is still unknown or unusable. */
@@ -17,7 +17,7 @@ export type FindLabel = (labelhash: Hex) => StoredLabel | undefined;
 type NamedRow = Pick<DomainRow, "name" | "labelName" | "labelhash" | "unrevealedName">;
 type LabelledRow = { id: Hex; labelName: string | null };
 
-// A label of which the look-up failed: `[labelhash]`, or `{labelhash}` if its domain was then wrapped.
+// A label of which the lookup failed: `[labelhash]`, or `{labelhash}` if its domain was then wrapped.
 const unknown = /^(?:\[[0-9a-f]{64}\]|\{[0-9a-f]{64}\})$/;
 const hashIn = (part: string): Hex | undefined => (unknown.test(part) ? `0x${part.slice(1, -1)}` : undefined);
 const isWrapped = (part: string) => part.startsWith("{") && unknown.test(part);

@@ -25,12 +25,12 @@ const cacheCostOfEntry = 200;
 /** Bytes of the longest response that is read: more than any single label as JSON. */
 const longestReply = 128 * 1024 * 1024;
 
-/** A cached answer; without a label if the label set does not know the labelhash. */
+/** A cached response; without a label if the label set does not know the labelhash. */
 type Answer = { label: string | undefined };
 
 /**
  * Opens a label service over HTTP, pinned to the label set. Retries network errors, 5xx, responses that are not a label service's, and
- * labels of another hash without limit. Caches answers.
+ * labels of another hash without limit. Caches responses.
  * @example (await openHttpSource(new URL("http://localhost:3223"), options)).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // Promise of "eth"
  */
 export async function openHttpSource(

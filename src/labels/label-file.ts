@@ -23,7 +23,7 @@ export function openLabelFile(path: string) {
   const database = openDatabase(path);
   try {
     const facts = readFacts(database, path);
-    // The memory map serves the pages. The transaction saves a file lock for each look-up.
+    // The memory map serves the pages. The transaction saves a file lock for each lookup.
     database.pragma("mmap_size = 2147418112");
     database.pragma("cache_size = -16384");
     database.exec("BEGIN");
@@ -126,7 +126,7 @@ function lookups(database: Database.Database) {
     },
     /**
      * Heals the labelhashes at `places`, in that order, at a fraction of the cost of `heal`. `digests` has 32 bytes for each. A label of
-     * more than `longest` bytes is neither read nor checked: the answer is its number of bytes. Keep lists short, since all labels are held
+     * more than `longest` bytes is neither read nor checked: the result is its number of bytes. Keep lists short, since all labels are held
      * in memory.
      */
     healAll,

@@ -9,7 +9,7 @@ export type LabelSetFacts = {
   recordsCount: number;
 };
 
-/** The label set that answers are pinned to: versions 0 to `labelSetVersion`. */
+/** The label set that responses are pinned to: versions 0 to `labelSetVersion`. */
 export type LabelSetPin = { labelSetId: string; labelSetVersion: number };
 
 /** Form of a label set id. */

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { Log } from "../log/json-log.ts";
 import type { LabelSetFacts, LabelSetPin } from "./label-set.ts";
 
-/** A source of labels, pinned to one label set id and version, so that its answers never change. */
+/** A source of labels, pinned to one label set id and version, so that its results never change. */
 export type LabelSource = {
   /**
    * Label of a canonical labelhash (`0x` and 64 lower-case digits), checked against it; undefined if the label set lacks it. A promise only

@@ -29,7 +29,7 @@ describe("scenarios of the original mapping", () => {
   );
 });
 
-// The original's test harness answers each look-up with one text, which no case asserts; here no label is known.
+// The original's test harness answers each lookup with one text, which no case asserts; here no label is known.
 describe("cases of the original's own tests", () => {
   test.each(cases.cases.map((item) => [`${item.id}: ${item.test}`, item] as const))(
     "%s",

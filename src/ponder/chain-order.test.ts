@@ -225,7 +225,7 @@ describe("whatever chains pause, reorganize and come back", () => {
         await until(() => index.yielded.includes(`${which + 1}: block ${last.number}`));
       };
       await Promise.all([...chains.keys()].map(grow));
-      // What a chain that came back took back is executed with the next block of any chain.
+      // What a returning chain reverted is executed with the next block of any chain.
       canonical[2]!.push({ number: 1_001, time: 20_000, branch: "" });
       chains[2]!.push("block", 1_001, 20_000);
       for (const { end } of chains) end();

@@ -107,7 +107,7 @@ export async function readCheckpoints(database: RowReader, signal: AbortSignal):
 }
 
 /**
- * SQL expression for the last checkpoint that all chains have reached and no reorganization takes back; empty before the first. It is also
+ * SQL expression for the last checkpoint that all chains have reached and no reorganization reverts; empty before the first. It is also
  * the id of the last event up to there: Ponder's event ids are checkpoints.
  */
 export const finalizedCheckpointSql = finalizedCheckpointOf("_ponder_checkpoint");

@@ -52,7 +52,7 @@ export type NodesOptions = {
   isPublic: boolean;
   log: Log;
   count: CountAnswer;
-  /** Stores the blocks that may have been stored with wrong answers: all that are known now. */
+  /** Stores the blocks that may have been stored with wrong responses: all that are known now. */
   reportUnverified: (ranges: readonly BlockRange[]) => Promise<void> | undefined;
   /** Is told what is believed without proof. */
   believe: Believe;

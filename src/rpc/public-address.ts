@@ -43,7 +43,7 @@ export async function send(
 ): Promise<http.IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw refusal();
-  // The connection's own look-up checks host names: a second look-up could return another address (DNS rebinding).
+  // The connection's own lookup checks host names: a second lookup could return another address (DNS rebinding).
   const guard = allowsPrivate ? {} : { lookup: publicLookup(refusal) };
   const request = (url.protocol === "https:" ? https : http).request(url, {
     ...options,

@@ -201,7 +201,7 @@ export const domainEvent = indexed(
     ...eventIndexes(table),
     byParentDomain: [table.parentDomainId],
     byOwner: [table.ownerId, table.timestamp],
-    // For look-ups of whether a name was ever wrapped.
+    // For lookups of whether a name was ever wrapped.
     byWrapping: { on: [table.domainId], where: "type = 'NameWrapped'" },
     byOldRegistry: { on: [table.type, table.timestamp], where: "from_old_registry" },
   }),

@@ -286,7 +286,7 @@ export function entriesOf(
 ): Pick<Held, "from" | "where" | "name" | "id"> | undefined {
   const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return undefined;
-  // Rows that are not reached need no further look-up.
+  // Rows that are not reached need no further lookup.
   const reached = `CASE WHEN at_${alias}.is_reached THEN ${alias}.id END`;
   return {
     from: `v2_domains ${alias} ${reachedJoin(alias, `at_${alias}`, v2, indexTime)} ${nameOfNode(namespaces, reached)}`,

@@ -22,7 +22,7 @@ let names = 0;
 
 /**
  * Marks a statement that each server connection parses and plans once. For texts of few forms with one good plan for all values, such as
- * look-ups by key. Returns the text.
+ * lookups by key. Returns the text.
  */
 export function planOnce(sql: string): string {
   if (!own.has(sql))

@@ -114,7 +114,7 @@ test("history comes from the tables and the rest from the log, in one order and 
   expect(blocksOf(await read(""))).toEqual(["heartbeat"]);
 });
 
-test("a reorganization takes back what it removed, in reverse, before what came instead", async () => {
+test("a reorganization reverts what it removed, in reverse, before what came instead", async () => {
   await store([9, 10, 11, 12, 13]);
   await reach(13);
   await write();
@@ -145,7 +145,7 @@ test("a reorganization takes back what it removed, in reverse, before what came 
   expect(blocksOf(await read("?from=start"))).toEqual([9, 10, 11, "reverted", 12, 13, "heartbeat"]);
 });
 
-test("what a restart indexes again is neither taken back nor repeated", async () => {
+test("what a restart indexes again is neither reverted nor repeated", async () => {
   await store([10, 11, 12]);
   await reach(12);
   await write();
@@ -262,7 +262,7 @@ const plain = namehash("plain.eth");
 const unheal = () =>
   run("UPDATE domain SET name = $2 WHERE id = $1", [plain, `[${labelhash("plain").slice(2)}].eth`]);
 
-test("a healed name is a message, which no reorganization takes back; with it a reader has what the tables have", async () => {
+test("a healed name is a message, which no reorganization reverts; with it a reader has what the tables have", async () => {
   await unheal();
   await store([9, 10, 11, 12]);
   await store([13], { name: "grace.eth", owner: bob });

@@ -26,7 +26,7 @@ export type FeedState = {
   final: number;
 };
 
-/** Creates the log in the schema of an index. `reverts`: the row that a row takes back; null for rows of events. */
+/** Creates the log in the schema of an index. `reverts`: the row that a row reverts; null for rows of events. */
 export const createFeed = (run: Statement, schema: string) =>
   createTable(
     run,
@@ -41,7 +41,7 @@ export const healedType = "healed";
 // Names of a row, so that its message is as short as others, and a million names are 40,000 rows.
 const mostHealed = 25;
 
-/** SQL condition that no row takes back the row of the log under an alias. */
+/** SQL condition that no row reverts the row of the log under an alias. */
 export const stands = (row: string) =>
   `NOT EXISTS (SELECT FROM ${feedTable} taken WHERE taken.reverts = ${row}.seq)`;
 
@@ -85,7 +85,7 @@ const behindSql = (own: string, { from, processed }: Compared) =>
 const columns = "chain_id, block, timestamp, log_index, type, event_id, transaction_hash, node";
 
 /**
- * SQL that brings the log up to the tables from a time on: rows that take back what is gone, in reverse, then rows of what is new. What the
+ * SQL that brings the log up to the tables from a time on: rows that revert what is gone, in reverse, then rows of what is new. What the
  * index has not reached again is not gone. It is one statement, so that the log is right whenever the process ends. Of the schema of the
  * search path.
  */

@@ -19,7 +19,7 @@ import { binder } from "../names/lists.ts";
 import { hashSchema } from "../rest/values.ts";
 import { type FeedState, feedTable, healedType, stands } from "./log.ts";
 
-/** `finalized`: events that no reorganization can take back. */
+/** `finalized`: events that no reorganization can revert. */
 export type Finality = "latest" | "finalized";
 
 /** A row of the log. `isTaken`: whether a later row takes it back. */
@@ -40,7 +40,7 @@ export type LogRow = {
 };
 
 /**
- * A row of the log with the entry of its event; without one for rows that take back, or are taken back. `names`: of a row of healed names.
+ * A row of the log with the entry of its event; without one for rows that revert others, or are reverted. `names`: of a row of healed names.
  * `message`: once a reader got it.
  */
 export type LogItem = {
@@ -59,7 +59,7 @@ export type Position = {
   transaction: string;
 };
 
-/** What a message of the feed takes back. */
+/** What a message of the feed reverts. */
 export const revertedSchema = z.strictObject({
   chain_id: z.int(),
   last_valid_block: z.int(),
@@ -360,7 +360,7 @@ const isAsked = (entry: StoredEntry, { kinds, node, accepts }: EntryFilter) =>
 const mayBeAsked = (names: readonly HealedName[], { keys }: LogRow, { healed, address }: EntryFilter) =>
   (address === undefined || keys.includes(`address:${address}`)) && names.some(healed);
 
-// Of rows that take back, the log itself knows no more.
+// Of rows that revert others, the log itself knows no more.
 const mayHaveBeenSent = (row: Pick<LogRow, "node"> & { type: EventKind }, { kinds, node }: EntryFilter) =>
   kinds.has(row.type) && (node === undefined || row.node === null || row.node === node);
 

@@ -283,7 +283,7 @@ export function countSql(
 
 // A trigram index finds all names that contain a text, but in no order: it reads thousands for a page. So names that begin with the text
 // come from the index of names, where they are adjacent; the others are looked up in groups of names with the same first two characters,
-// until the page is full. One look-up for both would read thousands again: all names that begin with a word are in one group.
+// until the page is full. One lookup for both would read thousands again: all names that begin with a word are in one group.
 
 /** SQL conditions that a text is anywhere in `domain.name`. */
 type TextAnywhere = {
@@ -316,7 +316,7 @@ export function withText(
 
 // The characters that make trigrams under any locale of the database.
 const trigram = /[a-z0-9]{3}/i;
-// How many names are tried in order before the text is looked up: without, and with a look-up in order (`ofAll`).
+// How many names are tried in order before the text is looked up: without, and with a lookup in order (`ofAll`).
 const [firstNames, firstOfAll] = [5_000, 200];
 // Pages of names with the text that are looked up in order, since filters leave some out.
 const pagesAhead = 2;
@@ -358,7 +358,7 @@ const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
 type KeysWithText = { tables: string[]; stages: string[]; isAll?: string; lookedUp: string };
 
 // The planner follows an order through a column, not through an expression on it. The text is looked for in the table's rows before any
-// join. The look-up has no order, which could tempt the planner to read all names. `own`: further conditions on `domain`.
+// join. The lookup has no order, which could tempt the planner to read all names. `own`: further conditions on `domain`.
 function keysWithText(
   { text, ofAll }: TextAnywhere,
   { table, own, most, direction }: Record<"table" | "most" | "direction", string> & { own: string[] },
@@ -406,7 +406,7 @@ export type NamesSource = {
   namespaces: readonly IndexedNamespace[];
   /** Whether resolver records are indexed with their values. */
   hasRecords: boolean;
-  /** Look-ups by key: long texts, planned once per connection. */
+  /** Lookups by key: long texts, planned once per connection. */
   statements: { names: LookUp; paths: LookUp; addresses: string };
 };
 

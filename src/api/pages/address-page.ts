@@ -80,7 +80,7 @@ async function claimsOf(address: string, asking: Asking, { chains = [] }: Frame)
   return (await Promise.all(claims)).flat();
 }
 
-/** The page of an address, from the first answer about its names. */
+/** The page of an address, from the first response about its names. */
 export const addressPage =
   (address: string) =>
   async (body: unknown, asking: Asking, { frame, now }: Shown) => {

@@ -73,7 +73,7 @@ function addAccounts(value: unknown, found: Set<string>): void {
   }
 }
 
-/** The rows of an answer by the path of their list; none if it was refused. */
+/** The rows of a response by the path of their list; none if it was refused. */
 export async function rowsOf({ ask }: Asking, path: string, member: string): Promise<unknown[]> {
   const { status, body } = await ask(path);
   const rows = status === 200 ? memberOf(body, member) : undefined;

@@ -66,7 +66,7 @@ test("a response of more than 2 MiB is not read", async () => {
   await expect(ask([url])()).rejects.toThrow(/exceeded|too large/i);
 });
 
-test("the reason of a refusal is cut, unless it is a look-up at a gateway", async () => {
+test("the reason of a refusal is cut, unless it is a lookup at a gateway", async () => {
   const failing = (error: object) => startNode(({ id }, response) => response.end(reply(id, { error })));
   const reason = "x".repeat(1_000_000);
   const error = { code: 3, message: `execution reverted: ${reason}`, data: { data: reason } };

@@ -84,7 +84,7 @@ describe("a contract's function", () => {
   });
 });
 
-describe("a contract that asks for look-ups without end", () => {
+describe("a contract that asks for lookups without end", () => {
   const lookupAbi = parseAbi([
     "error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData)",
     "function query((address sender, string[] urls, bytes data)[] requests)",

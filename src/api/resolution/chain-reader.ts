@@ -43,7 +43,7 @@ export function createChainReader({ clientOf, askGateways, known, signal }: Sour
   const takeTurn = createTurns(resolutionLimits.callsAtOnce);
   let callsLeft = resolutionLimits.calls;
 
-  // Bounds the calls to a contract that requests one gateway look-up after another.
+  // Bounds the calls to a contract that requests one gateway lookup after another.
   const boundedOf = (client: Client): Client => {
     let roundsLeft = resolutionLimits.rounds;
     const request = async (request: object, options?: EIP1193RequestOptions) => {

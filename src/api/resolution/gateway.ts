@@ -2,7 +2,7 @@ import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
 import { readUpTo, send } from "../../rpc/public-address.ts";
 
-/** Limits of one request's gateway look-ups (EIP-3668), safe on the public internet. All but `maxRequests` are per look-up. */
+/** Limits of one request's gateway lookups (EIP-3668), safe on the public internet. All but `maxRequests` are per lookup. */
 export const defaultGatewayLimits = {
   timeoutMs: 5_000,
   maxBytes: 512 * 1024,
@@ -11,7 +11,7 @@ export const defaultGatewayLimits = {
   allowsPrivateHosts: false,
 };
 
-/** Limits of gateway look-ups. */
+/** Limits of gateway lookups. */
 export type GatewayLimits = typeof defaultGatewayLimits;
 
 const response = z.object({ data: z.string().refine((text) => isHex(text)) });
@@ -83,7 +83,7 @@ function expand(template: string, values: { sender: Hex; data: Hex }): string {
   return parts.join("");
 }
 
-/** A gateway look-up failed; the message says why. */
+/** A gateway lookup failed; the message says why. */
 export class GatewayError extends Error {
   override name = "GatewayError";
 }

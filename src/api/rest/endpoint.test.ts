@@ -310,7 +310,7 @@ test.each([
   expect(readings).toBe(times);
 });
 
-test("a block that a request asks for, and a reorganization takes back while a handler reads, is waited for again", async () => {
+test("a block that a request asks for, and a reorganization reverts while a handler reads, is waited for again", async () => {
   const [chainId, asked] = ["15658734", 7];
   const statusAt = (number: number) => ({ ...followingAt(chainId, number), heads: String(number) });
   const open7 = (later: number) => {

@@ -95,7 +95,7 @@ export type Endpoint<C> = Parts<
   (call: never, context: C) => AnyReply | Promise<AnyReply>
 > & { method: Operation["method"]; envelope: Envelope; isCached: boolean; needs: Needs<C, Index> };
 
-/** Defines an endpoint. Adds the 400 for input that its schemas refuse and the 503 of the gate to its answers. */
+/** Defines an endpoint. Adds the 400 for input that its schemas refuse and the 503 of the gate to its responses. */
 export function endpoint<
   C,
   const A extends Answers,
@@ -192,7 +192,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const call = { ...input, body, current, request: c.req, client, keys };
       if (typeof at !== "string" || current === undefined) {
         const ask = needs.index === "complete" ? context.status.confirm : undefined;
-        // A reorganization may take back what a request asks for.
+        // A reorganization may revert what a request asks for.
         const confirm = ask && (async (status: CurrentStatus) => reached(await ask(status)));
         const { reply, current: read } = await confirmedReply(
           async (one) => handle(one, context),

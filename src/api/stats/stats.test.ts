@@ -239,7 +239,7 @@ test.each([1, 2, 3, 4, 5, 6])(
         await store(one);
       }
       if (step % 2 === 1) {
-        // What is not final is taken back, as far as to the second of the last final block: another chain may add to it, too.
+        // What is not final is reverted, as far as to the second of the last final block: another chain may add to it, too.
         time = final + random.pick([0, random.below(time - final + 1)]);
         await takeBack(time);
         history = history.filter(({ at }) => at < time);

@@ -54,7 +54,7 @@ test.each<[string, CheckpointRow | undefined, number | undefined]>([
   ["the start block once that is processed", row("100 log"), 100],
   ["the start block of a chain that is followed", ready("100 last"), 100],
   ["the head of the row while following", ready("250 last", "200 last"), 250],
-  ["the safe block after a restart, to which the tables were taken back", row("250 last", "200 last"), 200],
+  ["the safe block after a restart, to which the tables were reverted", row("250 last", "200 last"), 200],
   ["not invented when the safe checkpoint is of another chain", row("250 last", "200 last 1"), undefined],
   ["the latest one before the safe checkpoint of another chain", row("180 last", "200 last 1"), 180],
 ])("the latest indexed block is %s", (_, given, number) => {

@@ -88,7 +88,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     limits,
     edition,
     persisted,
-    /** `Cache-Control` of an answer; undefined if no cache may have it. */
+    /** `Cache-Control` of a response; undefined if no cache may have it. */
     caching: ({ head, holds }: Pick<Answer, "head" | "holds">): string | undefined => {
       const newest = head?.timestamp;
       if (newest === undefined || holds === undefined || !isSteady()) return undefined;

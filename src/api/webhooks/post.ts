@@ -20,7 +20,7 @@ export async function post(
       allowsPrivate: hook.allowPrivate,
       refusal: () => new Error("the host is in a private network, and the hook lacks allowPrivate"),
     });
-    // No answer's body is read.
+    // No response's body is read.
     response.on("error", () => undefined).destroy();
     const { statusCode: status = 0, headers: answered } = response;
     if (status >= 200 && status < 300) return undefined;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Hook } from "../../config/webhooks-file.ts";
 import type { HookState, Positions, StoredState } from "./positions.ts";
 
-/** A message of the feed: an event, the events that a reorganization took back, or names that have their labels now; or a reminder. */
+/** A message of the feed: an event, the events that a reorganization reverted, or names that have their labels now; or a reminder. */
 export type FeedMessage = { id: string; event: "event" | "reverted" | "healed" | "reminder"; data: object };
 
 /**

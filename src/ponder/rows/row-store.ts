@@ -43,7 +43,7 @@ type KnownRows = {
   former: { row: Row | null; key: Row; until: string }[];
   /** The keys that changed in the latest block. */
   latest: { block: string; keys: globalThis.Set<string> };
-  /** Look-ups in the database of keys that it does not have. */
+  /** Lookups in the database of keys that it does not have. */
   absent: number;
   written: { rows: number; characters: number };
 };
@@ -327,7 +327,7 @@ async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, 
 // Reading a key among all takes a fiftieth of looking it up.
 const [fewestAbsent, askedShare] = [100, 50];
 
-/** Reads all keys of a table once vain look-ups have cost as much, as after a restart in a backfill. No row may change meanwhile. */
+/** Reads all keys of a table once vain lookups have cost as much, as after a restart in a backfill. No row may change meanwhile. */
 async function learnKeys({ tables, connection }: Store): Promise<void> {
   for (const known of tables.values()) {
     const { shape, absent } = known;

@@ -61,9 +61,9 @@ export const hostileCode: Record<string, (self: Hex, internalUrl: string) => Hex
   "data that is not a text": () => ending("return", "0x01"),
   "a text with an impossible length": () =>
     ending("return", encodeAbiParameters([{ type: "uint256" }, { type: "uint256" }], [32n, 2n ** 200n])),
-  "a look-up at an internal address": (self, url) => lookingUp(self, [`${url}/read?q={data}`], "0xdeadbeef"),
-  "a look-up posted to an internal address": (self, url) => lookingUp(self, [`${url}/write`], "0xdeadbeef"),
-  "look-ups without end": (self) =>
+  "a lookup at an internal address": (self, url) => lookingUp(self, [`${url}/read?q={data}`], "0xdeadbeef"),
+  "a lookup posted to an internal address": (self, url) => lookingUp(self, [`${url}/write`], "0xdeadbeef"),
+  "lookups without end": (self) =>
     lookingUp(
       self,
       ["x-batch-gateway:true"],

@@ -38,7 +38,7 @@ const kilobyteOfControls = `\u001b[31mred\u001b[0m\n${forgedLine}\r\n${"x".repea
 /** What the resolver of each name does when a record is read; `gateway` is the URL of a server that answers 101. */
 function behavioursOf(gateway: string): Record<string, Behaviour> {
   return {
-    // Endless EIP-3668: each callback requests the next look-up.
+    // Endless EIP-3668: each callback requests the next lookup.
     "loop.eth": (resolver) => lookup(resolver, ["x-batch-gateway:true"], endlessQuery),
     "invalid.eth": () => ({ error: { code: -32000, message: "invalid opcode: INVALID" } }),
     "overflow.eth": () => ({ error: { code: -32000, message: "gas uint64 overflow" } }),

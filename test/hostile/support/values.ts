@@ -40,7 +40,7 @@ export const hostileTexts: readonly string[] = [
   "__proto__",
   "constructor",
   "<script>alert(1)</script>",
-  // A log library's look-up, spelled so that no template is meant.
+  // A log library's lookup, spelled so that no template is meant.
   ["$", "{jndi:ldap://127.0.0.1/a}"].join(""),
   "%".repeat(300),
   "_%_%_%",

@@ -36,7 +36,7 @@ type Body<Data> = {
   error: { code: string; message: string };
 };
 
-/** What a look-up says of one input. */
+/** What a lookup says of one input. */
 export type Result = {
   input: Record<string, unknown> & { name: string };
   kind: string;

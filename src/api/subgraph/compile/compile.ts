@@ -341,7 +341,7 @@ function relationPieces(
   const { statement } = context;
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
-  // Every address in a row has an account row: its id needs no look-up.
+  // Every address in a row has an account row: its id needs no lookup.
   const fields = target.name === "Account" ? collectFields(context, target.name, nodes) : [];
   if (fields.length > 0 && fields.every(({ name }) => name === "id" || name === "__typename")) {
     for (const { key, name } of fields)
