@@ -8,14 +8,16 @@ import { addressNames } from "../src/api/endpoints/v1-addresses.ts";
 import { events } from "../src/api/endpoints/v1-history.ts";
 import { lookup } from "../src/api/endpoints/v1-lookup.ts";
 import { deadlineNames, nameDetail, search, subnames } from "../src/api/endpoints/v1-names.ts";
+import { stats } from "../src/api/endpoints/v1-stats.ts";
 import { lookupStatus } from "../src/api/endpoints/v1-status.ts";
 import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../src/api/names/lookups.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { type Endpoint, mount } from "../src/api/rest/endpoint.ts";
 import type { CurrentStatus } from "../src/api/status/status.ts";
-import { namespaces } from "../src/deployments/namespaces.ts";
+import { namespaces as deployments } from "../src/deployments/namespaces.ts";
 import type { SqlClient } from "../src/ponder/sql-client.ts";
+import { fillFigures } from "./lookup/figures.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
 import { processorSecondsOf, quantile } from "./measure.ts";
 import { startBenchPostgres } from "./world.ts";
@@ -44,30 +46,38 @@ const isAsked = (line: string) => line.startsWith(options.only);
 console.log(`${count} names are written ...`);
 await fill(pool, count);
 
-const plugins = ["subgraph", "protocol-acceleration"];
-const namespace = namespaces.mainnet;
+const plugins = ["subgraph", "protocol-acceleration", "registrars"];
+const { mainnet } = deployments;
 const block = { number: 24_000_000, timestamp: now };
 const omnichainSnapshot = {
   omnichainStatus: "omnichain-following",
   omnichainIndexingCursor: now,
   chains: { 1: { chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block } },
 };
+const namespaces = indexedNamespaces(mainnet, plugins);
+// Each block has its own heads.
+let blocks = 0;
 const context = {
   plugins,
-  status: { current: () => ({ snapshot: { omnichainSnapshot } }) as unknown as CurrentStatus },
+  status: {
+    current: () => ({ snapshot: { omnichainSnapshot }, heads: `${blocks}` }) as unknown as CurrentStatus,
+  },
   clock: () => now * 1_000,
   lookup: {
     ...createNamesSource({
       database: createDatabase(pool as unknown as SqlClient),
-      namespaces: indexedNamespaces(namespace, plugins),
+      namespaces,
       hasRecords: true,
     }),
     hashOf: () => undefined,
-    known: knownContracts(namespace),
+    known: knownContracts(mainnet),
   },
 };
 const app = new Hono();
-for (const one of [lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus])
+for (const one of [
+  ...[lookup, nameDetail, subnames, addressNames, deadlineNames, search, events, lookupStatus],
+  ...stats,
+])
   mount(app, one as Endpoint<typeof context>, context, (_, message) => console.error(message));
 
 async function ask(path: string, body?: unknown): Promise<void> {
@@ -167,8 +177,24 @@ console.log("route".padEnd(44), "  runs  p50 / p95 / p99");
 if (isAsked("lookup")) await measureLookup();
 for (const [name, path, gate] of routes)
   await show(`${name}, 16 at a time`, () => busy(() => ask(path()), 16), gate);
+if (isAsked("figures")) await measureFigures();
 await pool.end();
 await postgres.stop();
+
+// By day, week and month in turn: those of a block that somebody has asked for, and the first one of a block.
+async function measureFigures(): Promise<void> {
+  console.log(`figures are counted in ${(await fillFigures(pool, namespaces)).toFixed(0)} s`);
+  const kinds = ["registrations", "renewals", "revenue", "active-names", "expiries", "holders"];
+  const next = () =>
+    `/v1/stats/${kinds[random(kinds.length)]}?interval=${["day", "week", "month"][random(3)]}`;
+  await ask(next());
+  await show("figures, one at a time", () => busy(() => ask(next()), 1), "p95 50");
+  const ofNextBlock = () => {
+    blocks += 1;
+    return ask(next());
+  };
+  await show("figures, first of a block", () => busy(ofNextBlock, 1), "none");
+}
 
 // So many at a fixed rate: the times of all requests, whether or not those before have ended.
 async function atRate(rate: number, count: number): Promise<number[]> {
