@@ -130,7 +130,7 @@ describe("the page of a name", () => {
   test("of a name that is not indexed has those that are like it", async () => {
     const { status, text } = await pages()("/name/record.eth");
     expect(status).toBe(404);
-    expect(text).toContain("The index has no registration of this name.");
+    expect(text).toContain("Not registered, as far as this index knows.");
     expect(text).toContain('<a href="/name/records.eth">');
   });
 
@@ -173,7 +173,7 @@ describe("the page of a name", () => {
     ["%00.eth", 400, "The name is invalid"],
     ["a%E2%80%AEb.eth", 400, "The name is invalid"],
     ["%3Cscript%3Ealert(1)%3C%2Fscript%3E.eth", 400, "The name is invalid"],
-    ["nobody.eth", 404, "The index has never seen this name"],
+    ["nobody.eth", 404, "Not registered, as far as this index knows."],
   ])("%s is refused with the reason", async (name, code, reason) => {
     const { status, text } = await pages()(`/name/${name}`);
     expect(status).toBe(code);

@@ -15,7 +15,6 @@ import {
   moment,
   nameLink,
   nameText,
-  note,
   type Page,
   roleColumns,
   type Shown,
@@ -184,11 +183,11 @@ ${shown}`;
 }
 
 /** The page of a name that the index never saw: what it has that is like it. */
-export async function missingName(name: string, reason: unknown, asking: Asking): Promise<Page> {
+export async function missingName(name: string, asking: Asking): Promise<Page> {
   const [label = ""] = name.split(".");
   const path = `/v1/search?q=${encodeURIComponent(label)}&sort=relevance&page_size=8`;
   const near = isNode(name) || label === "" ? [] : ((await rowsOf(asking, path, "data")) as Row[]);
   const list = html`<h2>Similar names</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
-  const content = html`<p>The index has no registration of this name.</p>${note(reason)}${near.length > 0 ? list : ""}`;
+  const content = html`<p>Not registered, as far as this index knows.</p>${near.length > 0 ? list : ""}`;
   return { heading: html`<h1>${nameText(name)}</h1>`, content };
 }

@@ -44,7 +44,7 @@ export function nameRoutes({ ask, clock }: { ask: Ask; clock: () => number }, fr
       missingOf,
     }: {
       pageOf: (body: unknown, asking: Asking, shown: Shown) => Promise<Page | { redirect: string }>;
-      missingOf?: (reason: unknown, asking: Asking) => Promise<Page>;
+      missingOf?: (asking: Asking) => Promise<Page>;
     },
   ) => {
     const title = decoded(partOf(c));
@@ -58,7 +58,7 @@ export function nameRoutes({ ask, clock }: { ask: Ask; clock: () => number }, fr
     const found =
       status === 200
         ? await pageOf(body, asking, { frame, now: Math.floor(clock() / 1_000) })
-        : await (status === 404 && missingOf ? missingOf(reason, asking) : refused());
+        : await (status === 404 && missingOf ? missingOf(asking) : refused());
     if ("redirect" in found) return c.redirect(found.redirect);
     const parts = { title: escapeControls(title.slice(0, 100)), ...found };
     const headers = { "content-security-policy": policy, ...keyHeaders(asking.keys) };
@@ -79,7 +79,7 @@ export function nameRoutes({ ask, clock }: { ask: Ask; clock: () => number }, fr
           if (other !== undefined) return { redirect: `/name/${encodeURIComponent(other)}` };
           return namePage(row, asking, shown);
         },
-        missingOf: (reason, asking) => missingName(given, reason, asking),
+        missingOf: (asking) => missingName(given, asking),
       });
     })
     .get("/address/:address", (c) =>
