@@ -52,3 +52,15 @@ test("a host is named once, however often its URL is repeated", () => {
     ["warn", outage],
   ]);
 });
+
+test("a node that is behind is not an index of another release", () => {
+  const { logger, lines } = loggers();
+  // As Ponder 0.17.7 throws it (src/database/index.ts).
+  const error = Object.assign(new Error('Finalized block for chain "1" cannot move backwards'), {
+    name: "MigrationError",
+  });
+  logger["error"]?.({ msg: "build failed", error });
+  expect(lines).toEqual([
+    ["error", expect.objectContaining({ msg: expect.stringMatching(/^The node of chain 1 is behind/) })],
+  ]);
+});

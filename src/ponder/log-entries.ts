@@ -32,7 +32,9 @@ export function rewriteLog({ schema, isReported }: Options, scope: object = glob
       endpoint === "/health" || endpoint === "/ready" || (level === "warn" && isReported(error));
     if (isLowered) return ["debug", entry];
     const isRefusal = level === "error" && error instanceof Error && error.name === "MigrationError";
-    return [level, isRefusal ? refusalOf(schema) : entry];
+    if (!isRefusal) return [level, entry];
+    const [, behind] = /^Finalized block for chain "(\d+)"/.exec(error.message) ?? [];
+    return [level, behind === undefined ? refusalOf(schema) : lagOf(behind)];
   });
 }
 
@@ -47,6 +49,12 @@ function rewriteEntries(logger: Logger, rewrite: Rewrite): Logger {
   logger.child = (facts) => rewriteEntries(child(facts), rewrite);
   return logger;
 }
+
+// The check of the start waits for such a node, unless none responded to it (cli/checks/chains.ts).
+const lagOf = (chainId: string): Entry => ({
+  msg: `The node of chain ${chainId} is behind the finalized blocks that the index rests on. Nothing was changed. Start again: the start waits for it`,
+  section: seeOperations("When the chain contradicts the index"),
+});
 
 // sysexits.h: EX_CONFIG, as for other refused starts (cli/ponder.ts).
 const refused = 78;

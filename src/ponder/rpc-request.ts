@@ -89,10 +89,10 @@ export async function requestChainId(url: string): Promise<number> {
   return Number(result);
 }
 
-/** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 10 seconds. */
+/** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 30 seconds. */
 export async function requestHash(url: string, number: number): Promise<string | undefined> {
   const params = [`0x${number.toString(16)}`, false];
-  const { result } = await requestRpc(url, { method: "eth_getBlockByNumber", params });
+  const { result } = await requestRpc(url, { method: "eth_getBlockByNumber", params, timeoutMs: 30_000 });
   if (result === null) return undefined;
   const hash = (result as { hash?: unknown } | undefined)?.hash;
   if (typeof hash !== "string" || !/^0x[0-9a-fA-F]{64}$/.test(hash))

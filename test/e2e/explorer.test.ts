@@ -94,6 +94,15 @@ const none = () => ({
 // What other programs draw is theirs.
 const others = ["#docs", "#root"];
 
+// The database of a busy machine may seem away for a moment.
+async function visit(page: Page, url: string) {
+  for (;;) {
+    const response = await page.goto(url);
+    if (response?.status() !== 503) return response;
+    await page.waitForTimeout(1_000);
+  }
+}
+
 async function faultsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const found = (await page.evaluate(`axe.run({ exclude: ${JSON.stringify(others)} })`)) as {
@@ -128,7 +137,7 @@ describe.skipIf(chromiumPath === undefined)(
         page.on("dialog", (dialog) => complaints.push(dialog.message()));
         const hasScripts = options.javaScriptEnabled !== false;
         for (const [name, path] of Object.entries(pathsOf())) {
-          const response = await page.goto(`${world.url}${path}`);
+          const response = await visit(page, `${world.url}${path}`);
           if (hasScripts && /^stat/.test(name)) await page.locator(".uplot").first().waitFor();
           if (hasScripts && name === "docs") await page.getByText("indexedChainIds").first().waitFor();
           if (hasScripts && name === "subgraph")
@@ -140,7 +149,9 @@ describe.skipIf(chromiumPath === undefined)(
           // A browser notes each page of status 404 and 400 itself.
           const own =
             (response?.status() ?? 0) >= 400 ? [expect.stringContaining("Failed to load resource")] : [];
-          expect([name, complaints.splice(0)]).toEqual([name, own]);
+          const isBusy = (complaint: string) =>
+            complaint.includes("the server responded with a status of 503");
+          expect([name, complaints.splice(0).filter((one) => !isBusy(one))]).toEqual([name, own]);
         }
       },
     );
