@@ -16,8 +16,8 @@ import { quantile, whole } from "./measure.ts";
 
 const views = 5;
 const pages = {
-  // A line of text: what this browser and machine need for any page.
-  "(floor)": "/health",
+  // Plain text: what this browser and machine need for any page.
+  "plain text": "/llms.txt",
   name: "/name/kagam.eth",
   "expired name": `/name/${shownNames.premium}`,
   address: `/address/${demoAccount}`,
