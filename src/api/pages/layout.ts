@@ -3,7 +3,7 @@ import type { HtmlEscapedString } from "hono/utils/html";
 import { namehash } from "../../ens/names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Surround } from "../../http/assets.ts";
-import { escapeControls } from "../../log/json-log.ts";
+import { escapeControls, spanOf } from "../../log/json-log.ts";
 import {
   amountOf,
   chainName,
@@ -225,26 +225,6 @@ export function lettersNote(name: string): Html {
   return html` <small class="letters${isFault ? " fault" : ""}">${shown(letters, 200)}</small>`;
 }
 
-const units = [
-  ["y", 31_557_600],
-  ["d", 86_400],
-  ["h", 3_600],
-  ["min", 60],
-  ["s", 1],
-] as const;
-
-/** A time span in its two largest units: `3 d 4 h`. */
-export function span(seconds: number): string {
-  let left = Math.max(0, Math.round(seconds));
-  const first = units.findIndex(([, length]) => left >= length);
-  const parts = units.slice(first, first + 2).flatMap(([unit, length]) => {
-    const whole = Math.floor(left / length);
-    left -= whole * length;
-    return whole > 0 ? [`${count(whole)} ${unit}`] : [];
-  });
-  return parts.join(" ") || "0 s";
-}
-
 /** A time in Unix seconds, as seen from now, exact on hover. */
 export function moment({ now }: View, seconds: number): Html {
   const time = new Date(seconds * 1_000);
@@ -294,7 +274,7 @@ const formats: Readonly<Record<string, (value: unknown, row: unknown, view: View
   number: (value) => html`${count(Number(value))}`,
   decimal: (value) => html`${decimal(Number(value))}`,
   bytes: (value) => html`${bytes(Number(value))}`,
-  span: (value) => html`${span(Number(value))}`,
+  span: (value) => html`${spanOf(Number(value))}`,
   chain: (value) => html`${chainName(Number(value))}`,
   state: (value) => html`<span class="state ${value}">${value}</span>`,
   percent: (value, row) =>

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import { premiumPeriod } from "../../ens/registrations.ts";
+import { spanOf } from "../../log/json-log.ts";
 import { isNode } from "../names/contract.ts";
 import type { Row } from "../names/rows.ts";
 import { type Asking, rowsOf } from "./ask.ts";
@@ -19,7 +20,6 @@ import {
   roleColumns,
   type Shown,
   section,
-  span,
   type View,
   valuesOf,
 } from "./layout.ts";
@@ -35,7 +35,7 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, vi
   const { now } = view;
   const ended = Number(grace_ends_at ?? 0);
   if (status === "expired") {
-    const grace = ended > now ? ` Only its holder can renew it, for another ${span(ended - now)}.` : "";
+    const grace = ended > now ? ` Only its holder can renew it, for another ${spanOf(ended - now)}.` : "";
     return ["grace", "In grace", html`Expired ${moment(view, Number(expires_at))}.${grace}`] as const;
   }
   if (status === "unregistered") return ["released", "Unregistered", html`Nobody holds it.`] as const;
@@ -43,7 +43,7 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, vi
     const left = ended + premiumPeriod - now;
     const hasPremium = namespace === "ens" && /^[^.]+\.eth$/.test(name) && ended > 0 && left > 0;
     const since = ended > 0 ? html` ${moment(view, ended)}` : "";
-    const premium = ` Anyone can register it, at a premium that falls to zero in ${span(left)}.`;
+    const premium = ` Anyone can register it, at a premium that falls to zero in ${spanOf(left)}.`;
     const words = html`Released${since}.${hasPremium ? premium : " Nobody holds it."}`;
     return ["released", hasPremium ? "Premium" : "Released", words] as const;
   }

@@ -4,6 +4,7 @@ import { formatUnits } from "viem";
 import { type FigureOverTime, figuresOverTime } from "../endpoints/v1-stats.ts";
 import type { Ask } from "./ask.ts";
 import { type Frame, type Html, listOf, memberOf, note, page, policy, section, type View } from "./layout.ts";
+import { decimals } from "./words.ts";
 
 // Figures over time as tables, which the script of the page draws.
 
@@ -11,7 +12,6 @@ const intervals = ["day", "week", "month"] as const;
 
 type Row = Record<string, string | number | null>;
 
-const decimals: Readonly<Record<string, number>> = { ETH: 18, WETH: 18, DAI: 18, USDC: 6 };
 const unitOf = ({ currency, token }: Row) => (decimals[String(currency)] ? currency : (token ?? currency));
 
 // With shares in percent, and amounts of known currencies in whole units.

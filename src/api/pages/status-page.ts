@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
 import type { Registry } from "prom-client";
-import type { Log } from "../../log/json-log.ts";
+import { type Log, spanOf } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { Shared } from "../../ponder/shared.ts";
 import type { Database } from "../database/client.ts";
@@ -34,7 +34,6 @@ import {
   policy,
   section,
   shown,
-  span,
   type View,
   valuesOf,
 } from "./layout.ts";
@@ -406,7 +405,7 @@ function problemsOf(
   const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
   if (phase === "live" && distance > patienceSeconds)
     problems.push(
-      `The index is ${span(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back. The other chains do not wait for one that pauses.`,
+      `The index is ${spanOf(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back. The other chains do not wait for one that pauses.`,
     );
   return problems;
 }
@@ -425,7 +424,7 @@ function content(found: StatusFacts, view: View, figures: Html | undefined): Htm
   const { phase, problems, distance } = found;
   const behind =
     (phase === "live" || phase === "building-indexes") && distance !== undefined
-      ? `, ${span(distance)} behind now`
+      ? `, ${spanOf(distance)} behind now`
       : "";
   const isLate = phase === "live" && (distance ?? 0) > patienceSeconds;
   const text = isLate ? "Live, but behind" : phaseTexts[phase];

@@ -1,4 +1,5 @@
 import { ens_split } from "@adraffy/ens-normalize";
+import { base32nopad } from "@scure/base";
 import { formatUnits } from "viem";
 import * as viemChains from "viem/chains";
 import { chainOf } from "../../deployments/chains.ts";
@@ -91,7 +92,8 @@ export function leaseLength(seconds: number): string {
   return days < 360 ? plural(days, "day") : plural(Number((seconds / 31_536_000).toFixed(1)), "year");
 }
 
-const decimals: Readonly<Record<string, number>> = { ETH: 18, WETH: 18, DAI: 18, USDC: 6 };
+/** Decimal places of known currencies. */
+export const decimals: Readonly<Record<string, number>> = { ETH: 18, WETH: 18, DAI: 18, USDC: 6 };
 
 /**
  * An amount in the unit of its currency, exact and cut to what people read; of an unknown token in its smallest units.
@@ -108,15 +110,6 @@ export function amountOf(amount: string, currency: string): { exact: string; sho
   return { exact: `${exact} ${currency}`, short: `${grouped}${rest && `.${rest}`} ${currency}` };
 }
 
-const base32 = "abcdefghijklmnopqrstuvwxyz234567";
-
-function inBase32(bytes: Uint8Array): string {
-  const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, "0")).join("");
-  return (bits.match(/.{1,5}/g) ?? [])
-    .map((five) => base32[Number.parseInt(five.padEnd(5, "0"), 2)])
-    .join("");
-}
-
 /**
  * The URI of a content hash (ENSIP-7) for IPFS, IPNS and Swarm; undefined for other protocols, which are shown as bytes.
  * @example contentUri("0xe30101701220d3…") // "ipfs://bafybei…"
@@ -125,7 +118,7 @@ export function contentUri(hash: string): string | undefined {
   const [, protocol, rest = ""] = /^0x(e301|e501|e40101fa011b20)((?:[0-9a-f]{2})+)$/.exec(hash) ?? [];
   if (protocol === undefined || rest.length > 200) return undefined;
   if (protocol === "e40101fa011b20") return `bzz://${rest}`;
-  return `${protocol === "e301" ? "ipfs" : "ipns"}://b${inBase32(Buffer.from(rest, "hex"))}`;
+  return `${protocol === "e301" ? "ipfs" : "ipns"}://b${base32nopad.encode(Buffer.from(rest, "hex")).toLowerCase()}`;
 }
 
 /**
