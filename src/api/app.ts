@@ -38,7 +38,7 @@ type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metad
 function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served): void {
   const own = frameOf(sources.versions.nsIndexer, hasSubgraph);
   const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
-  const names = ["frame.css", "page.css", "page.js", "stats.css", "stats.js"];
+  const names = ["page.js", "stats.css", "stats.js"];
   const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
   addAssets(app, { ...files, ...chartFiles(`${own.assets}/`) });
   const indexed = sources.config.chains.map(({ id }) => id);
@@ -47,8 +47,8 @@ function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served
   const frame = { ...own, chains, explorers, metadata };
   const ask = askOf(app);
   app.route("/", statusRoutes({ ...sources, ask }, frame));
-  app.route("/", nameRoutes({ ask, clock: sources.clock }, frame));
-  app.route("/", statsRoutes({ ask, clock: sources.clock }, frame));
+  app.route("/", nameRoutes({ ...sources, ask }, frame));
+  app.route("/", statsRoutes({ ...sources, ask }, frame));
 }
 
 // Requests a path of the app itself, for the client of the request `c`; without one the service itself asks, and needs no key.
@@ -68,8 +68,8 @@ const askOf =
       { ...sent, headers, signal: c?.req.raw.signal ?? null },
       { incoming, isOwn: c === undefined },
     );
-    const keys = response.headers.get("cache-tag")?.split(",");
-    return { status: response.status, body: await response.json(), keys };
+    const isBusy = response.headers.has("retry-after");
+    return { status: response.status, body: await response.json(), isBusy };
   };
 
 // ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a small statement.

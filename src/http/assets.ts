@@ -82,10 +82,10 @@ export const docsPage = (title: string, prefix: string, surround?: Surround) => 
 <head>
 ${raw(surround?.head ?? plain)}
 <title>${title}: API</title>
-<link rel="stylesheet" href="${prefix}swagger-ui.css">
 </head>
 <body class="tool">
 ${raw(surround?.top ?? "")}
+<link rel="stylesheet" href="${prefix}swagger-ui.css">
 <div id="content"><div id="docs"${surround ? raw(" data-runs") : ""}></div></div>
 <script src="${prefix}swagger-ui-bundle.js"></script>
 <script src="${prefix}docs.js"></script>

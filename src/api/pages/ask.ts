@@ -1,35 +1,16 @@
 import type { Context } from "hono";
-import type { Hex } from "viem";
-import { namehash } from "../../ens/names.ts";
-import { nameKey, reverseNode } from "../names/cache-keys.ts";
-import { unkeyed } from "../rest/endpoint.ts";
+import type { Log } from "../../log/json-log.ts";
 import { memberOf } from "./layout.ts";
 
-/** Requests a path of this service by GET, or by POST with a body, for the client of the request `c`. `keys`: of the response for caches, if it has any. */
+/** Requests a path of this service by GET, or by POST with a body, for the client of the request `c`. `isBusy`: it may be asked again soon. */
 export type Ask = (path: string, c?: Context, body?: object) => Promise<Asked>;
-type Asked = { status: number; body: unknown; keys?: string[] | undefined };
+type Asked = { status: number; body: unknown; isBusy?: boolean };
 
-/** Requests of one page. `keys`: by which caches may drop it. */
-export type Asking = {
-  ask: (path: string) => Promise<Asked>;
-  primaries: (bodies: unknown) => Promise<Map<string, string>>;
-  keys: Set<string>;
-};
+/** The same for the client of one page. Throws BusyError rather than leave out what the service is too busy to read. */
+export type PageAsk = (path: string, body?: object) => Promise<Asked>;
 
-/** Opens the requests of the page that the request `c` asks for. */
-export function openAsking(ask: Ask, c: Context): Asking {
-  const keys = new Set<string>();
-  return {
-    keys,
-    ask: async (path) => {
-      const answer = await ask(path, c);
-      // What others than those under /v1 show changes with the same events.
-      if (path.startsWith("/v1/")) for (const key of answer.keys ?? [unkeyed]) keys.add(key);
-      return answer;
-    },
-    primaries: (bodies) => primariesOf(bodies, (inputs) => ask("/v1/lookup", c, inputs), keys),
-  };
-}
+/** What pages are read from. `clock` returns milliseconds. */
+export type PageSources = { ask: Ask; clock: () => number; log: Log };
 
 const mostAddresses = 100;
 
@@ -37,28 +18,20 @@ const mostAddresses = 100;
  * The verified primary names of the accounts in bodies, by one request: those whose record agrees with the claim, as far as indexed. Of
  * more than a hundred accounts the first ones.
  */
-async function primariesOf(
-  bodies: unknown,
-  lookUp: (body: object) => Promise<Asked>,
-  keys: Set<string>,
-): Promise<Map<string, string>> {
+export async function primariesOf(bodies: unknown, ask: PageAsk): Promise<Map<string, string>> {
   const found = new Set<string>();
   addAccounts(bodies, found);
-  const accounts = [...found].slice(0, mostAddresses) as Hex[];
-  const names = new Map<string, string>();
-  if (accounts.length === 0) return names;
+  const accounts = [...found].slice(0, mostAddresses);
+  if (accounts.length === 0) return new Map();
   const inputs = accounts.map((address) => ({ address, page_size: 1 }));
-  const { body } = await lookUp({ inputs, profile: "feed" });
+  const { body } = await ask("/v1/lookup", { inputs, profile: "feed" });
   const results = memberOf(body, "data");
-  for (const [at, address] of accounts.entries()) {
-    for (const key of [`address:${address}`, nameKey(reverseNode(address))]) keys.add(key);
-    const row = memberOf(results, `${at}.records.0`);
-    if (!memberOf(row, "is_primary")) continue;
-    const name = String(memberOf(row, "name"));
-    keys.add(nameKey(namehash(name)));
-    if (memberOf(row, "is_primary_verified") === true) names.set(address, name);
-  }
-  return names;
+  const claims = accounts.map((address, at) => [address, memberOf(results, `${at}.records.0`)] as const);
+  return new Map(
+    claims
+      .filter(([, row]) => memberOf(row, "is_primary") && memberOf(row, "is_primary_verified") === true)
+      .map(([address, row]) => [address, String(memberOf(row, "name"))]),
+  );
 }
 
 // Adds the addresses in a body; those beside a chain are contracts.
@@ -74,7 +47,7 @@ function addAccounts(value: unknown, found: Set<string>): void {
 }
 
 /** The rows of a response by the path of their list; none if it was refused. */
-export async function rowsOf({ ask }: Asking, path: string, member: string): Promise<unknown[]> {
+export async function rowsOf(ask: PageAsk, path: string, member: string): Promise<unknown[]> {
   const { status, body } = await ask(path);
   const rows = status === 200 ? memberOf(body, member) : undefined;
   return Array.isArray(rows) ? rows : [];

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { type Asking, rowsOf } from "./ask.ts";
+import { type PageAsk, primariesOf, rowsOf } from "./ask.ts";
 import {
   asked,
   count,
@@ -16,27 +16,31 @@ import {
 import { type Action, activityTable, type Entry } from "./sentences.ts";
 import { chainName, shortHex } from "./words.ts";
 
+/** The title of the page of a block, `<chain>:<block>`, or of a transaction, `<chain>:<block>:<hash>`. */
+export function blockTitle(given: string): string {
+  const [, block, transaction] = given.split(":");
+  if (transaction === undefined) return `Block ${count(Number(block))}`;
+  return `Transaction ${shortHex(transaction.toLowerCase())}`;
+}
+
 /** The page of a block, `<chain>:<block>`, or of a transaction in it, `<chain>:<block>:<hash>`: what happened to names. */
 export const blockPage =
   (given: string) =>
-  async (body: unknown, asking: Asking, { frame, now }: Shown) => {
+  async (body: unknown, ask: PageAsk, { frame, now }: Shown) => {
     const [chain = "", block = "", transaction = null] = given.split(":");
     const entries = (memberOf(body, "data") as Entry[]).toReversed();
     const [first] = entries;
     const bought = `/api/registrar-actions?beginTimestamp=${first?.timestamp}&endTimestamp=${first?.timestamp}`;
-    const actions =
-      first === undefined ? [] : ((await rowsOf(asking, bought, "registrarActions")) as Action[]);
+    const actions = first === undefined ? [] : ((await rowsOf(ask, bought, "registrarActions")) as Action[]);
     const own = actions.filter(({ action }) =>
       entries.some((one) => one.transaction_hash === action.transactionHash),
     );
-    const view = { frame, now, primaries: await asking.primaries([entries, own]) };
+    const view = { frame, now, primaries: await primariesOf([entries, own], ask) };
     const at = {
       chain: Number(chain),
       block: Number(block),
       transaction: transaction?.toLowerCase() ?? null,
     };
-    const title =
-      at.transaction === null ? `Block ${count(at.block)}` : `Transaction ${shortHex(at.transaction)}`;
     const hex = at.transaction;
     const outside = explored(view, at.chain, hex === null ? `block/${at.block}` : `tx/${hex}`);
     const about = facts([
@@ -53,9 +57,6 @@ export const blockPage =
       count(entries.length),
     );
     const none = note("No name events are indexed here.");
-    return {
-      title,
-      heading: html`<h1>${title}</h1>`,
-      content: html`${about}${entries.length > 0 ? list : none}`,
-    };
+    const heading = html`<h1>${blockTitle(given)}</h1>`;
+    return { heading, content: html`${about}${entries.length > 0 ? list : none}` };
   };

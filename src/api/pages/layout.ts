@@ -1,9 +1,16 @@
-import { html } from "hono/html";
+import { hash as digest } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { Context } from "hono";
+import { html, raw } from "hono/html";
 import type { HtmlEscapedString } from "hono/utils/html";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { namehash } from "../../ens/names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Surround } from "../../http/assets.ts";
-import { escapeControls, spanOf } from "../../log/json-log.ts";
+import { escapeControls, type Log, spanOf } from "../../log/json-log.ts";
+import { BusyError } from "../database/client.ts";
+import { logFailure } from "../rest/errors.ts";
+import { sendAsItComes } from "../rest/send.ts";
 import {
   amountOf,
   chainName,
@@ -14,8 +21,14 @@ import {
   sinceOrUntil,
 } from "./words.ts";
 
-/** Content-Security-Policy of the pages: files of this service alone, no inline script or style. */
-export const policy = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+const styleOf = (name: string) => readFileSync(new URL(`assets/${name}.css`, import.meta.url), "utf8");
+
+// In the page itself: while a page is read, the embedded database keeps this process from sending other files.
+const frameStyle = styleOf("frame");
+const style = `${frameStyle}${styleOf("page")}`;
+
+/** Content-Security-Policy of the pages: files of this service and its own style alone, no other inline style and no inline script. */
+const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'sha256-${digest("sha256", style, "base64")}'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Markup whose values are escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
@@ -45,8 +58,8 @@ export type View = {
 /** What pages of names are shown by before their accounts are known. */
 export type Shown = Pick<View, "frame" | "now">;
 
-/** The heading and the content of a page, and its title if that is not what was asked for. */
-export type Page = { heading: Html; content: Html; title?: string };
+/** The heading and the content of a page. */
+export type Page = { heading: Html; content: Html };
 
 /** The frame of a release. `hasSubgraph`: whether `/subgraph` is served. */
 export const frameOf = (version: string, hasSubgraph: boolean): Frame => ({
@@ -60,16 +73,16 @@ export const frameOf = (version: string, hasSubgraph: boolean): Frame => ({
   ],
 });
 
-const files = ({ assets }: Frame, sheets: readonly string[]) => html`<meta charset="utf-8">
+const headOf = ({ assets }: Frame, style: string) => html`<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
-${sheets.map((name) => html`<link rel="stylesheet" href="${assets}/${name}.css">`)}
+<style>${raw(style)}</style>
 <script src="${assets}/page.js" defer></script>`;
 
 /** What pages of other programs get of the frame: HTML in their heads, and at the begin of their bodies. */
 export const surroundOf = (frame: Frame): Surround => ({
-  head: String(files(frame, ["frame"])),
+  head: String(headOf(frame, frameStyle)),
   top: String(header(frame)),
 });
 
@@ -82,25 +95,44 @@ const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">
 <datalist id="suggestions"></datalist><button>Look up</button></form>
 </header>`;
 
-/** A page. The script keeps an `isLive` page up to date. */
-export function page(
-  frame: Frame,
-  { title, heading, content, isLive }: { title: string; heading: Html; content: Html; isLive?: boolean },
-): Html {
-  return html`<!doctype html>
+/** What a page is sent from. `read` reads its parts; the script keeps an `isLive` page up to date. */
+type Given = { frame: Frame; title: string; isLive?: boolean; read: () => Promise<Page>; log: Log };
+
+/** Sends a page: its head and header at once, so that a browser shows them and loads its files while the parts are read. */
+export function sendPage(
+  c: Context,
+  { frame, title, isLive, read, log }: Given,
+  { status = 200, headers = {} }: { status?: ContentfulStatusCode; headers?: Record<string, string> } = {},
+): Response {
+  const begin = html`<!doctype html>
 <html lang="en">
 <head>
-${files(frame, ["frame", "page"])}
+${headOf(frame, style)}
 <title>${title}</title>
 </head>
 <body>
 ${header(frame)}
 <main id="content"${isLive ? html` data-live` : ""}>
-${heading}
+`;
+  const failed = (error: unknown) => {
+    const isBusy = error instanceof BusyError;
+    if (!isBusy && !c.req.raw.signal.aborted) logFailure(log, c, error);
+    const reason = isBusy ? error.message : "The rest could not be read. Try again.";
+    return { heading: html`<h1>${title}</h1>`, content: note(reason) };
+  };
+  async function* texts() {
+    yield String(begin);
+    const { heading, content } = await read().catch(failed);
+    yield String(
+      await html`${heading}
 ${content}
 </main>
 </body>
-</html>`;
+</html>`,
+    );
+  }
+  const own = { "content-type": "text/html; charset=UTF-8", "content-security-policy": policy };
+  return sendAsItComes(c, texts(), { status, headers: { ...own, ...headers }, patienceMs: 30_000 });
 }
 
 const idOf = (title: string) => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");

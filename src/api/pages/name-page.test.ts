@@ -9,6 +9,7 @@ import {
   publicResolver,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
+import type { Log } from "../../log/json-log.ts";
 import { nameRoutes } from "./routes.ts";
 
 const { insert, store, setRecords, fetch } = await createStoredNames();
@@ -49,22 +50,39 @@ const action = {
   },
 };
 
-function pages(others: Readonly<Record<string, unknown>> = {}) {
-  const app = nameRoutes(
+const busy = {};
+
+// `first`: what a request waits for.
+function appOf(
+  others: Readonly<Record<string, unknown>> = {},
+  first: (path: string) => Promise<void> | undefined = () => undefined,
+  log: Log = (_, text) => expect.unreachable(text),
+) {
+  return nameRoutes(
     {
       clock: () => now * 1_000,
+      log,
       ask: async (path, _, body) => {
+        await first(path);
         const [start = ""] = path.split("?");
         if (!path.startsWith("/v1/"))
-          return start in others ? { status: 200, body: others[start] } : { status: 503, body: {} };
+          return others[start] === busy
+            ? { status: 503, body: { message: "Too many queries." }, isBusy: true }
+            : start in others
+              ? { status: 200, body: others[start] }
+              : { status: 503, body: {} };
         const sent = body && { method: "POST", body: JSON.stringify(body) };
         const response = await fetch(path, sent);
-        const keys = response.headers.get("cache-tag")?.split(",");
-        return { status: response.status, body: await response.json(), keys };
+        const isBusy = response.headers.has("retry-after");
+        return { status: response.status, body: await response.json(), isBusy };
       },
     },
     { assets: "/assets", links: [], chains: [1, 8453] },
   );
+}
+
+function pages(others: Readonly<Record<string, unknown>> = {}) {
+  const app = appOf(others);
   return async (path: string) => {
     const response = await app.request(path);
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -78,7 +96,7 @@ describe("the page of a name", () => {
     const { status, text, headers } = await ask("/name/records.eth");
     expect(status).toBe(200);
     expect(headers.get("content-security-policy")).toMatch(
-      /^default-src 'none'; script-src 'self'; style-src 'self';/,
+      /^default-src 'none'; script-src 'self'; style-src 'self' 'sha256-[^' ]{44}'; connect-src 'self';/,
     );
     expect(headingsIn(text)).toEqual(["About", "Records", "Addresses", "History <small>1</small>"]);
     expect(text).toContain('<span class="chip active">Registered</span><span class="chip">Ethereum</span>');
@@ -250,8 +268,6 @@ describe("the pages of a block and of a transaction", () => {
   });
 });
 
-const reverse = (address: string) => namehash(`${address.slice(2)}.addr.reverse`);
-
 test("accounts have their verified primary names", async () => {
   await store("carol.eth", {
     owner: carol,
@@ -265,15 +281,35 @@ test("accounts have their verified primary names", async () => {
   expect((await pages()(`/address/${carol}`)).text).toContain("<h1><bdi>carol.eth</bdi></h1>");
 });
 
-test("the page of a name has the keys of the responses that it shows, also where there is none", async () => {
-  const get = pages();
-  const keysOf = async (path: string) => (await get(path)).headers.get("surrogate-key")?.split(" ").sort();
-  const accounts = [alice, bob].flatMap((address) => [`address:${address}`, `name:${reverse(address)}`]);
-  const keys = [`name:${node}`, `name:${namehash("eth")}`, `subnames:${node}`, ...accounts];
-  expect(await keysOf("/name/records.eth")).toEqual(keys.sort());
-  expect(await keysOf("/name/nobody.eth")).toEqual(
-    ["all", `name:${namehash("nobody.eth")}`, `name:${namehash("eth")}`].sort(),
-  );
-  const ofAlice = [`address:${alice}`, `name:${reverse(alice)}`];
-  expect(await keysOf(`/address/${alice}`)).toEqual(ofAlice);
+describe("a page on its way", () => {
+  test("has its header before its lists are read", async () => {
+    const history = Promise.withResolvers<void>();
+    const app = appOf({}, (path) => (path.includes("/history") ? history.promise : undefined));
+    const response = await app.request("/name/records.eth");
+    const reader = response.body?.getReader();
+    const textOf = async () => new TextDecoder().decode((await reader?.read())?.value);
+    expect(await textOf()).toMatch(/<\/header>\s*<main id="content">\s*$/);
+    history.resolve();
+    expect(await textOf()).toMatch(/^<div class="head">.*<h1><bdi>records\.eth.*<\/html>$/s);
+  });
+
+  test("says that the service is too busy for its lists", async () => {
+    const app = appOf({ "/api/name-tokens": busy });
+    const text = await (await app.request("/name/records.eth")).text();
+    expect(text).toMatch(/<h1>records\.eth<\/h1>\s*<p class="note"><bdi>Too many queries\..*<\/html>$/s);
+  });
+
+  test("says that its lists could not be read, and the log why", async () => {
+    const lines: string[] = [];
+    const app = appOf(
+      {},
+      (path) => (path.includes("/history") ? Promise.reject(new Error("out of\nreach")) : undefined),
+      (level, text) => lines.push(`${level} ${text}`),
+    );
+    const text = await (await app.request("/name/records.eth")).text();
+    expect(text).toMatch(/<h1>records\.eth<\/h1>.*could not be read\. Try again\..*<\/html>$/s);
+    expect(lines).toEqual([
+      expect.stringMatching(/^error GET \/name\/records\.eth failed: Error: out of\\u000areach/),
+    ]);
+  });
 });

@@ -3,7 +3,7 @@ import { premiumPeriod } from "../../ens/registrations.ts";
 import { spanOf } from "../../log/json-log.ts";
 import { isNode } from "../names/contract.ts";
 import type { Row } from "../names/rows.ts";
-import { type Asking, rowsOf } from "./ask.ts";
+import { type PageAsk, primariesOf, rowsOf } from "./ask.ts";
 import {
   account,
   asked,
@@ -149,20 +149,20 @@ const lists = [
 const many = (rows: readonly unknown[]) => (rows.length < most ? `${rows.length}` : `${most} of them`);
 
 /** The page of a name, from its row. */
-export async function namePage(row: Row, asking: Asking, { frame, now }: Shown): Promise<Page> {
+export async function namePage(row: Row, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
   const { namehash: id, name, records } = row;
   const history = `/v1/names/${id}/history?include=data,raw&page_size=${most}`;
   const bought = `/api/registrar-actions?node=${id}&recordsPerPage=${most}`;
   const reading = lists.map(async ([title, path, member, columns]) => {
     const own = path.replace("$id", id).replace("$name", () => encodeURIComponent(name));
-    return { title, path: own, columns, rows: await rowsOf(asking, own, member) };
+    return { title, path: own, columns, rows: await rowsOf(ask, own, member) };
   });
   const [entries, actions, ...found] = await Promise.all([
-    rowsOf(asking, history, "data") as Promise<Entry[]>,
-    rowsOf(asking, bought, "registrarActions") as Promise<Action[]>,
+    rowsOf(ask, history, "data") as Promise<Entry[]>,
+    rowsOf(ask, bought, "registrarActions") as Promise<Action[]>,
     ...reading,
   ]);
-  const primaries = await asking.primaries([row, entries, actions, found.map(({ rows }) => rows)]);
+  const primaries = await primariesOf([row, entries, actions, found.map(({ rows }) => rows)], ask);
   const view = { frame, now, primaries };
   const activity = { entries, actions, isWhole: entries.length < most, hasNames: false };
   const { texts, addresses } = records ? recordLists(view, records) : {};
@@ -183,10 +183,10 @@ ${shown}`;
 }
 
 /** The page of a name that the index never saw: what it has that is like it. */
-export async function missingName(name: string, asking: Asking): Promise<Page> {
+export async function missingName(name: string, ask: PageAsk): Promise<Page> {
   const [label = ""] = name.split(".");
   const path = `/v1/search?q=${encodeURIComponent(label)}&sort=relevance&page_size=8`;
-  const near = isNode(name) || label === "" ? [] : ((await rowsOf(asking, path, "data")) as Row[]);
+  const near = isNode(name) || label === "" ? [] : ((await rowsOf(ask, path, "data")) as Row[]);
   const list = html`<h2>Similar names</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
   const content = html`<p>Not registered, as far as this index knows.</p>${near.length > 0 ? list : ""}`;
   return { heading: html`<h1>${nameText(name)}</h1>`, content };

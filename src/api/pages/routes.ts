@@ -2,13 +2,13 @@ import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { escapeControls } from "../../log/json-log.ts";
+import { BusyError } from "../database/client.ts";
 import { isNode, readName } from "../names/contract.ts";
 import type { Row } from "../names/rows.ts";
-import { keyHeaders } from "../rest/endpoint.ts";
-import { addressPage } from "./address-page.ts";
-import { type Ask, type Asking, openAsking } from "./ask.ts";
-import { blockPage } from "./block-page.ts";
-import { type Frame, memberOf, nameText, note, type Page, page, policy, type Shown } from "./layout.ts";
+import { addressPage, formerNames } from "./address-page.ts";
+import type { PageAsk, PageSources } from "./ask.ts";
+import { blockPage, blockTitle } from "./block-page.ts";
+import { type Frame, memberOf, nameText, note, type Page, type Shown, sendPage } from "./layout.ts";
 import { missingName, namePage } from "./name-page.ts";
 
 // The segment as it was sent, so that no text is decoded twice.
@@ -22,6 +22,8 @@ function decoded(part: string): string {
   }
 }
 
+const reasonOf = (body: unknown) => String(memberOf(body, "error.message") ?? memberOf(body, "message"));
+
 // The name that a request meant, if it wrote it otherwise than the index has it.
 function otherForm(given: string, row: Row): string | undefined {
   if (isNode(given)) return undefined;
@@ -30,39 +32,38 @@ function otherForm(given: string, row: Row): string | undefined {
   return isMeant && given !== row.name ? row.name : undefined;
 }
 
-/**
- * GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one of them. `clock`
- * returns milliseconds.
- */
-export function nameRoutes({ ask, clock }: { ask: Ask; clock: () => number }, frame: Frame): Hono {
+type Parts = {
+  titleOf?: (given: string) => string;
+  /** The path of another page that was meant, from the first response. */
+  otherOf?: (body: unknown) => string | undefined;
+  pageOf: (body: unknown, ask: PageAsk, shown: Shown) => Promise<Page>;
+  missingOf?: (ask: PageAsk) => Promise<Page>;
+};
+
+/** GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one of them. */
+export function nameRoutes({ ask, clock, log }: PageSources, frame: Frame): Hono {
   // A page whose first request fails shows why.
-  const send = async (
-    c: Context,
-    path: string,
-    {
-      pageOf,
-      missingOf,
-    }: {
-      pageOf: (body: unknown, asking: Asking, shown: Shown) => Promise<Page | { redirect: string }>;
-      missingOf?: (asking: Asking) => Promise<Page>;
-    },
-  ) => {
-    const title = decoded(partOf(c));
-    const asking = openAsking(ask, c);
-    const { status, body } = await asking.ask(path);
-    const reason = memberOf(body, "error.message") ?? memberOf(body, "message");
+  const send = async (c: Context, path: string, { titleOf, otherOf, pageOf, missingOf }: Parts) => {
+    const own: PageAsk = async (path, body) => {
+      const answer = await ask(path, c, body);
+      if (answer.isBusy) throw new BusyError(1, { message: reasonOf(answer.body), details: "" });
+      return answer;
+    };
+    const { status, body } = await ask(path, c);
+    const other = status === 200 ? otherOf?.(body) : undefined;
+    if (other !== undefined) return c.redirect(other);
+    const given = decoded(partOf(c));
     const refused = async () => ({
-      heading: html`<h1>${nameText(title.slice(0, 200))}</h1>`,
-      content: note(reason),
+      heading: html`<h1>${nameText(given.slice(0, 200))}</h1>`,
+      content: note(reasonOf(body)),
     });
-    const found =
-      status === 200
-        ? await pageOf(body, asking, { frame, now: Math.floor(clock() / 1_000) })
-        : await (status === 404 && missingOf ? missingOf(asking) : refused());
-    if ("redirect" in found) return c.redirect(found.redirect);
-    const parts = { title: escapeControls(title.slice(0, 100)), ...found };
-    const headers = { "content-security-policy": policy, ...keyHeaders(asking.keys) };
-    return c.html(page(frame, parts), status as ContentfulStatusCode, headers);
+    const read = () => {
+      if (status === 200) return pageOf(body, own, { frame, now: Math.floor(clock() / 1_000) });
+      return status === 404 && missingOf ? missingOf(own) : refused();
+    };
+    const title = status === 200 && titleOf ? titleOf(given) : given;
+    const parts = { frame, title: escapeControls(title.slice(0, 100)), read, log };
+    return sendPage(c, parts, { status: status as ContentfulStatusCode });
   };
   return new Hono()
     .get("/name", (c) => {
@@ -73,26 +74,26 @@ export function nameRoutes({ ask, clock }: { ask: Ask; clock: () => number }, fr
     .get("/name/:name", (c) => {
       const given = decoded(partOf(c));
       return send(c, `/v1/names/${partOf(c)}?include=counts`, {
-        pageOf: async (body, asking, shown) => {
-          const row = memberOf(body, "data") as Row;
-          const other = otherForm(given, row);
-          if (other !== undefined) return { redirect: `/name/${encodeURIComponent(other)}` };
-          return namePage(row, asking, shown);
+        otherOf: (body) => {
+          const other = otherForm(given, memberOf(body, "data") as Row);
+          return other && `/name/${encodeURIComponent(other)}`;
         },
-        missingOf: (asking) => missingName(given, asking),
+        pageOf: (body, ask, shown) => namePage(memberOf(body, "data") as Row, ask, shown),
+        missingOf: (ask) => missingName(given, ask),
       });
     })
     .get("/address/:address", (c) =>
-      send(c, `/v1/addresses/${partOf(c)}/names?sort=expires_at&include=total_count&page_size=100`, {
-        pageOf: addressPage(partOf(c).toLowerCase()),
-      }),
+      send(c, formerNames(partOf(c)), { pageOf: addressPage(partOf(c).toLowerCase()) }),
     )
     .get("/block/:block", (c) =>
-      send(c, `/v1/blocks/${partOf(c)}?include=data,raw`, { pageOf: blockPage(partOf(c)) }),
+      send(c, `/v1/blocks/${partOf(c)}?include=data,raw`, {
+        titleOf: blockTitle,
+        pageOf: blockPage(partOf(c)),
+      }),
     )
     .get("/transaction/:transaction", (c) => {
       const [chain = "", block = "", transaction = ""] = partOf(c).split(":");
       const path = `/v1/blocks/${chain}:${block}?include=data,raw&transaction_hash=${transaction}`;
-      return send(c, path, { pageOf: blockPage(partOf(c)) });
+      return send(c, path, { titleOf: blockTitle, pageOf: blockPage(partOf(c)) });
     });
 }

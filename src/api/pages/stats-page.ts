@@ -1,9 +1,19 @@
-import { type Context, Hono } from "hono";
+import { Hono } from "hono";
 import { html } from "hono/html";
 import { formatUnits } from "viem";
 import { type FigureOverTime, figuresOverTime } from "../endpoints/v1-stats.ts";
-import type { Ask } from "./ask.ts";
-import { type Frame, type Html, listOf, memberOf, note, page, policy, section, type View } from "./layout.ts";
+import type { Ask, PageAsk, PageSources } from "./ask.ts";
+import {
+  type Frame,
+  type Html,
+  listOf,
+  memberOf,
+  note,
+  type Page,
+  section,
+  sendPage,
+  type View,
+} from "./layout.ts";
 import { decimals } from "./words.ts";
 
 // Figures over time as tables, which the script of the page draws.
@@ -76,47 +86,51 @@ export function overviewCharts(view: View, found: readonly (Charted & { rows: re
   return charts.length === 0 ? undefined : html`${drawing(view.frame)}<div class="charts">${charts}</div>`;
 }
 
-async function rowsOf(path: string, ask: Ask, show: (rows: readonly Row[]) => Html): Promise<Html> {
+async function rowsOf(path: string, ask: PageAsk, show: (rows: readonly Row[]) => Html): Promise<Html> {
   const { status, body } = await ask(`/v1/stats/${path}`);
   if (status !== 200) return note(memberOf(body, "error.message"));
   const rows = memberOf(body, "data") as Row[];
   return rows.length === 0 ? note("None in these periods.") : show(rows);
 }
 
-/** GET /stats: figures over time, by `?interval=day`, `week` or `month`. */
-export function statsRoutes({ ask, clock }: { ask: Ask; clock: () => number }, frame: Frame): Hono {
-  return new Hono().get("/stats", async (c: Context) => {
-    const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
-    const asking: Ask = (path) => ask(path, c);
-    const view: View = { frame, now: clock() / 1_000, primaries: new Map() };
-    const reading = Object.entries(figuresOverTime).map(async ([path, figure]) => {
-      const tables = await rowsOf(
-        `${path}?interval=${interval}`,
-        asking,
-        (rows) => html`${tablesOf(view, figure, rows)}`,
-      );
-      return section(figure.title, html`${note(figure.description)}${tables}`);
-    });
-    const parents = rowsOf("top-parents?page_size=20", asking, (rows) =>
-      listOf(view, "Names", {
-        rows: rows.map((row) => ({ ...row, name: row["name"] ?? "" })),
-        columns: "Name=name:name, Subnames=subname_count:number",
-      }),
+// Every figure, by day, week or month.
+async function figures(interval: string, ask: PageAsk, view: View): Promise<Page> {
+  const reading = Object.entries(figuresOverTime).map(async ([path, figure]) => {
+    const tables = await rowsOf(
+      `${path}?interval=${interval}`,
+      ask,
+      (rows) => html`${tablesOf(view, figure, rows)}`,
     );
-    const sections = await Promise.all([
-      ...reading,
-      parents.then((list) => section("Names with the most subnames", list)),
-    ]);
-    const choices = intervals.map((one) =>
-      one === interval
-        ? html`<strong>by ${one}</strong> `
-        : html`<a href="/stats?interval=${one}">by ${one}</a> `,
-    );
-    const content = html`${drawing(frame)}
+    return section(figure.title, html`${note(figure.description)}${tables}`);
+  });
+  const parents = rowsOf("top-parents?page_size=20", ask, (rows) =>
+    listOf(view, "Names", {
+      rows: rows.map((row) => ({ ...row, name: row["name"] ?? "" })),
+      columns: "Name=name:name, Subnames=subname_count:number",
+    }),
+  );
+  const sections = await Promise.all([
+    ...reading,
+    parents.then((list) => section("Names with the most subnames", list)),
+  ]);
+  const choices = intervals.map((one) =>
+    one === interval
+      ? html`<strong>by ${one}</strong> `
+      : html`<a href="/stats?interval=${one}">by ${one}</a> `,
+  );
+  const content = html`${drawing(view.frame)}
 <p>${choices}</p>
 <p class="note">In UTC; the latest period is still running. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
 ${sections}`;
-    const parts = { title: "Figures · nsindex", heading: html`<h1>Figures</h1>`, content };
-    return c.html(page(frame, parts), 200, { "content-security-policy": policy });
+  return { heading: html`<h1>Figures</h1>`, content };
+}
+
+/** GET /stats: figures over time, by `?interval=day`, `week` or `month`. */
+export function statsRoutes({ ask, clock, log }: PageSources, frame: Frame): Hono {
+  return new Hono().get("/stats", (c) => {
+    const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
+    const view: View = { frame, now: clock() / 1_000, primaries: new Map() };
+    const read = () => figures(interval, (path) => ask(path, c), view);
+    return sendPage(c, { frame, title: "Figures · nsindex", read, log });
   });
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pageSources, service } from "../../../test/support/service.ts";
@@ -135,7 +136,7 @@ describe("what the service is doing", () => {
     expect((await shown.json()).phase).toBe(phase);
     const text = await shown.html();
     expect(text).toContain(`<strong>${words}</strong>`);
-    expect(text.match(/<h1>/g)).toHaveLength(1);
+    expect(text.match(/<h1/g)).toHaveLength(1);
   });
 
   test.each([
@@ -371,8 +372,10 @@ test("names that only events tell are listed from those", async () => {
 
 test("its policy allows files of the service only, and caches keep nothing", async () => {
   const headers = await page().headers();
+  const [, style = ""] = /<style>(.*?)<\/style>/s.exec(await page().html()) ?? [];
+  const ownStyle = `'sha256-${createHash("sha256").update(style).digest("base64")}'`;
   expect(headers.get("content-security-policy")).toBe(
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    `default-src 'none'; script-src 'self'; style-src 'self' ${ownStyle}; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
   );
   expect([headers.get("cache-control"), headers.get("vary")]).toEqual(["no-store", "Accept"]);
 });

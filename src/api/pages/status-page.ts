@@ -29,10 +29,9 @@ import {
   memberOf,
   moment,
   note,
-  page,
   place,
-  policy,
   section,
+  sendPage,
   shown,
   type View,
   valuesOf,
@@ -542,20 +541,19 @@ export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
   const readFigures = shared("A part of the status page", () => readOverview(ask), { everyMs: 15_000, log });
   return new Hono().get("/", async (c) => {
     const isPage = /\btext\/html\b/.test(c.req.header("accept") ?? "");
-    // What keeps the page up to date leaves its charts.
-    const hasFigures = isPage && c.req.query("update") === undefined;
-    const [known, figures] = await Promise.all([read(), hasFigures ? readFigures() : undefined]);
-    const found = describe(sources, known);
     const headers = { "cache-control": "no-store", vary: "Accept" };
-    if (!isPage) return c.json(found, 200, headers);
-    const { namespace } = found.configuration;
-    const title = `${phaseTexts[found.phase]} · ${namespace} · nsindex`;
+    if (!isPage) return c.json(describe(sources, await read()), 200, headers);
+    const isUpdate = c.req.query("update") !== undefined;
+    const { namespace } = sources.config;
     const view = { frame, now: Math.floor(sources.clock() / 1_000), primaries: new Map() };
-    const heading = html`<h1>Index of ${namespace}</h1>`;
-    const parts = {
-      ...{ title, heading, isLive: true },
-      content: content(found, view, overviewCharts(view, figures?.value ?? [])),
+    const readPage = async () => {
+      const found = describe(sources, await read());
+      // What keeps the page up to date leaves its charts.
+      const charts = overviewCharts(view, (isUpdate ? undefined : await readFigures())?.value ?? []);
+      const heading = html`<h1 data-title="${phaseTexts[found.phase]} · ${namespace} · nsindex">Index of ${namespace}</h1>`;
+      return { heading, content: content(found, view, charts) };
     };
-    return c.html(page(frame, parts), 200, { ...headers, "content-security-policy": policy });
+    const parts = { frame, title: `${namespace} · nsindex`, isLive: true, read: readPage, log };
+    return sendPage(c, parts, { headers });
   });
 }

@@ -64,7 +64,7 @@ type Call<P, Q, B, I> = {
 export const unkeyed = "";
 
 /** The headers by which caches drop a response by its keys: Fastly's and Varnish's, and Cloudflare's. */
-export const keyHeaders = (keys: ReadonlySet<string>): Record<string, string> =>
+const keyHeaders = (keys: ReadonlySet<string>): Record<string, string> =>
   keys.has(unkeyed) || keys.size === 0
     ? {}
     : { "surrogate-key": [...keys].join(" "), "cache-tag": [...keys].join(",") };

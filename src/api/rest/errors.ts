@@ -127,7 +127,12 @@ export function errorResponse(
   const refusal = busyRefusal(error);
   if (refusal !== undefined) return c.json(body(refusal), 503, { "Retry-After": "1" });
   if (c.req.raw.signal.aborted) return c.body(null, 408); // The client has gone: nobody reads the response.
-  const reason = error instanceof Error ? error.stack : String(error);
-  log("error", escapeControls(`${c.req.method} ${c.req.path} failed: ${reason}`));
+  logFailure(log, c, error);
   return c.json(failure, 500);
+}
+
+/** Logs an unexpected error that ended a request. */
+export function logFailure(log: Log, { req }: Context, error: unknown): void {
+  const reason = error instanceof Error ? error.stack : String(error);
+  log("error", escapeControls(`${req.method} ${req.path} failed: ${reason}`));
 }

@@ -3,6 +3,7 @@ import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
 import { createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { yieldToEventLoop } from "../../http/turn.ts";
 import { BusyError } from "../database/client.ts";
 
@@ -77,7 +78,11 @@ export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits
 export function sendAsItComes(
   c: Context,
   texts: AsyncIterable<string>,
-  { headers, patienceMs }: Pick<SendLimits, "patienceMs"> & Pick<SendOptions, "headers">,
+  {
+    status = 200,
+    headers,
+    patienceMs,
+  }: Pick<SendLimits, "patienceMs"> & Pick<SendOptions, "headers"> & { status?: ContentfulStatusCode },
 ): Response {
   const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
   async function* inTime() {
@@ -90,7 +95,7 @@ export function sendAsItComes(
       }
     }
   }
-  return c.body(ReadableStream.from(inTime()) as globalThis.ReadableStream, 200, headers);
+  return c.body(ReadableStream.from(inTime()) as globalThis.ReadableStream, status, headers);
 }
 
 /** Sends a response in parts. */

@@ -49,11 +49,13 @@ async function graphiqlPage({ endpoint, surround = noSurround }: Place, hasQuery
     ...query,
     defaultTabs: queries.map((query) => ({ query })),
   });
+  // Without its icon, and with its megabyte of styles below the header, which a browser then shows first.
   const page = rendered
-    .replace("</head>", () => `${surround.head}</head>`)
+    .replace(/<link rel="icon"[^>]*>/, "")
     .replace(
-      /<body[^>]*>/,
-      () => `<body class="tool">${surround.top}<main id="content"><h1 class="unseen">Subgraph</h1>`,
+      /(<style>.*<\/style>)\s*<\/head>\s*<body[^>]*>/s,
+      (_, styles: string) =>
+        `${surround.head}</head><body class="tool">${surround.top}${styles}<main id="content"><h1 class="unseen">Subgraph</h1>`,
     )
     .replace('<div id="root"></div>', '<div id="root"></div></main>');
   const hashes = Array.from(

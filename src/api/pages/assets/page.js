@@ -20,12 +20,17 @@ function showContact(isThere) {
   }
 }
 
+/** The title that a page has once its facts are known. */
+function showTitle(root) {
+  document.title = root.querySelector("h1")?.dataset.title ?? document.title;
+}
+
 /** Takes over each part of the page that has changed, but for the one that the keyboard is in; what is open stays open. */
 async function updatePage() {
   const response = await fetch("/?update", { headers: { accept: "text/html" } });
   if (!response.ok) return;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-  document.title = fresh.title;
+  showTitle(fresh);
   for (const part of fresh.querySelectorAll("main > [id]")) {
     const shown = document.getElementById(part.id);
     addButtons(part);
@@ -56,6 +61,7 @@ async function repeat() {
   setTimeout(repeat, everyMs);
 }
 
+showTitle(document);
 if (main?.hasAttribute("data-live")) setTimeout(repeat, everyMs);
 
 // Browsers offer the clipboard over HTTPS and on this machine only.
