@@ -72,7 +72,9 @@ async function answersOf(service: ServiceProcess): Promise<Map<string, unknown>>
   for (const [index, command] of lines.entries()) {
     if (!/^(curl|tail) /.test(command)) continue;
     const isEndless = / (-sN|-n 5 -f) /.test(command);
-    const { stdout } = await shell("sh", ["-c", isEndless ? `timeout 10 ${command} || true` : command]);
+    // Until the first registration or renewal.
+    const ending = `timeout 60 ${command} | sed -u -E '/"type":|registration [a-z]/q'`;
+    const { stdout } = await shell("sh", ["-c", isEndless ? ending : command]);
     answers.set(lines[index - 1]!, stdout.startsWith("{") ? JSON.parse(stdout) : stdout);
   }
   return answers;

@@ -22,7 +22,10 @@ export async function startBrowser(executablePath: string) {
         if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
       });
       page.on("pageerror", (error) => complaints.push(error.message));
-      page.on("requestfailed", (request) => complaints.push(`${request.url()} failed`));
+      page.on("requestfailed", (request) => {
+        // Requests of a page that the browser leaves are aborted.
+        if (request.failure()?.errorText !== "net::ERR_ABORTED") complaints.push(`${request.url()} failed`);
+      });
       await page.goto(url);
       return { page, complaints };
     },
