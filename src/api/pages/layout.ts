@@ -121,7 +121,7 @@ ${header(frame)}
     return { heading: html`<h1>${title}</h1>`, content: note(reason) };
   };
   async function* texts() {
-    yield String(begin);
+    yield String(await begin);
     const { heading, content } = await read().catch(failed);
     yield String(
       await html`${heading}
