@@ -72,8 +72,8 @@ async function answersOf(service: ServiceProcess): Promise<Map<string, unknown>>
   for (const [index, command] of lines.entries()) {
     if (!/^(curl|tail) /.test(command)) continue;
     const isEndless = / (-sN|-n 5 -f) /.test(command);
-    // Until the first registration or renewal.
-    const ending = `timeout 60 ${command} | sed -u -E '/"type":|registration [a-z]/q'`;
+    // Until the first registration or renewal, or half a minute.
+    const ending = `timeout 30 ${command} | sed -u -E '/"type":|registration [a-z]/q'`;
     const { stdout } = await shell("sh", ["-c", isEndless ? ending : command]);
     answers.set(lines[index - 1]!, stdout.startsWith("{") ? JSON.parse(stdout) : stdout);
   }
