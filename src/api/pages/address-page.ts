@@ -80,42 +80,36 @@ async function claimsOf(address: string, ask: PageAsk, { chains = [] }: Frame): 
   return (await Promise.all(claims)).flat();
 }
 
-const namesOf = (address: string) => `/v1/addresses/${address}/names`;
-
-/** The first request of the page of an address, the quickest: names that it held. */
-export const formerNames = (address: string) => `${namesOf(address)}?relation=former_owner&page_size=${most}`;
-
-/** The page of an address, from the response about names that it held. */
+/** The page of an address, from the first response about its names. */
 export const addressPage =
   (address: string) =>
   async (body: unknown, ask: PageAsk, { frame, now }: Shown) => {
-    const names = namesOf(address);
+    const names = `/v1/addresses/${address}/names`;
     const paths = {
-      held: `${names}?sort=expires_at&include=total_count&page_size=100`,
       resolving: `${names}?relation=resolves_to&page_size=${most}`,
+      former: `${names}?relation=former_owner&page_size=${most}`,
       history: `/v1/addresses/${address}/history?include=data,raw&page_size=${most}`,
       actions: `/api/registrar-actions?registrant=${address}&recordsPerPage=${most}`,
       roles: `/api/permissions?account=${address}&recordsPerPage=${most}`,
     };
-    const former = memberOf(body, "data") as Row[];
-    const [list, resolving, entries, actions, roles, claims] = (await Promise.all([
-      ask(paths.held),
+    const held = memberOf(body, "data") as Row[];
+    const [resolving, former, entries, actions, roles, claims] = (await Promise.all([
       rowsOf(ask, paths.resolving, "data"),
+      rowsOf(ask, paths.former, "data"),
       rowsOf(ask, paths.history, "data"),
       rowsOf(ask, paths.actions, "registrarActions"),
       rowsOf(ask, paths.roles, "permissions"),
       claimsOf(address, ask, frame),
-    ])) as [{ body: unknown }, Row[], Entry[], Action[], unknown[], Claim[]];
-    const held = (memberOf(list.body, "data") ?? []) as Row[];
+    ])) as [Row[], Row[], Entry[], Action[], unknown[], Claim[]];
     const primaries = await primariesOf([address, entries, actions, roles], ask);
     const view = { frame, now, primaries, own: address };
     const rows = merged([held, resolving, former]);
     const primary = primaries.get(address);
-    const total = (memberOf(list.body, "page.total_count") ?? null) as number | null;
+    const total = memberOf(body, "page.total_count") as number | null;
     const left =
       total !== null && total > held.length
         ? ` of ${count(total)}`
-        : memberOf(list.body, "page.has_more")
+        : memberOf(body, "page.has_more")
           ? " and more"
           : "";
     const dated = held.filter(({ expires_at }) => expires_at);
@@ -123,12 +117,12 @@ export const addressPage =
     const activity = { entries, actions, isWhole: entries.length < most, hasNames: true };
     const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : nameText(primary)}</h1>
 ${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
-    const primaryNames = claims.map(
+    const list = claims.map(
       ({ chain, name }) =>
         html`<div><dt>${chain}</dt><dd><a href="/name/${encodeURIComponent(name)}">${nameText(name)}</a></dd></div>`,
     );
     const content = html`
-${claims.length > 0 && section("Primary names", html`<dl>${primaryNames}</dl>`)}
+${claims.length > 0 && section("Primary names", html`<dl>${list}</dl>`)}
 ${rows.length > 0 && section("Names", html`${namesTable(view, rows)}${asked(`${names}?page_size=100`)}`, `${rows.length}${left}`)}
 ${dated.length > 0 && section("Upcoming expiries", html`${timeline(view, dated)}${calendar}`)}
 ${roles.length > 0 && section("Roles in ENSv2", html`${listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns })}${asked(paths.roles)}`)}

@@ -5,7 +5,7 @@ import { escapeControls } from "../../log/json-log.ts";
 import { BusyError } from "../database/client.ts";
 import { isNode, readName } from "../names/contract.ts";
 import type { Row } from "../names/rows.ts";
-import { addressPage, formerNames } from "./address-page.ts";
+import { addressPage } from "./address-page.ts";
 import type { PageAsk, PageSources } from "./ask.ts";
 import { blockPage, blockTitle } from "./block-page.ts";
 import { type Frame, memberOf, nameText, note, type Page, type Shown, sendPage } from "./layout.ts";
@@ -83,7 +83,9 @@ export function nameRoutes({ ask, clock, log }: PageSources, frame: Frame): Hono
       });
     })
     .get("/address/:address", (c) =>
-      send(c, formerNames(partOf(c)), { pageOf: addressPage(partOf(c).toLowerCase()) }),
+      send(c, `/v1/addresses/${partOf(c)}/names?sort=expires_at&include=total_count&page_size=100`, {
+        pageOf: addressPage(partOf(c).toLowerCase()),
+      }),
     )
     .get("/block/:block", (c) =>
       send(c, `/v1/blocks/${partOf(c)}?include=data,raw`, {

@@ -547,9 +547,10 @@ export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
     const { namespace } = sources.config;
     const view = { frame, now: Math.floor(sources.clock() / 1_000), primaries: new Map() };
     const readPage = async () => {
-      const found = describe(sources, await read());
       // What keeps the page up to date leaves its charts.
-      const charts = overviewCharts(view, (isUpdate ? undefined : await readFigures())?.value ?? []);
+      const [known, figures] = await Promise.all([read(), isUpdate ? undefined : readFigures()]);
+      const found = describe(sources, known);
+      const charts = overviewCharts(view, figures?.value ?? []);
       const heading = html`<h1 data-title="${phaseTexts[found.phase]} · ${namespace} · nsindex">Index of ${namespace}</h1>`;
       return { heading, content: content(found, view, charts) };
     };
