@@ -5,8 +5,8 @@ type Column = { name: string };
 /** A sort key of an index: a column, its first 256 characters if values may be longer than an index entry, or its length. */
 type Key = Column | { prefixOf: Column } | { lengthOf: Column };
 
-/** Keys of an index; of a partial one with its condition in SQL. */
-type Keys = readonly Key[] | { on: readonly Key[]; where: string };
+/** Keys of an index; of a partial one with its condition in SQL; of a hash index, which finds equal values in a third of the space. */
+type Keys = readonly Key[] | { on: readonly Key[]; where: string } | { hashOf: Column };
 
 const definitions = new Map<Table, Record<string, Keys>>();
 
@@ -19,8 +19,8 @@ export function indexed<T extends Table>(table: T, define: (table: T) => Record<
 export const prefixOf = (column: Column): Key => ({ prefixOf: column });
 export const lengthOf = (column: Column): Key => ({ lengthOf: column });
 
-/** An index: its name and its table's name in SQL, and what follows the table in CREATE INDEX. */
-export type TableIndex = { name: string; table: string; keys: string };
+/** An index: its name and its table's name in SQL, its access method, and what follows that in CREATE INDEX. */
+export type TableIndex = { name: string; table: string; method: "btree" | "hash" | "gin"; keys: string };
 
 /** The indexes of all tables whose modules are loaded. */
 export function tableIndexes(): TableIndex[] {
@@ -29,9 +29,15 @@ export function tableIndexes(): TableIndex[] {
     return Object.entries(indexes).map(([name, keys]) => ({
       name: `${table}_${sqlName(name)}`,
       table,
-      keys: "where" in keys ? `(${listOf(keys.on)}) WHERE ${keys.where}` : `(${listOf(keys)})`,
+      ...definitionOf(keys),
     }));
   });
+}
+
+function definitionOf(keys: Keys): Pick<TableIndex, "method" | "keys"> {
+  if ("hashOf" in keys) return { method: "hash", keys: `(${keySql(keys.hashOf)})` };
+  if ("where" in keys) return { method: "btree", keys: `(${listOf(keys.on)}) WHERE ${keys.where}` };
+  return { method: "btree", keys: `(${listOf(keys)})` };
 }
 
 const listOf = (keys: readonly Key[]) => keys.map(keySql).join(", ");

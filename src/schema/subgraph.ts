@@ -18,7 +18,7 @@ export const nameIndexes = (table: Record<NameColumn, { name: string }>) => ({
   byName: [prefixOf(table.name)],
   byLabelName: [prefixOf(table.labelName)],
   byLength: [lengthOf(table.name), prefixOf(table.labelName)],
-  byLabelhash: [table.labelhash],
+  byLabelhash: { hashOf: table.labelhash },
   byCreatedAt: [table.createdAt],
   byExpiryDate: [table.expiryDate, table.id],
   byOwner: [table.ownerId, table.id],
@@ -99,7 +99,7 @@ export const registration = indexed(
     changeBlock: t.integer().notNull(),
   })),
   (table) => ({
-    byDomain: [table.domainId],
+    byDomain: { hashOf: table.domainId },
     byRegistrant: [table.registrantId, table.id],
     byRegistrationDate: [table.registrationDate],
     byExpiryDate: [table.expiryDate, table.id],
@@ -125,7 +125,7 @@ export const wrappedDomain = indexed(
     changeBlock: t.integer().notNull(),
   })),
   (table) => ({
-    byDomain: [table.domainId],
+    byDomain: { hashOf: table.domainId },
     byOwner: [table.ownerId, table.id],
     byExpiryDate: [table.expiryDate, table.id],
     // Without names that a registrar leases (IS_DOT_ETH), which end with their lease.
@@ -151,7 +151,7 @@ export const resolver = indexed(
     changeBlock: t.integer().notNull(),
   })),
   (table) => ({
-    byDomain: [table.domainId],
+    byDomain: { hashOf: table.domainId },
     byAddress: [table.address],
     byAddr: [table.addrId],
     byChangeBlock: [table.changeBlock],
@@ -219,7 +219,7 @@ export const registrationEvent = indexed(
     fromId: hex(t),
   })),
   (table) => ({
-    byRegistration: [table.registrationId],
+    byRegistration: { hashOf: table.registrationId },
     ...eventIndexes(table),
     byRegistrant: [table.registrantId, table.timestamp],
     byNewOwner: [table.newOwnerId, table.timestamp],

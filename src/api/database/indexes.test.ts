@@ -35,11 +35,16 @@ test("has indexes of every table but those that are read by their keys alone", (
 });
 
 test("names the schema in full, and builds online where the database can", () => {
-  const index = { name: "domain_by_owner", table: "domain", keys: "(owner_id, id)" };
+  const index = {
+    name: "domain_by_owner",
+    table: "domain",
+    method: "btree",
+    keys: "(owner_id, id)",
+  } as const;
   expect(indexStatement(index, { schema: 'my"schema', isOnline: true })).toBe(
     'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_by_owner ON "my""schema".domain USING btree (owner_id, id)',
   );
-  expect(indexStatement(index, { schema: "s", isOnline: false, method: "gin" })).toBe(
+  expect(indexStatement({ ...index, method: "gin" }, { schema: "s", isOnline: false })).toBe(
     'CREATE INDEX IF NOT EXISTS domain_by_owner ON "s".domain USING gin (owner_id, id)',
   );
 });

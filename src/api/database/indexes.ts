@@ -31,8 +31,8 @@ function dropIfInvalid(schema: string, name: string): string {
 
 /** The statement that builds an index. `isOnline`: without blocking writes, which only a server can. */
 export function indexStatement(
-  { name, table, keys }: TableIndex,
-  { schema, isOnline, method = "btree" }: { schema: string; isOnline: boolean; method?: string },
+  { name, table, method, keys }: TableIndex,
+  { schema, isOnline }: { schema: string; isOnline: boolean },
 ): string {
   return `CREATE INDEX ${isOnline ? "CONCURRENTLY " : ""}IF NOT EXISTS ${name} ON ${quoted(schema)}.${table} USING ${method} ${keys}`;
 }
@@ -152,9 +152,9 @@ const findExtension =
 export async function createSearchIndexes(run: Statement, schema: string): Promise<string | undefined> {
   const build = async (what: string, keys: string) => {
     for (const table of ["domain", "v2_domains"]) {
-      const index = { name: `${table}_${what}_search`, table, keys };
+      const index = { name: `${table}_${what}_search`, table, method: "gin" as const, keys };
       await run(dropIfInvalid(schema, index.name));
-      await run(indexStatement(index, { schema, isOnline: true, method: "gin" }));
+      await run(indexStatement(index, { schema, isOnline: true }));
     }
   };
   const create = (name: string) => run(createExtension(name)).then(() => undefined, messageOf);
