@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { fileURLToPath } from "node:url";
 import { html } from "hono/html";
 import packageJson from "../../package.json" with { type: "json" };
@@ -22,10 +21,10 @@ const homePolicy =
 
 /** Answers / and /docs for browsers, and the files that these pages load. */
 export async function pageOf(
-  { path, query, headers }: { path: string; query: string; headers: IncomingHttpHeaders },
+  { path, query }: { path: string; query: string },
   file: LabelFile | undefined,
 ): Promise<Answer> {
-  if (path.startsWith("/assets/")) return assetAnswer(path, String(headers["accept-encoding"] ?? ""));
+  if (path.startsWith("/assets/")) return assetAnswer(path);
   const [page, policy] =
     path === "/docs"
       ? [docsPage("Label service", prefix), docsPolicy]
@@ -39,8 +38,8 @@ export async function pageOf(
   };
 }
 
-async function assetAnswer(path: string, acceptEncoding: string): Promise<Answer> {
-  const asset = await assetOf(path, acceptEncoding);
+async function assetAnswer(path: string): Promise<Answer> {
+  const asset = await assetOf(path);
   if (asset === undefined) return notFound;
   const { "content-type": contentType, ...headers } = asset.headers;
   return {

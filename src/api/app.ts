@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
-import { chartFiles } from "../http/assets.ts";
+import { chartFiles, graphiqlFiles } from "../http/assets.ts";
 import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
 import type { Admission, openApiKeys } from "./api-keys.ts";
@@ -40,7 +40,7 @@ function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served
   const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
   const names = ["page.js", "stats.css", "stats.js"];
   const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
-  addAssets(app, { ...files, ...chartFiles(`${own.assets}/`) });
+  addAssets(app, { ...files, ...chartFiles(`${own.assets}/`), ...graphiqlFiles(`${own.assets}/`) });
   const indexed = sources.config.chains.map(({ id }) => id);
   const chains = [...new Set([...(root === undefined ? [] : [root]), ...indexed])];
   const { explorers = {}, metadata } = sources;

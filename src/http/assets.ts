@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { findPackageJSON } from "node:module";
+import { createRequire, findPackageJSON } from "node:module";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { gunzipSync, gzip } from "node:zlib";
+import { gzip } from "node:zlib";
 import { html, raw } from "hono/html";
 
 const compress = promisify(gzip);
+const require = createRequire(import.meta.url);
 
 const contentTypes: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
-  ".cjs": "text/javascript; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
 };
 
@@ -20,28 +20,30 @@ export type Asset = {
   body: Uint8Array<ArrayBuffer>;
 };
 
+/** Files by URL path: the path of each on disk, or what returns its text. */
+export type Files = Readonly<Record<string, string | (() => string)>>;
+
 /**
- * Serves files to pages by URL path, with the request's `Accept-Encoding` as `accepted`; undefined for unknown paths. Clients keep the
- * files, so a path has to change with its file. A file is read on its first request, and kept compressed.
+ * Serves files to pages by URL path; undefined for unknown paths. Clients keep the files, so a path has to change with its file. A file is
+ * read on its first request, kept compressed, and sent so to every client: all browsers decompress it.
  */
-export function createAssets(files: Readonly<Record<string, string>>) {
+export function createAssets(files: Files) {
   const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
-  return async (path: string, accepted = ""): Promise<Asset | undefined> => {
+  return async (path: string): Promise<Asset | undefined> => {
     const file = Object.hasOwn(files, path) ? files[path] : undefined;
     if (file === undefined) return undefined;
+    const read = async () => (typeof file === "string" ? readFile(file) : file());
     const reading =
-      compressed.get(path) ?? readFile(file).then(async (bytes) => Uint8Array.from(await compress(bytes)));
+      compressed.get(path) ?? read().then(async (text) => Uint8Array.from(await compress(text)));
     compressed.set(path, reading);
     reading.catch(() => compressed.delete(path));
-    const body = await reading;
     const headers = {
-      "content-type": contentTypes[extname(file)] ?? "application/octet-stream",
+      "content-type": contentTypes[extname(path)] ?? "application/octet-stream",
+      "content-encoding": "gzip",
       "cache-control": "public, max-age=31536000, immutable",
       "x-content-type-options": "nosniff",
-      vary: "accept-encoding",
     };
-    if (!/\bgzip\b/.test(accepted)) return { headers, body: gunzipSync(body) };
-    return { headers: { ...headers, "content-encoding": "gzip" }, body };
+    return { headers, body: await reading };
   };
 }
 
@@ -57,6 +59,20 @@ export const chartFiles = (prefix: string): Record<string, string> =>
     ]),
   );
 
+// ponder: an `import` makes Vite process this package, all 9 MB, which blocks the process for a second.
+const graphiql = () =>
+  require("@graphql-yoga/render-graphiql/graphiql") as typeof import("@graphql-yoga/render-graphiql/graphiql");
+
+/** Files of GraphiQL by URL path below `prefix`: its script and style, its workers, and the script that starts it. */
+export const graphiqlFiles = (prefix: string): Files => ({
+  [`${prefix}graphiql.js`]: () => graphiql().js,
+  [`${prefix}graphiql.css`]: () => graphiql().css,
+  [`${prefix}editorWorkerService.js`]: () => graphiql().editorWorkerService,
+  [`${prefix}json.js`]: () => graphiql().jsonWorker,
+  [`${prefix}graphql.js`]: () => graphiql().graphqlWorker,
+  [`${prefix}start-graphiql.js`]: fileURLToPath(new URL("start-graphiql.cjs", import.meta.url)),
+});
+
 // ponder: executes every .js and .mjs file below src, so browser scripts have another extension.
 /** Files of `docsPage` by URL path below `prefix`: those of `swagger-ui-dist`, and the script that starts it. */
 export const docsFiles = (prefix: string): Record<string, string> => ({
@@ -69,8 +85,8 @@ export const docsFiles = (prefix: string): Record<string, string> => ({
 export const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/** What surrounds a page: HTML in its head, and at the begin of its body. */
-export type Surround = { head: string; top: string };
+/** What surrounds a page: HTML in its head, and at the begin of its body. `assets`: the folder of its files. */
+export type Surround = { head: string; top: string; assets: string };
 
 const plain = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

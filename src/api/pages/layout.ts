@@ -84,6 +84,7 @@ const headOf = ({ assets }: Frame, style: string) => html`<meta charset="utf-8">
 export const surroundOf = (frame: Frame): Surround => ({
   head: String(headOf(frame, frameStyle)),
   top: String(header(frame)),
+  assets: frame.assets,
 });
 
 // The header of every page: links, and the form that looks up names and addresses.

@@ -1,5 +1,12 @@
 import { Hono } from "hono";
-import { createAssets, docsFiles, docsPage, docsPolicy, type Surround } from "../../http/assets.ts";
+import {
+  createAssets,
+  docsFiles,
+  docsPage,
+  docsPolicy,
+  type Files,
+  type Surround,
+} from "../../http/assets.ts";
 import { type Operation, openApiDocument, type ResponseDocs } from "../../http/openapi.ts";
 import type { Endpoint } from "./endpoint.ts";
 
@@ -40,11 +47,11 @@ function operationOf(endpoint: Endpoint<never>): Operation {
 }
 
 /** Serves files by URL path. Clients cache them, so a file that changes needs a new path. */
-export function addAssets(app: Hono, files: Readonly<Record<string, string>>): void {
+export function addAssets(app: Hono, files: Files): void {
   const assetOf = createAssets(files);
   for (const path of Object.keys(files))
     app.get(path, async (c) => {
-      const asset = await assetOf(path, c.req.header("accept-encoding"));
+      const asset = await assetOf(path);
       return asset === undefined ? c.notFound() : c.body(asset.body, 200, asset.headers);
     });
 }

@@ -11,7 +11,7 @@ import { ofPast, untilNextBlock } from "../rest/caching.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
 import type { createBlockHashes } from "../status/status.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
-import { createGraphiql } from "./graphiql.ts";
+import { graphiqlPage, graphiqlPolicy } from "./graphiql.ts";
 import type { PastSource } from "./request/block.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
@@ -111,12 +111,12 @@ function timeSql(chainId: number, end: number | undefined): string {
 }
 
 const compressFrom = 4_096;
+const plain: Surround = { head: "", top: "", assets: "" };
 
 /** The endpoint of the subgraph at `path`: POST and GET run queries, browsers get GraphiQL, with what surrounds it. */
-export function subgraphRoutes(subgraph: Subgraph, path = "/", surround?: Surround) {
+export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain) {
   const send = createSender();
   const respond = createResponder(subgraph, send);
-  const sendGraphiql = createGraphiql({ endpoint: path, surround }, send);
   return new Hono()
     .use(async (c, next) => {
       await next();
@@ -143,7 +143,14 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround?: Surrou
       const url = new URL(c.req.url);
       const accept = c.req.header("Accept") ?? "*/*";
       const isRun = url.searchParams.has("query") || url.searchParams.has("extensions");
-      if (accept.includes("text/html") || (!isRun && accept.includes("*/*"))) return sendGraphiql(c, isRun);
+      if (accept.includes("text/html") || (!isRun && accept.includes("*/*"))) {
+        // Caches that pass over Vary would send the page to programs.
+        const caching = { "Cache-Control": "private, max-age=3600", Vary: "Accept" };
+        return c.html(graphiqlPage(surround, path, isRun), 200, {
+          "Content-Security-Policy": graphiqlPolicy,
+          ...caching,
+        });
+      }
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new RequestError("The query string is too long");
       const read = () => readParameters(url.searchParams, subgraph);
