@@ -53,7 +53,7 @@ const swagger = folderOf("swagger-ui-dist");
 /** Files of the charts' library by URL path below `prefix`. */
 export const chartFiles = (prefix: string): Record<string, string> =>
   Object.fromEntries(
-    ["uPlot.iife.min.js", "uPlot.min.css"].map((name) => [
+    ["uPlot.esm.js", "uPlot.min.css"].map((name) => [
       `${prefix}${name}`,
       join(folderOf("uplot"), "dist", name),
     ]),

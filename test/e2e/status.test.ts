@@ -216,10 +216,12 @@ describe.skipIf(chromiumPath === undefined)(
       const { page, complaints } = await browser.open(figures, { viewport });
       const titles = await page.getByRole("heading", { level: 2 }).allTextContents();
       expect(titles).toContain("Registrations");
-      await page.locator("canvas").first().waitFor();
-      // Those of one period stay tables.
-      const drawn = await page.locator(".chart canvas, .chart details[open]").count();
-      expect(drawn).toBe(await page.locator(".chart").count());
+      // They are drawn when they come into view. Those of one period stay tables.
+      for (const chart of await page.locator(".chart").all()) {
+        await chart.scrollIntoViewIfNeeded();
+        await chart.and(page.locator(".drawn")).waitFor();
+        await chart.locator("canvas").or(chart.locator("details[open]")).first().waitFor();
+      }
       expect(await page.getByRole("table", { name: "Holders" }).isVisible()).toBe(false);
       expect(await overflowOf(page)).toBe(0);
       expect(complaints).toEqual([]);

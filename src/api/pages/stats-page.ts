@@ -33,8 +33,10 @@ const shownRow = (row: Row) => ({
 
 type Charted = Pick<FigureOverTime, "title" | "columns" | "part">;
 
+type Drawn = { rows: readonly Row[]; isOpen: boolean };
+
 // A table for each currency, since their amounts have no common scale.
-function tablesOf(view: View, { title, columns, part }: Charted, rows: readonly Row[]): Html[] {
+function tablesOf(view: View, { title, columns, part }: Charted, { rows, isOpen }: Drawn): Html[] {
   const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return [...Map.groupBy(rows, unitOf)].map(([unit, ofUnit]) => {
     const numbers = Object.keys(columns).map((name) =>
@@ -48,14 +50,12 @@ function tablesOf(view: View, { title, columns, part }: Charted, rows: readonly 
       ...("due" in columns ? ["Percent=percent:number"] : []),
     ];
     const caption = unit === undefined ? title : `${title} in ${unit}`;
-    return html`<div class="chart"><details open><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
+    return html`<div class="chart"><details${isOpen ? " open" : ""}><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
   });
 }
 
 // What draws the tables of a page.
-const drawing = ({ assets }: Frame): Html =>
-  html`<link rel="stylesheet" href="${assets}/uPlot.min.css"><link rel="stylesheet" href="${assets}/stats.css">
-<script src="${assets}/uPlot.iife.min.js" defer></script><script src="${assets}/stats.js" defer></script>`;
+const drawing = ({ assets }: Frame): Html => html`<script src="${assets}/stats.js" defer></script>`;
 
 const overview = {
   "Registrations and renewals": ["registrations", "renewals"],
@@ -82,7 +82,10 @@ export const readOverview = (ask: Ask) =>
 export function overviewCharts(view: View, found: readonly (Charted & { rows: readonly Row[] })[]) {
   const charts = found
     .filter(({ rows }) => rows.length > 0)
-    .map((one) => html`<div><h3>${one.title}</h3>${tablesOf(view, one, one.rows)}</div>`);
+    .map(
+      (one) =>
+        html`<div><h3>${one.title}</h3>${tablesOf(view, one, { rows: one.rows, isOpen: false })}</div>`,
+    );
   return charts.length === 0 ? undefined : html`${drawing(view.frame)}<div class="charts">${charts}</div>`;
 }
 
@@ -99,7 +102,7 @@ async function figures(interval: string, ask: PageAsk, view: View): Promise<Page
     const tables = await rowsOf(
       `${path}?interval=${interval}`,
       ask,
-      (rows) => html`${tablesOf(view, figure, rows)}`,
+      (rows) => html`${tablesOf(view, figure, { rows, isOpen: true })}`,
     );
     return section(figure.title, html`${note(figure.description)}${tables}`);
   });

@@ -1,11 +1,10 @@
 // Draws the tables of figures. Without this script they can be read as they are.
 
-/* global uPlot */
-
 const styles = getComputedStyle(document.documentElement);
 const colorOf = (name) => styles.getPropertyValue(name).trim();
 const colors = ["--link", "--busy", "--good", "--bad"];
 const height = 220;
+const folder = document.currentScript.src;
 
 const numberOf = (cell) => {
   const value = Number(cell?.textContent.replaceAll(",", ""));
@@ -32,12 +31,26 @@ function readTable(table) {
   return { times, lines };
 }
 
-function draw(place) {
+/** The library of the charts, with its style. */
+function library() {
+  if (document.querySelector("link[href$='uPlot.min.css']") === null) {
+    const style = document.createElement("link");
+    style.rel = "stylesheet";
+    style.href = new URL("uPlot.min.css", folder).href;
+    document.head.append(style);
+  }
+  return import(new URL("uPlot.esm.js", folder).href);
+}
+
+async function draw(place) {
   const table = place.querySelector("details");
   const { times, lines } = readTable(table.querySelector("table"));
-  place.classList.add("drawn");
   // One point is no line.
-  if (times.length < 2) return;
+  const isLine = times.length >= 2;
+  const { default: uPlot } = isLine ? await library() : {};
+  place.classList.add("drawn");
+  table.open = !isLine;
+  if (!isLine) return;
   const axis = {
     stroke: colorOf("--quiet"),
     grid: { stroke: colorOf("--line") },
@@ -60,8 +73,18 @@ function draw(place) {
     place.prepend(self.root);
     begin();
   });
-  table.open = false;
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height })).observe(place);
 }
 
-for (const place of document.querySelectorAll(".chart")) draw(place);
+// A page first shows its text: the library of the charts takes a tenth of a second.
+const nearby = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      nearby.unobserve(target);
+      draw(target);
+    }
+  },
+  { rootMargin: "400px" },
+);
+for (const place of document.querySelectorAll(".chart")) nearby.observe(place);
