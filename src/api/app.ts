@@ -38,7 +38,7 @@ type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metad
 function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served): void {
   const own = frameOf(sources.versions.nsIndexer, hasSubgraph);
   const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
-  const names = ["page.js", "stats.js"];
+  const names = ["page.css", "page.js", "stats.js"];
   const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
   addAssets(app, { ...files, ...chartFiles(`${own.assets}/`), ...graphiqlFiles(`${own.assets}/`) });
   const indexed = sources.config.chains.map(({ id }) => id);

@@ -21,13 +21,10 @@ import {
   sinceOrUntil,
 } from "./words.ts";
 
-const styleOf = (name: string) => readFileSync(new URL(`assets/${name}.css`, import.meta.url), "utf8");
+// The style of the header is in each page, so that browsers show it at once; that of what follows is a file, which they keep.
+const style = readFileSync(new URL("assets/frame.css", import.meta.url), "utf8");
 
-// In the page itself: while a page is read, the embedded database keeps this process from sending other files.
-const frameStyle = styleOf("frame");
-const style = `${frameStyle}${styleOf("page")}`;
-
-/** Content-Security-Policy of the pages: files of this service and its own style alone, no other inline style and no inline script. */
+/** Content-Security-Policy of the pages: files of this service and the header's style alone, no other inline style and no inline script. */
 const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'sha256-${digest("sha256", style, "base64")}'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Markup whose values are escaped. */
@@ -73,7 +70,7 @@ export const frameOf = (version: string, hasSubgraph: boolean): Frame => ({
   ],
 });
 
-const headOf = ({ assets }: Frame, style: string) => html`<meta charset="utf-8">
+const headOf = ({ assets }: Frame) => html`<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
@@ -82,7 +79,7 @@ const headOf = ({ assets }: Frame, style: string) => html`<meta charset="utf-8">
 
 /** What pages of other programs get of the frame: HTML in their heads, and at the begin of their bodies. */
 export const surroundOf = (frame: Frame): Surround => ({
-  head: String(headOf(frame, frameStyle)),
+  head: String(headOf(frame)),
   top: String(header(frame)),
   assets: frame.assets,
 });
@@ -108,11 +105,12 @@ export function sendPage(
   const begin = html`<!doctype html>
 <html lang="en">
 <head>
-${headOf(frame, style)}
+${headOf(frame)}
 <title>${title}</title>
 </head>
 <body>
 ${header(frame)}
+<link rel="stylesheet" href="${frame.assets}/page.css">
 <main id="content"${isLive ? html` data-live` : ""}>
 `;
   const failed = (error: unknown) => {

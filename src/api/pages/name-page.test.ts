@@ -288,7 +288,7 @@ describe("a page on its way", () => {
     const response = await app.request("/name/records.eth");
     const reader = response.body?.getReader();
     const textOf = async () => new TextDecoder().decode((await reader?.read())?.value);
-    expect(await textOf()).toMatch(/<\/header>\s*<main id="content">\s*$/);
+    expect(await textOf()).toMatch(/<\/header>\s*<link [^>]+>\s*<main id="content">\s*$/);
     history.resolve();
     expect(await textOf()).toMatch(/^<div class="head">.*<h1><bdi>records\.eth.*<\/html>$/s);
   });
