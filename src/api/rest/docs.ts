@@ -9,6 +9,7 @@ import {
 } from "../../http/assets.ts";
 import { type Operation, openApiDocument, type ResponseDocs } from "../../http/openapi.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { createSender } from "./send.ts";
 
 /** The OpenAPI 3.1 document of the endpoints. */
 export const documentOf = (version: string, endpoints: readonly Endpoint<never>[]) => ({
@@ -49,10 +50,13 @@ function operationOf(endpoint: Endpoint<never>): Operation {
 /** Serves files by URL path. Clients cache them, so a file that changes needs a new path. */
 export function addAssets(app: Hono, files: Files): void {
   const assetOf = createAssets(files);
+  const send = createSender();
   for (const path of Object.keys(files))
     app.get(path, async (c) => {
       const asset = await assetOf(path);
-      return asset === undefined ? c.notFound() : c.body(asset.body, 200, asset.headers);
+      if (asset === undefined) return c.notFound();
+      const headers = { ...asset.headers, "content-length": `${asset.body.length}` };
+      return send(c, [asset.body], { headers, isPacked: false, isShared: true });
     });
 }
 
