@@ -6,7 +6,7 @@ import { memberOf } from "./layout.ts";
 export type Ask = (path: string, c?: Context, body?: object) => Promise<Asked>;
 type Asked = { status: number; body: unknown; isBusy?: boolean };
 
-/** The same for the client of one page. Throws BusyError rather than leave out what the service is too busy to read. */
+/** The same for the client of one page. Throws rather than leave out what fails, and BusyError for what the service is too busy to read. */
 export type PageAsk = (path: string, body?: object) => Promise<Asked>;
 
 /** What pages are read from. `clock` returns milliseconds. */

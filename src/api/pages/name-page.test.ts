@@ -50,7 +50,8 @@ const action = {
   },
 };
 
-const busy = {};
+const busy = { status: 503, body: { message: "Too many queries." }, isBusy: true };
+const failed = { status: 500, body: { message: "Internal Server Error" } };
 
 // `first`: what a request waits for.
 function appOf(
@@ -65,12 +66,10 @@ function appOf(
       ask: async (path, _, body) => {
         await first(path);
         const [start = ""] = path.split("?");
+        const known = others[start];
+        if (known === busy || known === failed) return known as typeof busy;
         if (!path.startsWith("/v1/"))
-          return others[start] === busy
-            ? { status: 503, body: { message: "Too many queries." }, isBusy: true }
-            : start in others
-              ? { status: 200, body: others[start] }
-              : { status: 503, body: {} };
+          return start in others ? { status: 200, body: known } : { status: 503, body: {} };
         const sent = body && { method: "POST", body: JSON.stringify(body) };
         const response = await fetch(path, sent);
         const isBusy = response.headers.has("retry-after");
@@ -299,7 +298,18 @@ describe("a page on its way", () => {
     expect(text).toMatch(/<h1>records\.eth<\/h1>\s*<p class="note"><bdi>Too many queries\..*<\/html>$/s);
   });
 
-  test("says that its lists could not be read, and the log why", async () => {
+  test.each(["/api/name-tokens", `/v1/names/${namehash("records.eth")}/history`])(
+    "says that its lists could not be read, and the log why, if %s fails",
+    async (path) => {
+      const lines: string[] = [];
+      const app = appOf({ [path]: failed }, undefined, (level, text) => lines.push(`${level} ${text}`));
+      const text = await (await app.request("/name/records.eth")).text();
+      expect(text).toMatch(/<h1>records\.eth<\/h1>.*could not be read\. Try again\..*<\/html>$/s);
+      expect(lines).toEqual([expect.stringContaining(`error GET /name/records.eth failed: Error: ${path}`)]);
+    },
+  );
+
+  test("says so too if an endpoint throws", async () => {
     const lines: string[] = [];
     const app = appOf(
       {},

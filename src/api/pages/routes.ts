@@ -46,7 +46,10 @@ export function nameRoutes({ ask, clock, log }: PageSources, frame: Frame): Hono
   const send = async (c: Context, path: string, { titleOf, otherOf, pageOf, missingOf }: Parts) => {
     const own: PageAsk = async (path, body) => {
       const answer = await ask(path, c, body);
-      if (answer.isBusy) throw new BusyError(1, { message: reasonOf(answer.body), details: "" });
+      const reason = reasonOf(answer.body);
+      if (answer.isBusy) throw new BusyError(1, { message: reason, details: "" });
+      // A refusal has another status: what it would have listed, the index does not have.
+      if (answer.status === 500) throw new Error(`${path}: ${reason}`);
       return answer;
     };
     const { status, body } = await ask(path, c);
