@@ -5,7 +5,7 @@ type Column = { name: string };
 /** A sort key of an index: a column, its first 256 characters if values may be longer than an index entry, or its length. */
 type Key = Column | { prefixOf: Column } | { lengthOf: Column };
 
-/** Keys of an index; of a partial one with its condition in SQL; of a hash index, which finds equal values in a third of the space. */
+/** Keys of an index; of a partial one with its condition in SQL; of a hash index, which finds equal values in less space. */
 type Keys = readonly Key[] | { on: readonly Key[]; where: string } | { hashOf: Column };
 
 const definitions = new Map<Table, Record<string, Keys>>();

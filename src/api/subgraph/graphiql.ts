@@ -24,7 +24,7 @@ ${raw(head)}
 <body class="tool">
 ${raw(top)}
 <link rel="stylesheet" href="${assets}/graphiql.css">
-<main id="content"><h1 class="unseen">Subgraph</h1><div id="root" data-options="${JSON.stringify(options)}"></div></main>
+<main id="content"><h1 class="unseen">Subgraph</h1><noscript>GraphiQL needs JavaScript.</noscript><div id="root" data-options="${JSON.stringify(options)}"></div></main>
 <script src="${assets}/graphiql.js"></script>
 <script src="${assets}/start-graphiql.js"></script>
 </body>

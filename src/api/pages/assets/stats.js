@@ -4,7 +4,7 @@ const styles = getComputedStyle(document.documentElement);
 const colorOf = (name) => styles.getPropertyValue(name).trim();
 const colors = ["--link", "--busy", "--good", "--bad"];
 const height = 220;
-const folder = document.currentScript.src;
+const ownUrl = document.currentScript.src;
 
 const numberOf = (cell) => {
   const value = Number(cell?.textContent.replaceAll(",", ""));
@@ -36,10 +36,10 @@ function library() {
   if (document.querySelector("link[href$='uPlot.min.css']") === null) {
     const style = document.createElement("link");
     style.rel = "stylesheet";
-    style.href = new URL("uPlot.min.css", folder).href;
+    style.href = new URL("uPlot.min.css", ownUrl).href;
     document.head.append(style);
   }
-  return import(new URL("uPlot.esm.js", folder).href);
+  return import(new URL("uPlot.esm.js", ownUrl).href);
 }
 
 async function draw(place) {
