@@ -27,12 +27,12 @@ src/api/database <- ponder.schema.ts src/{log,http,ens,schema,config,ponder} | p
 src/api/status <- src/{log,http,config,ponder,operations} src/api/database | ponder
 src/api/rest <- src/{log,http,ens,ponder} src/api/{database,status} | hono
 src/api/resolution <- abis src/{ens,deployments,rpc} src/api/{database,rest}
-src/api/names <- abis src/{http,ens,deployments,config} src/api/{database,status,rest,resolution}
+src/api/names <- abis src/{http,ens,schema,deployments,config} src/api/{database,status,rest,resolution}
 src/api/feed <- src/{log,http,ponder,operations} src/api/{database,status,rest,names}
 src/api/stats <- src/{log,ens,ponder,operations} src/api/{database,status,rest,names}
 src/api/webhooks <- src/{log,config,ponder,rpc} src/api/{rest,names}
-src/api/subgraph <- src/{http,ens,config,ponder} src/api/{database,status,rest} | hono graphql
-src/api/endpoints <- abis src/{http,ens,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats}
+src/api/subgraph <- src/{http,ens,schema,config,ponder} src/api/{database,status,rest} | hono graphql
+src/api/endpoints <- abis src/{http,ens,schema,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats}
 src/api/pages <- src/{log,http,ens,deployments,ponder} src/api/{database,status,rest,names,endpoints} | hono
 src/api/metadata <- src/{log,ens,deployments,rpc} src/api/{database,rest,resolution,names,endpoints,pages} | hono
 src/api/mcp <- src/http src/api/{rest,names,endpoints,pages} | hono @modelcontextprotocol/sdk

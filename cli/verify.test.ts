@@ -133,7 +133,7 @@ test("with several chains, the registry that named a node last is asked, and non
   ];
   for (const [node, id] of events)
     await database.query(
-      "INSERT INTO domain_event (id, type, block_number, transaction_id, domain_id) VALUES ($1, 'NewOwner', 5, '0x00', $2)",
+      "INSERT INTO domain_event (id, type, block_number, transaction_id, domain_id) VALUES ($1, 'NewOwner', 5, sha256('1'), $2)",
       [id, node],
     );
   const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);

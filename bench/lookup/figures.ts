@@ -22,7 +22,7 @@ export async function fillFigures(pool: Pool, namespaces: readonly IndexedNamesp
   const action = (type: string, time: string, source: string) => `
     INSERT INTO registrar_actions (id, type, subregistry_id, node, incremental_duration, base_cost, premium, total, registrant, block_number, timestamp, transaction_hash, event_ids)
     SELECT lpad(${time}::text, 10, '0') || lpad(n::text, 65, '0'), '${type}', '${registrar}', domain_id, ${year}, 1e16, 0, 1e16, registrant_id, n, ${time},
-      '0x' || lpad(to_hex(n), 64, '0'), '{}' FROM (${source}) r`;
+      sha256(n::text::bytea), '{}' FROM (${source}) r`;
   for (const text of [
     `INSERT INTO subregistries VALUES ('${registrar}', '${namehash("eth")}') ON CONFLICT DO NOTHING`,
     action("registration", at("n"), number),

@@ -47,7 +47,7 @@ async function fillEvents(pool: Pool) {
     table: string,
     plus: number,
   ) => `SELECT CASE WHEN n % 10 = 0 THEN 8453 ELSE 1 END || '-' || n || '-' || ${plus} AS event,
-    ${now - 5 * year} + n * 12 AS at, '0x' || lpad(to_hex(n), 64, '0') AS hash, t.* FROM (SELECT *, row_number() OVER () AS n FROM ${table}) t`;
+    ${now - 5 * year} + n * 12 AS at, sha256(n::text::bytea) AS hash, t.* FROM (SELECT *, row_number() OVER () AS n FROM ${table}) t`;
   for (const text of [
     `INSERT INTO domain_event (id, type, block_number, timestamp, log_index, transaction_id, domain_id, parent_domain_id, owner_id)
       SELECT event, 'NewOwner', n, at, 1, hash, id, parent_id, owner_id FROM (${place("domain", 1)}) e`,

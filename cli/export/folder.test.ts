@@ -36,7 +36,7 @@ afterEach(async () => {
 async function index(from: number, head: number, final: number): Promise<void> {
   for (let block = from; block <= head; block++)
     await client.exec(`INSERT INTO resolver_event (id, type, block_number, timestamp, log_index, transaction_id, resolver_id, coin_type)
-      VALUES ('1-${block}-0', 'MulticoinAddrChanged', ${block}, ${timeOf(block)}, 0, '0x${block}', '1-0xaa-0xbb', 18446744073709551615)`);
+      VALUES ('1-${block}-0', 'MulticoinAddrChanged', ${block}, ${timeOf(block)}, 0, sha256('${block}'), '1-0xaa-0xbb', 18446744073709551615)`);
   await client.exec(`UPDATE _ponder_checkpoint SET latest_checkpoint = '${checkpoint(head)}', safe_checkpoint = '${checkpoint(head)}',
     finalized_checkpoint = '${checkpoint(final)}'`);
 }

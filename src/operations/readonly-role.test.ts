@@ -44,10 +44,10 @@ const rows = (owner: Hex) => `
   INSERT INTO wrapped_domain (id, domain_id, expiry_date, fuses, owner_id, change_block) VALUES
     ('${node}', '${node}', 18446744073709551615, -1, '${owner}', 9);
   INSERT INTO registration_event (id, type, block_number, timestamp, log_index, transaction_id, registration_id, registrant_id, expiry_date)
-    VALUES ('1-9-4', 'NameRegistered', 9, 1700000009, 4, '0x09', '${node}', '${owner}', 1786000000);
+    VALUES ('1-9-4', 'NameRegistered', 9, 1700000009, 4, sha256('9'), '${node}', '${owner}', 1786000000);
   INSERT INTO resolver (id, domain_id, address, change_block) VALUES ('1-${publicResolver}-${node}', '${node}', '${publicResolver}', 9);
   INSERT INTO resolver_event (id, type, block_number, timestamp, log_index, transaction_id, resolver_id, key, value)
-    VALUES ('1-10-2', 'TextChanged', 10, 1700000010, 2, '0x0a', '1-${publicResolver}-${node}', 'url', 'https://v.example');
+    VALUES ('1-10-2', 'TextChanged', 10, 1700000010, 2, sha256('10'), '1-${publicResolver}-${node}', 'url', 'https://v.example');
   INSERT INTO name_tokens VALUES ('eip155:1/erc721:0x57/1', '${node}', 1, '${bob}', 115792089237316195423570985008687907853269984665640564039457584007913129639935,
     'erc721', '${zero}', 'burned', '1');
   INSERT INTO domain_resolver_relations VALUES (1, '${bob}', '${node}', '${publicResolver}');

@@ -1,6 +1,7 @@
 import { zeroAddress } from "../ens/ids.ts";
 import { headSqlOf } from "../ponder/checkpoints.ts";
 import { quoted } from "../ponder/sql-client.ts";
+import { hexOf } from "../schema/sql.ts";
 
 // The SQL views for analysts (docs/sql.md), version 1: their columns are a contract. A release whose tables differ still gives each of these
 // columns, with the same type; other columns or meanings are version 2, in a schema of their own.
@@ -73,24 +74,24 @@ FROM ${of("v2_domains")} v WHERE v.owner_id <> '${zeroAddress}'`,
     const position = `e.block_number, ${time("e.timestamp")} AS block_time, e.log_index`;
     return `
 SELECT e.id, e.type AS kind, e.domain_id AS node, d.name, e.owner_id AS account, NULL AS contract, ${chain} AS chain_id, ${position},
-  e.transaction_id AS transaction_hash, jsonb_build_object('parent_node', e.parent_domain_id, 'resolver', ${resolverOf("e.resolver_id")},
+  ${hexOf("e.transaction_id")} AS transaction_hash, jsonb_build_object('parent_node', e.parent_domain_id, 'resolver', ${resolverOf("e.resolver_id")},
     'ttl', e.ttl::text, 'name', e.name, 'fuses', e.fuses::bigint & 4294967295, 'expiry', e.expiry_date::text, 'from', e.from_id,
     'operator', e.operator_id, 'from_old_registry', e.from_old_registry) AS data
 FROM ${of("domain_event")} e LEFT JOIN ${of("domain")} d ON d.id = e.domain_id WHERE ${where}
-UNION ALL SELECT e.id, e.type, r.domain_id, d.name, coalesce(e.registrant_id, e.new_owner_id), NULL, ${chain}, ${position}, e.transaction_id,
+UNION ALL SELECT e.id, e.type, r.domain_id, d.name, coalesce(e.registrant_id, e.new_owner_id), NULL, ${chain}, ${position}, ${hexOf("e.transaction_id")},
   jsonb_build_object('expiry', e.expiry_date::text, 'from', e.from_id)
 FROM ${of("registration_event")} e LEFT JOIN ${of("registration")} r ON r.id = e.registration_id LEFT JOIN ${of("domain")} d ON d.id = r.domain_id
 WHERE ${where}
-UNION ALL SELECT e.id, e.type, s.domain_id, d.name, coalesce(e.addr_id, e.owner), s.address, ${chain}, ${position}, e.transaction_id,
+UNION ALL SELECT e.id, e.type, s.domain_id, d.name, coalesce(e.addr_id, e.owner), s.address, ${chain}, ${position}, ${hexOf("e.transaction_id")},
   jsonb_build_object('coin_type', e.coin_type::text, 'addr', e.addr, 'name', e.name, 'key', e.key, 'value', e.value,
     'content_type', e.content_type::text, 'x', e.x, 'y', e.y, 'hash', e.hash, 'interface_id', e.interface_id, 'implementer', e.implementer,
     'target', e.target, 'is_authorized', e.is_authorized, 'version', e.version::text, 'primary_name_of', e.primary_name_of)
 FROM ${of("resolver_event")} e LEFT JOIN ${of("resolver")} s ON s.id = e.resolver_id LEFT JOIN ${of("domain")} d ON d.id = s.domain_id
 WHERE ${where}
-UNION ALL SELECT e.id, 'NameForAddrChanged', NULL, NULL, e.address, NULL, ${chain}, ${position}, e.transaction_hash,
+UNION ALL SELECT e.id, 'NameForAddrChanged', NULL, NULL, e.address, NULL, ${chain}, ${position}, ${hexOf("e.transaction_hash")},
   jsonb_build_object('name', e.name, 'coin_type', e.coin_type::text)
 FROM ${of("reverse_name_events")} e WHERE ${where}
-UNION ALL SELECT e.id, e.type, n.id, n.name, e.holder, e.registry, e.chain_id, ${position}, e.transaction_hash,
+UNION ALL SELECT e.id, e.type, n.id, n.name, e.holder, e.registry, e.chain_id, ${position}, ${hexOf("e.transaction_hash")},
   jsonb_build_object('labelhash', e.labelhash, 'resource', e.resource, 'address', e.address, 'token_id', e.token_id, 'sender', e.sender,
     'expiry', e.expiry::text, 'roles', e.roles, 'former_roles', e.former_roles)
 FROM ${of("v2_events")} e LEFT JOIN ${of("v2_domains")} n ON n.registry = e.registry AND n.labelhash = e.labelhash AND n.chain_id = e.chain_id

@@ -1,5 +1,5 @@
 import { onchainTable } from "ponder";
-import { hex, keyed, list, text } from "./columns.ts";
+import { bytes, hex, keyed, list, text } from "./columns.ts";
 import { indexed, prefixOf } from "./indexes.ts";
 import { nameIndexes } from "./subgraph.ts";
 
@@ -51,7 +51,7 @@ export const v2Contract = keyed("v2_contracts", ["chainId", "address"], (t) => (
   /** Where and when (Unix seconds) it did; null likewise. */
   blockNumber: t.integer(),
   timestamp: t.integer(),
-  transactionHash: hex(t),
+  transactionHash: bytes(t),
   /** Whether the proxy announced another implementation since. */
   isUpgraded: t.boolean().notNull(),
   /** Whether the contract announced itself as a resolver with record ids. */
@@ -216,7 +216,7 @@ export const v2RecordLink = indexed(
     blockNumber: t.integer().notNull(),
     timestamp: t.integer().notNull(),
     logIndex: t.integer().notNull(),
-    transactionHash: hex(t).notNull(),
+    transactionHash: bytes(t).notNull(),
   })),
   (table) => ({ byRecord: [table.resolver, table.recordId, table.node] }),
 );
@@ -289,7 +289,7 @@ export const v2Event = indexed(
     /** Block time in Unix seconds. */
     timestamp: t.integer().notNull(),
     logIndex: t.integer().notNull(),
-    transactionHash: hex(t).notNull(),
+    transactionHash: bytes(t).notNull(),
     /** Who received the name, or has the roles from now on. */
     holder: hex(t),
     /** Resolver or subregistry, zero for none; of a transfer the former owner. */

@@ -1,5 +1,5 @@
 import { onchainTable } from "ponder";
-import { hex, keyed, list, text } from "./columns.ts";
+import { bytes, hex, keyed, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // Tables for resolving names from the index. An unset record has no row, or null in its column. Values are interpreted
@@ -28,7 +28,7 @@ export const reverseNameEvent = indexed(
     /** Block time in Unix seconds. */
     timestamp: t.integer().notNull(),
     logIndex: t.integer().notNull(),
-    transactionHash: hex(t).notNull(),
+    transactionHash: bytes(t).notNull(),
   })),
   (table) => ({ byAddress: [table.address, table.timestamp], byTime: [table.timestamp] }),
 );
@@ -116,5 +116,5 @@ export const readAllowance = keyed("read_allowances", ["chainId", "kind"], (t) =
   kind: text(t).notNull(),
   /** Chain time in milliseconds at which all granted reads are paid for. */
   paidAt: t.bigint().notNull(),
-  transactionHash: hex(t).notNull(),
+  transactionHash: bytes(t).notNull(),
 }));

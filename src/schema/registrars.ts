@@ -1,5 +1,5 @@
 import { onchainTable } from "ponder";
-import { hex, list, text } from "./columns.ts";
+import { bytes, hex, list, text } from "./columns.ts";
 import { indexed } from "./indexes.ts";
 
 // Registrations and renewals as users see them. Ids are Ponder's checkpoints: 75 digits, in order of time and then of processing. Times are
@@ -21,7 +21,7 @@ export const registrationLifecycle = indexed(
     expiresAt: t.bigint().notNull(),
     /** Newest action on the name, to which later events of its transaction belong; null if it was skipped. */
     actionId: text(t),
-    actionTransactionHash: hex(t),
+    actionTransactionHash: bytes(t),
   })),
   (table) => ({ bySubregistry: [table.subregistryId] }),
 );
@@ -49,7 +49,7 @@ export const registrarAction = indexed(
     decodedReferrer: hex(t),
     blockNumber: t.bigint().notNull(),
     timestamp: t.bigint().notNull(),
-    transactionHash: hex(t).notNull(),
+    transactionHash: bytes(t).notNull(),
     /** All events of the action, in log order. */
     eventIds: list(t.text().array().notNull()),
   })),

@@ -1,5 +1,5 @@
 import { onchainTable, type PgColumnsBuilders } from "ponder";
-import { hex, list, text } from "./columns.ts";
+import { bytes, hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
@@ -169,7 +169,7 @@ const eventColumns = (t: PgColumnsBuilders) => ({
   /** Block time in Unix seconds. */
   timestamp: t.integer(),
   logIndex: t.integer(),
-  transactionID: hex(t).notNull(),
+  transactionID: bytes(t).notNull(),
 });
 
 const eventIndexes = (table: Record<"type" | "blockNumber" | "timestamp", { name: string }>) => ({

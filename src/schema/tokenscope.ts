@@ -1,5 +1,5 @@
 import { onchainTable } from "ponder";
-import { hex, text } from "./columns.ts";
+import { bytes, hex, text } from "./columns.ts";
 import { indexed } from "./indexes.ts";
 
 /** One row per token that ever stood for a name, from its first transfer on; burned tokens stay. Id: asset id (CAIP-19). */
@@ -33,8 +33,8 @@ export const nameSale = indexed(
     chainId: t.integer().notNull(),
     blockNumber: t.bigint().notNull(),
     logIndex: t.integer().notNull(),
-    transactionHash: hex(t).notNull(),
-    orderHash: hex(t).notNull(),
+    transactionHash: bytes(t).notNull(),
+    orderHash: bytes(t).notNull(),
     contractAddress: hex(t).notNull(),
     tokenId: t.bigint().notNull(),
     assetNamespace: text(t).notNull(),

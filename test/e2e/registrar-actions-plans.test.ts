@@ -39,7 +39,7 @@ const generate = [
       transaction_hash, event_ids, encoded_referrer, decoded_referrer)
     SELECT id, CASE WHEN i % 4 = 0 THEN 'renewal' ELSE 'registration' END,
       CASE WHEN name % 3 = 0 THEN '${registrars[1]}' ELSE '${registrars[0]}' END,
-      ${hex("name::text", 32)}, 31536000, ${hex("(i % 5000)::text", 20)}, i, 1500000000 + i, ${hex("i::text", 32)}, ARRAY[id],
+      ${hex("name::text", 32)}, 31536000, ${hex("(i % 5000)::text", 20)}, i, 1500000000 + i, sha256(i::text::bytea), ARRAY[id],
       CASE WHEN i > ${actions * 0.9} THEN CASE WHEN i % 2 = 0 THEN '0x' || repeat('0', 64)
         ELSE '0x' || repeat('0', 24) || right(${hex("(i % 97)::text", 20)}, 40) END END,
       CASE WHEN i > ${actions * 0.9} THEN CASE WHEN i % 2 = 0 THEN '0x' || repeat('0', 40)

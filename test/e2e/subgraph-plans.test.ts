@@ -46,7 +46,7 @@ beforeAll(async () => {
   if (created === undefined) return;
   generated = created;
   await generated.run(`INSERT INTO domain_event (id, block_number, transaction_id, timestamp, log_index, type, domain_id, owner_id)
-    SELECT 'busy-' || id, change_block, id, created_at::int, 1, 'Transfer', id, '${busyAddress}' FROM domain LIMIT 3000`);
+    SELECT 'busy-' || id, change_block, sha256(id::bytea), created_at::int, 1, 'Transfer', id, '${busyAddress}' FROM domain LIMIT 3000`);
   // Each owner has a role on its entry; one account has many, and one registry and one resolver have many accounts.
   const roles = "INSERT INTO v2_roles (chain_id, address, resource, account, roles)";
   const resource = "'0x' || lpad(to_hex(i), 64, '0')";
@@ -63,7 +63,7 @@ beforeAll(async () => {
     SELECT 1, '${resolver}', ${resource}, '0x' || lpad(to_hex(i / 5), 64, '0'), 'name', '' FROM generate_series(1, 20000) i`);
   // The account with many events has roles on many entries and resolvers' resources; the registry is one of many accounts.
   const event = `INSERT INTO v2_events (id, chain_id, registry, block_number, timestamp, log_index, transaction_hash, roles, former_roles, labelhash, resource, type, holder)
-    SELECT concat(x.type, x.labelhash, i), 1, '${generatedV2.ethRegistry}', i, 1700000000 + i, 1, 'x', ${role}, ${role}, x.labelhash, x.resource, x.type, x.holder FROM generate_series(1, 20000) i`;
+    SELECT concat(x.type, x.labelhash, i), 1, '${generatedV2.ethRegistry}', i, 1700000000 + i, 1, sha256('x'), ${role}, ${role}, x.labelhash, x.resource, x.type, x.holder FROM generate_series(1, 20000) i`;
   for (const values of [
     ...[`'${busyAddress}'`, account, account, account].map(
       (holder, at) => `'${at}' || ${resource}, NULL, 'EACRolesChanged', ${holder}`,
@@ -78,7 +78,7 @@ beforeAll(async () => {
   await generated.run(`INSERT INTO v2_contracts (chain_id, address, implementation, is_upgraded, has_record_ids)
     VALUES (1, '${resolver}', '${generatedV2.resolvers[0]}', FALSE, TRUE)`);
   await generated.run(`INSERT INTO v2_record_links (chain_id, resolver, node, record_id, name, block_number, timestamp, log_index, transaction_hash)
-    SELECT 1, CASE WHEN i % 5 = 0 THEN '${resolver}' ELSE ${account} END, ${resource}, i % 7, '0x00', i, i, 1, 'x' FROM generate_series(1, 50000) i`);
+    SELECT 1, CASE WHEN i % 5 = 0 THEN '${resolver}' ELSE ${account} END, ${resource}, i % 7, '0x00', i, i, 1, sha256('x') FROM generate_series(1, 50000) i`);
   await generated.run(
     "ANALYZE domain_event, v2_roles, v2_resources, v2_contracts, v2_record_links, v2_events",
   );
@@ -415,7 +415,7 @@ describe("the feed, at the end of a long log and of many events", () => {
     await run(`BEGIN; SET LOCAL statement_timeout = 0; UPDATE domain_event e SET timestamp = ${time} - 12 * n.at, block_number = ${block} - n.at, log_index = 1
       FROM (SELECT id, row_number() OVER (ORDER BY id) AS at FROM domain_event) n WHERE n.id = e.id; COMMIT`);
     await run(`INSERT INTO _name_events_feed (seq, chain_id, block, timestamp, log_index, type, event_id, transaction_hash, node, keys)
-      SELECT row_number() OVER (ORDER BY timestamp), 1, block_number, timestamp, 1, type, id, transaction_id, domain_id, '{}'
+      SELECT row_number() OVER (ORDER BY timestamp), 1, block_number, timestamp, 1, type, id, '0x' || encode(transaction_id, 'hex'), domain_id, '{}'
       FROM domain_event WHERE timestamp >= ${since} AND timestamp < ${time} - 60`);
     await run("ANALYZE domain_event, _name_events_feed");
   });

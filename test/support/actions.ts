@@ -83,7 +83,7 @@ export async function insertAction(client: PGlite, action: GivenAction, finalize
       action.registrant ?? `0x${"b0".repeat(20)}`,
       timestamp / 10,
       timestamp,
-      `0x${"7a".repeat(32)}`,
+      Buffer.alloc(32, 0x7a),
       price?.[0] ?? null,
       price?.[1] ?? null,
       encoded,

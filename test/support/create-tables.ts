@@ -27,11 +27,23 @@ export function tableStatements(schema = "public"): string[] {
         sqlName(column),
         column.getSQLType(),
         column.primary ? "PRIMARY KEY" : column.notNull ? "NOT NULL" : "",
+        // Postgres would take hex in an INSERT for other bytes.
+        column.getSQLType() === "bytea" ? `CHECK (octet_length(${sqlName(column)}) = 32)` : "",
       ].join(" "),
     );
     return `CREATE UNLOGGED TABLE ${name} (${[...lines, ...keys].join(", ")})`;
   });
   return [...create, ...stateTables({ is_ready: 1 }).split(";"), reachedFunction(schema)];
+}
+
+/** A row, by names of columns in SQL, for JSON from which Postgres reads it: bytes are not in the hex of handlers there. */
+export function jsonRow(table: string, row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const columns = tables.get(table);
+  const ofBytes = columns && getTableConfig(columns).columns.filter((one) => one.getSQLType() === "bytea");
+  const names = new Set(ofBytes?.map(sqlName));
+  const toJson = ([name, value]: [string, unknown]) =>
+    names.has(name) && typeof value === "string" ? [name, value.replace(/^0x/, "\\x")] : [name, value];
+  return Object.fromEntries(Object.entries(row).map(toJson));
 }
 
 /** SQL for Ponder's tables about an index, with what it says of the index, in the current schema or in this one. */

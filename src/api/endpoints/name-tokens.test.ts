@@ -179,7 +179,7 @@ describe("responses without tokens", () => {
 describe("sales", () => {
   beforeAll(async () => {
     await client.query(
-      `INSERT INTO name_sales SELECT '1-' || i || '-3', 1, i, 3, '0x' || repeat('aa', 32), '0x' || repeat('bb', 32), $1, 5, 'erc721', 'x',
+      `INSERT INTO name_sales SELECT '1-' || i || '-3', 1, i, 3, decode(repeat('aa', 32), 'hex'), decode(repeat('bb', 32), 'hex'), $1, 5, 'erc721', 'x',
         CASE i % 2 WHEN 0 THEN $2 ELSE '0x' || repeat('9', 64) END, $3, $4, 'USDC', 1000, 1700000000 + i FROM generate_series(1, 25) i`,
       [registrar, node, user, wrapper],
     );

@@ -8,6 +8,7 @@ import { tokenIssuers } from "../../deployments/namespaces.ts";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { namehash, parentName } from "../../ens/names.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
+import { hexOf } from "../../schema/sql.ts";
 import type { Database } from "../database/client.ts";
 import { planOnce } from "../database/prepared.ts";
 import { atParameter, minBlockParameter } from "../names/contract.ts";
@@ -362,8 +363,8 @@ const sale = readingOf({
     amount: field("s.amount::text", amountSchema.describe("In the currency's smallest unit")),
   },
   block: { timestamp: field("s.timestamp", secondsSchema), number: field("s.block_number", countSchema) },
-  transactionHash: field("s.transaction_hash", hashSchema),
-  orderHash: field("s.order_hash", hashSchema),
+  transactionHash: field(hexOf("s.transaction_hash"), hashSchema),
+  orderHash: field(hexOf("s.order_hash"), hashSchema),
 });
 
 const newestFirst = "s.timestamp DESC, s.chain_id, s.block_number DESC, s.log_index DESC";

@@ -4,6 +4,7 @@ import { z } from "zod/v4";
 import type { Subregistry } from "../../deployments/namespaces.ts";
 import { nodeOfInterpretedName } from "../../ens/names.ts";
 import { finalizedCheckpointSql } from "../../ponder/checkpoints.ts";
+import { hexOf } from "../../schema/sql.ts";
 import type { Database } from "../database/client.ts";
 import { currentMoment } from "../database/moment.ts";
 import { generationSql, versionSql } from "../database/v2-walk.ts";
@@ -121,7 +122,7 @@ const createActionReading = (v2: V2Contracts | undefined) =>
         ),
       },
       block: { timestamp: field("a.timestamp", secondsSchema), number: field("a.block_number", countSchema) },
-      transactionHash: field("a.transaction_hash", hashSchema),
+      transactionHash: field(hexOf("a.transaction_hash"), hashSchema),
       eventIds: field("a.event_ids", z.array(z.string()).min(1)),
     },
     name: field("n.name", z.string(), nameOfStored),

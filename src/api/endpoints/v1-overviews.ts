@@ -4,6 +4,7 @@ import { ethName } from "../../deployments/ensv2.ts";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import { nameOfWire } from "../../ens/names.ts";
 import { hasPowerSql } from "../../ens/roles.ts";
+import { hexOf } from "../../schema/sql.ts";
 import { indexTime, listText } from "../database/names.ts";
 import { ethAttachedSql, reachedJoin } from "../database/v2-walk.ts";
 import {
@@ -70,7 +71,7 @@ const positionSchema = z.strictObject({
 const positionSql = (
   event: string,
 ) => `json_build_object('block_number', ${event}.block_number, 'timestamp', ${event}.timestamp::text,
-    'transaction_hash', ${event}.transaction_hash, 'log_index', ${event}.log_index)`;
+    'transaction_hash', ${hexOf(`${event}.transaction_hash`)}, 'log_index', ${event}.log_index)`;
 type Placed = z.output<typeof positionSchema>;
 const nameSchema = rowSchema.pick({ name: true, display_name: true, namespace: true, namehash: true });
 
@@ -320,7 +321,7 @@ async function readRegistry(lookup: Lookup, call: Call) {
   const { v2 } = home;
   if (v2 === undefined || address === zeroAddress) return refuseContract("registry", call);
   const stored = `json_build_object('place', ${placeSql(v2, address)},
-  'proxy', (SELECT json_build_object('code', c.implementation, 'block', c.block_number, 'time', c.timestamp::text, 'transaction', c.transaction_hash)
+  'proxy', (SELECT json_build_object('code', c.implementation, 'block', c.block_number, 'time', c.timestamp::text, 'transaction', ${hexOf("c.transaction_hash")})
     FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = '${address}'),
   'isReferenced', EXISTS (SELECT FROM v2_entries e WHERE e.chain_id = ${v2.chainId} AND e.subregistry = '${address}'))`;
   const sql = `SELECT json_build_array(${stored})::text WHERE $1::bigint[] IS NOT NULL`;

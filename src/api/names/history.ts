@@ -5,6 +5,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
 import { powersOf, powerWords } from "../../ens/roles.ts";
+import { hexOf } from "../../schema/sql.ts";
 import {
   addressOfResolver,
   hideFromPlanner,
@@ -486,7 +487,7 @@ const partColumns = {
   timestamp: "e.timestamp",
   block_number: "e.block_number",
   log_index: "e.log_index",
-  transaction_id: "e.transaction_id",
+  transaction_id: hexOf("e.transaction_id"),
   node: "NULL::text",
   holder: "NULL::text",
   resolver: "NULL::text",
@@ -542,7 +543,7 @@ const ofResolver = (where: string) =>
 const ofReverseName = (where: string) =>
   partSql("reverse_name_events e", where, {
     type: "'NameForAddrChanged'",
-    transaction_id: "e.transaction_hash",
+    transaction_id: hexOf("e.transaction_hash"),
     holder: "e.address",
     key: "e.name",
     coin: "e.coin_type",
@@ -551,7 +552,7 @@ const ofReverseName = (where: string) =>
 // ENSv2 events; the key is their registry. `from` gives `e` of `v2_events` and `n` of `v2_domains`.
 const ofEntries = (from: string, where: string, columns: Partial<typeof partColumns> = {}) =>
   partSql(from, where, {
-    transaction_id: "e.transaction_hash",
+    transaction_id: hexOf("e.transaction_hash"),
     node: "n.id",
     holder: "e.holder",
     resolver: "CASE WHEN e.type = 'ResolverUpdated' THEN e.address END",
@@ -895,7 +896,7 @@ function factsSql(namespaces: readonly IndexedNamespace[]): string {
     `(SELECT json_build_object('from', e.from_id${more}) FROM ${table} e WHERE e.id = h.id)`;
   const v2 = secondGeneration(namespaces);
   const isUnwrapped = `EXISTS (SELECT FROM domain_event u WHERE u.domain_id = h.node AND u.block_number = h.block_number
-      AND u.transaction_id = h.transaction_id AND u.type = 'NameUnwrapped')`;
+      AND ${hexOf("u.transaction_id")} = h.transaction_id AND u.type = 'NameUnwrapped')`;
   // A name that the wrapper unwraps in the same transaction was not locked. Registries of locked names migrate their subnames themselves.
   const path = `CASE WHEN h.type <> 'Migration' THEN NULL WHEN e.sender = '${v2?.lockedMigrator}' THEN 'locked_wrapped'
       WHEN e.sender = e.registry THEN CASE WHEN ${isUnwrapped} THEN 'emancipated_child' ELSE 'locked_child' END
@@ -909,7 +910,7 @@ function factsSql(namespaces: readonly IndexedNamespace[]): string {
 // The first action on the name in its transaction, at or after the event. Action ids are checkpoints: time first, log index last.
 const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'LabelRegistered', 'ExpiryUpdated') THEN (
     SELECT json_build_object('base', a.base_cost::text, 'premium', a.premium::text, 'total', a.total::text, 'token', a.payment_token, 'referrer', a.encoded_referrer)
-    FROM registrar_actions a WHERE a.node = h.node AND a.id >= h.timestamp::text AND a.id < (h.timestamp + 1)::text AND a.transaction_hash = h.transaction_id
+    FROM registrar_actions a WHERE a.node = h.node AND a.id >= h.timestamp::text AND a.id < (h.timestamp + 1)::text AND ${hexOf("a.transaction_hash")} = h.transaction_id
       AND a.type = CASE WHEN h.type IN ('NameRegistered', 'LabelRegistered') THEN 'registration' ELSE 'renewal' END
       AND right(a.id, 16)::bigint >= h.log_index ORDER BY a.id LIMIT 1) END`;
 

@@ -89,7 +89,7 @@ async function store(one: Happening) {
   if (kind === "registration" || kind === "renewal")
     await run(
       `INSERT INTO registrar_actions (id, type, subregistry_id, node, incremental_duration, registrant, block_number, timestamp,
-        transaction_hash, event_ids, base_cost, premium, total) VALUES ($1, $2, $3, $4, $5, '0x', 1, $6, '0x', ARRAY[$1::text], $7, $8, $9)`,
+        transaction_hash, event_ids, base_cost, premium, total) VALUES ($1, $2, $3, $4, $5, '0x', 1, $6, sha256('1'), ARRAY[$1::text], $7, $8, $9)`,
       [
         checkpointOf({ number: at, timestamp: at, logIndex: log }, chain),
         ...[kind, subregistry, node, kind === "renewal" ? expires - before : expires - at, at],
@@ -101,12 +101,12 @@ async function store(one: Happening) {
   if (kind === "wrapping")
     await run(
       `INSERT INTO domain_event (id, type, block_number, timestamp, log_index, transaction_id, domain_id, owner_id)
-        VALUES ($1, 'NameWrapped', $2, $2, $3, '0x', $4, $5)`,
+        VALUES ($1, 'NameWrapped', $2, $2, $3, sha256('1'), $4, $5)`,
       [eventId, at, log, node, to],
     );
   await run(
     `INSERT INTO registration_event (id, type, block_number, timestamp, log_index, transaction_id, registration_id, registrant_id, new_owner_id)
-      VALUES ($1, $2, $3, $3, $4, '0x', $5, $6, $7)`,
+      VALUES ($1, $2, $3, $3, $4, sha256('1'), $5, $6, $7)`,
     [
       ...[eventId, kind === "registration" ? "NameRegistered" : "NameTransferred", at, log, node],
       kind === "registration" ? to : null,

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { afterAll, expect, test } from "vitest";
 import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
+import { jsonRow } from "../../../test/support/create-tables.ts";
 import { createTables } from "../../../test/support/database.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { v2Event } from "../../schema/ensv2.ts";
@@ -36,7 +37,7 @@ const change = (block: number, more: object = {}) => {
     ...more,
   };
   return client.query("INSERT INTO v2_events SELECT * FROM json_populate_record(NULL::v2_events, $1)", [
-    JSON.stringify(row),
+    JSON.stringify(jsonRow("v2_events", row)),
   ]);
 };
 const withoutRegister = { roles: `0x${"10000".padStart(64, "0")}` };

@@ -144,7 +144,8 @@ const escaped = (text: string) => (special.test(text) ? text.replace(eachSpecial
 
 // The text of a stored value for COPY.
 function textBy(column: Column): (value: unknown) => string {
-  if (column instanceof PgArray || !["string", "number", "bigint", "boolean"].includes(column.dataType))
+  const isPlain = ["string", "number", "bigint", "boolean"].includes(column.dataType);
+  if (column instanceof PgArray || !isPlain || column.getSQLType() === "bytea")
     return (value) => bytesOrText(column.mapToDriverValue(value));
   return column.dataType === "string" && column.columnType !== "PgHex"
     ? (value) => escaped(String(value))

@@ -2,7 +2,7 @@ import type { PGlite } from "@electric-sql/pglite";
 import { getTableColumns } from "drizzle-orm";
 import { afterAll } from "vitest";
 import { createDatabase, type QueuedDatabase } from "../../../src/api/database/client.ts";
-import { tables } from "../create-tables.ts";
+import { jsonRow, tables } from "../create-tables.ts";
 import { createTables } from "../database.ts";
 import type { createRecordedIndex } from "../recorded-index.ts";
 
@@ -32,8 +32,11 @@ export async function createStoredIndex({ withEvents = false } = {}): Promise<{
         const rows = store
           .rows(table)
           .map((row) =>
-            Object.fromEntries(
-              columns.map(([key, { name: column }]) => [snakeCase(column), toJson(row[key])]),
+            jsonRow(
+              name,
+              Object.fromEntries(
+                columns.map(([key, { name: column }]) => [snakeCase(column), toJson(row[key])]),
+              ),
             ),
           );
         const text = JSON.stringify(rows);

@@ -2,6 +2,7 @@ import { afterAll } from "vitest";
 import { namespaces } from "../../../src/deployments/namespaces.ts";
 import { labelhash } from "../../../src/ens/labels.ts";
 import { namehash } from "../../../src/ens/names.ts";
+import { jsonRow } from "../create-tables.ts";
 import { createTables } from "../database.ts";
 import type { chainOf } from "../endpoints.ts";
 import { openLookups } from "./lookups.ts";
@@ -117,7 +118,7 @@ export async function createStoredNames() {
 
   async function insert(table: string, ...rows: readonly Record<string, unknown>[]) {
     const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1)`;
-    await client.query(text, [JSON.stringify(rows)]);
+    await client.query(text, [JSON.stringify(rows.map((row) => jsonRow(table, row)))]);
   }
 
   async function store(name: string, given: Given) {

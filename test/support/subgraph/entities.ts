@@ -1,6 +1,6 @@
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { Entities, Entity } from "../../../devnet/entities.ts";
-import { tables } from "../create-tables.ts";
+import { jsonRow, tables } from "../create-tables.ts";
 
 const tableOf: { [type: string]: string } = {
   Domain: "domain",
@@ -18,7 +18,10 @@ export function insertStatements(dump: Entities): { text: string; values: unknow
     const columns = Object.entries(getTableColumns(table));
     const list = columns.map(([, column]) => `${column.name} ${column.getSQLType()}`);
     const rows = entities.map((entity) =>
-      Object.fromEntries(columns.map(([key, column]) => [column.name, storedValue(type, entity, key)])),
+      jsonRow(
+        getTableName(table),
+        Object.fromEntries(columns.map(([key, column]) => [column.name, storedValue(type, entity, key)])),
+      ),
     );
     return [
       {

@@ -34,7 +34,7 @@ export function generateStatements(count: number): string[] {
     values: string,
     { id = "", where = "TRUE" },
   ) => `INSERT INTO ${table} (id, block_number, transaction_id, type, ${columns})
-     SELECT ${block} || '-${id}' || i % 7, ${block}, ${hashSql("transaction", "i")}, '${type}', ${values} FROM ${range} WHERE ${where}`;
+     SELECT ${block} || '-${id}' || i % 7, ${block}, sha256(('transaction' || i)::bytea), '${type}', ${values} FROM ${range} WHERE ${where}`;
   return [
     `INSERT INTO account SELECT ${addressSql("i")}, 9000000 FROM generate_series(0, ${accounts - 1}) i`,
     `INSERT INTO domain (id, name, label_name, labelhash, parent_id, subdomain_count, resolved_address_id, resolver_id,

@@ -29,7 +29,6 @@ import {
   bytesOf,
   type CompileContext,
   columnOf,
-  columnOfField,
   createScope,
   createStatement,
   joinPieces,
@@ -42,6 +41,7 @@ import {
   type Scope,
   scalarPieces,
   typenamePieces,
+  valueOfField,
   walkJoin,
   walkPrice,
 } from "./statement.ts";
@@ -325,7 +325,7 @@ function fieldPieces(context: CompileContext, scope: Scope, selected: Selected):
         node: selected.nodes[0],
       });
     if (field.isWalked && !scope.isWalked) context.budget.spend("rows", scope.rows * walkPrice);
-    return scalarPieces(field, columnOfField(scope, field));
+    return scalarPieces(field, valueOfField(scope, field));
   }
   if (field.kind === "relation") return relationPieces(context, scope, field, selected);
   const sql = derivedSql(context, scope, field, selected);

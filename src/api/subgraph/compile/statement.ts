@@ -1,5 +1,6 @@
 import type { FieldNode } from "graphql";
 import { zeroAddress } from "../../../ens/ids.ts";
+import { hexOf } from "../../../schema/sql.ts";
 import type { BothGenerations } from "../../database/v2-domains.ts";
 import { argument, hasSelection, type Selected, type SelectionContext } from "../request/document.ts";
 import { QueryError } from "../schema/errors.ts";
@@ -124,11 +125,18 @@ export function typenamePieces(scope: Scope): Piece[] {
 /** Price of a row's ENSv2 walk, in rows. */
 export const walkPrice = 9;
 
-/** SQL of a field's column; a walked field needs `walkJoin`. */
-export function columnOfField(scope: Scope, { column, isWalked, nullable }: ScalarField): string {
-  if (!isWalked) return columnOf(scope, column);
+// Columns of bytes, which are hex in texts.
+const ofBytes = new Set(["transaction_id"]);
+
+/** SQL of a column's value as responses and filters have it. */
+export const shownColumn = (alias: string, column: string) =>
+  ofBytes.has(column) ? hexOf(`${alias}.${column}`) : `${alias}.${column}`;
+
+/** SQL of a field's value; a walked field needs `walkJoin`. */
+export function valueOfField(scope: Scope, { column, isWalked, nullable }: ScalarField): string {
+  scope.columns.add(isWalked ? "id" : column);
+  if (!isWalked) return shownColumn(scope.alias, column);
   scope.isWalked = true;
-  scope.columns.add("id");
   const walked = `${scope.alias}v.${column}`;
   return nullable ? walked : `coalesce(${walked}, FALSE)`;
 }

@@ -21,6 +21,7 @@ import {
   rowsSql,
   type Scope,
   type Statement,
+  shownColumn,
 } from "./statement.ts";
 
 const narrowing = new Set([
@@ -140,7 +141,7 @@ function column(
   const isList = field.kind === "scalar" && field.list && operator !== "has" && operator !== "not_has";
   const compared = {
     statement: context.statement,
-    column: `${alias}.${field.column}`,
+    column: shownColumn(alias, field.column),
     prefix: indexedPrefix(type.table, alias, field.column),
     scalar,
   };
