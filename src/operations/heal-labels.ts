@@ -2,6 +2,7 @@ import { addrReverseNode } from "../ens/ids.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { HealRows } from "../ponder/shared.ts";
 import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
+import { shortIdOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
 import { type Healing, isBusy, pastSchemaOf, saveStatus, statusOf } from "./stored-indexes.ts";
 
@@ -211,7 +212,7 @@ const healPrimaryNames: Heal = async (run, after, options, { isDry }) => {
   const own = quoted(schema);
   const { rows } = await run(
     `SELECT id, labelhash, NULL AS "labelName", NULL AS name, NULL AS "unrevealedName" FROM ${own}.domain
-      WHERE parent_id = '${addrReverseNode}' AND id > $1 ORDER BY id LIMIT ${batch}`,
+      WHERE parent_id = '${addrReverseNode}' AND (${shortIdOf("id")}, id) > (${shortIdOf("$1::text")}, $1) ORDER BY ${shortIdOf("id")}, id LIMIT ${batch}`,
     [after],
   );
   const cursor = rows.length < batch ? undefined : String(rows.at(-1)?.["id"]);

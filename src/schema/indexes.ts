@@ -1,9 +1,10 @@
 import { getTableName, type Table } from "drizzle-orm";
+import { shortIdOf } from "./sql.ts";
 
 type Column = { name: string };
 
-/** A sort key of an index: a column, its first 256 characters if values may be longer than an index entry, or its length. */
-type Key = Column | { prefixOf: Column } | { lengthOf: Column };
+/** A sort key of an index: a column, its first 256 characters if values may be longer than an index entry, its length, or a short id. */
+type Key = Column | { prefixOf: Column } | { lengthOf: Column } | { shortOf: Column };
 
 /** Keys of an index; of a partial one with its condition in SQL; of a hash index, which finds equal values in less space. */
 type Keys = readonly Key[] | { on: readonly Key[]; where: string } | { hashOf: Column };
@@ -18,6 +19,7 @@ export function indexed<T extends Table>(table: T, define: (table: T) => Record<
 
 export const prefixOf = (column: Column): Key => ({ prefixOf: column });
 export const lengthOf = (column: Column): Key => ({ lengthOf: column });
+export const shortOf = (id: Column): Key => ({ shortOf: id });
 
 /** An index: its name and its table's name in SQL, its access method, and what follows that in CREATE INDEX. */
 export type TableIndex = { name: string; table: string; method: "btree" | "hash" | "gin"; keys: string };
@@ -44,6 +46,7 @@ const listOf = (keys: readonly Key[]) => keys.map(keySql).join(", ");
 
 function keySql(key: Key): string {
   if ("prefixOf" in key) return `left(${sqlName(key.prefixOf.name)}, 256)`;
+  if ("shortOf" in key) return shortIdOf(sqlName(key.shortOf.name));
   return "lengthOf" in key ? `char_length(${sqlName(key.lengthOf.name)})` : sqlName(key.name);
 }
 

@@ -1,13 +1,12 @@
 import { onchainTable, type PgColumnsBuilders } from "ponder";
 import { bytes, hex, list, text } from "./columns.ts";
-import { indexed, lengthOf, prefixOf } from "./indexes.ts";
+import { indexed, lengthOf, prefixOf, shortOf } from "./indexes.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
 // the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use.
-// They end with the id, which breaks ties, where many rows are equal: hundreds of thousands of names expired in one second of 2020. Of other
-// columns few are, and Postgres sorts these; without the id an entry is half as long. Names and labels may be longer than an index entry can
-// be (spam of 120 kB is on chain), so their indexes hold the first 256 characters, by which src/api/subgraph/compile/statement.ts compares and
-// sorts first.
+// They end with a short id, which breaks most ties, where many rows are equal: hundreds of thousands of names expired in one second of 2020.
+// Of other columns few are, and Postgres sorts these. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain),
+// so their indexes hold the first 256 characters. By either src/api/subgraph/compile/statement.ts compares and sorts first.
 
 type NameColumn =
   | ("id" | "name" | "labelName" | "labelhash" | "createdAt" | "expiryDate")
@@ -20,15 +19,15 @@ export const nameIndexes = (table: Record<NameColumn, { name: string }>) => ({
   byLength: [lengthOf(table.name), prefixOf(table.labelName)],
   byLabelhash: { hashOf: table.labelhash },
   byCreatedAt: [table.createdAt],
-  byExpiryDate: [table.expiryDate, table.id],
-  byOwner: [table.ownerId, table.id],
+  byExpiryDate: [table.expiryDate, shortOf(table.id)],
+  byOwner: [table.ownerId, shortOf(table.id)],
   byOwnerAndName: [table.ownerId, prefixOf(table.name)],
   byResolver: [table.resolverId],
-  byParent: [table.parentId, table.id],
+  byParent: [table.parentId, shortOf(table.id)],
   byParentAndName: [table.parentId, prefixOf(table.name)],
   byParentAndLabelName: [table.parentId, prefixOf(table.labelName)],
   byParentAndCreatedAt: [table.parentId, table.createdAt],
-  byParentAndExpiryDate: [table.parentId, table.expiryDate, table.id],
+  byParentAndExpiryDate: [table.parentId, table.expiryDate, shortOf(table.id)],
   byChangeBlock: [table.changeBlock],
 });
 
@@ -66,11 +65,11 @@ export const domain = indexed(
   })),
   (table) => ({
     ...nameIndexes(table),
-    byRegistrant: [table.registrantId, table.id],
-    byWrappedOwner: [table.wrappedOwnerId, table.id],
+    byRegistrant: [table.registrantId, shortOf(table.id)],
+    byWrappedOwner: [table.wrappedOwnerId, shortOf(table.id)],
     byRegistrantAndName: [table.registrantId, prefixOf(table.name)],
     byWrappedOwnerAndName: [table.wrappedOwnerId, prefixOf(table.name)],
-    byResolvedAddress: [table.resolvedAddressId, table.id],
+    byResolvedAddress: [table.resolvedAddressId, shortOf(table.id)],
     byUnknown: {
       on: [table.id],
       where: "name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL",
@@ -100,9 +99,9 @@ export const registration = indexed(
   })),
   (table) => ({
     byDomain: { hashOf: table.domainId },
-    byRegistrant: [table.registrantId, table.id],
+    byRegistrant: [table.registrantId, shortOf(table.id)],
     byRegistrationDate: [table.registrationDate],
-    byExpiryDate: [table.expiryDate, table.id],
+    byExpiryDate: [table.expiryDate, shortOf(table.id)],
     byLabelName: [prefixOf(table.labelName)],
     byChangeBlock: [table.changeBlock],
     byUnknown: { on: [table.id], where: "label_name IS NULL OR label_name LIKE '[%'" },
@@ -126,10 +125,10 @@ export const wrappedDomain = indexed(
   })),
   (table) => ({
     byDomain: { hashOf: table.domainId },
-    byOwner: [table.ownerId, table.id],
-    byExpiryDate: [table.expiryDate, table.id],
+    byOwner: [table.ownerId, shortOf(table.id)],
+    byExpiryDate: [table.expiryDate, shortOf(table.id)],
     // Without names that a registrar leases (IS_DOT_ETH), which end with their lease.
-    byOwnExpiryDate: { on: [table.expiryDate, table.id], where: "fuses & 131072 = 0" },
+    byOwnExpiryDate: { on: [table.expiryDate, shortOf(table.id)], where: "fuses & 131072 = 0" },
     byName: [prefixOf(table.name)],
     byChangeBlock: [table.changeBlock],
   }),

@@ -144,6 +144,25 @@ test.each([
   expect(mostSorted(nodes)).toBeLessThan(1_000);
 });
 
+test.each([
+  ["a parent's names", `parent: "${bigParent}"`],
+  ["the names that end in a second", "expiryDate: 1786000000"],
+])("goes on with %s after an id by index", async (_, filter) => {
+  await generated.run(`UPDATE domain SET expiry_date = 1786000000 WHERE parent_id = '${bigParent}'`);
+  await generated.run("ANALYZE domain");
+  // Half of them come before it.
+  const id = `0x${"8".repeat(64)}`;
+  const query = `query($id: ID) { domains(first: 5, where: { ${filter}, id_gt: $id }) { id } }`;
+  const { answer, statements } = await run({ name: "", query, variables: { id } });
+  const { rows } = await generated.run(
+    `SELECT id FROM domain WHERE parent_id = '${bigParent}' AND id > '${id}' ORDER BY id LIMIT 5`,
+  );
+  expect(answer.data?.["domains"]).toEqual(rows);
+  const nodes = await explain(statements[0]!);
+  expect(Math.max(...nodes.map((node) => node["Rows Removed by Filter"] ?? 0))).toBeLessThan(100);
+  expect(Math.max(...nodes.map((node) => node["Actual Rows"]))).toBeLessThan(100);
+});
+
 test("finds the newest change of an account's roles on a resource by one index", async () => {
   const { rows } = await generated.run(`EXPLAIN (ANALYZE, FORMAT JSON) SELECT block_number FROM v2_events e
     WHERE e.registry = '${generatedV2.ethRegistry}' AND e.resource = '0x${"7".padStart(64, "0")}' AND e.holder = '${busyAddress}'

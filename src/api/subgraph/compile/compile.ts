@@ -236,12 +236,12 @@ function addTotals(
     if (asked[member]) extensions.push({ member, key, constraint, sql: totals[member] });
 }
 
-// SQL of a list as JSON text. `link`: the condition that relates rows under an alias to the row above.
+// SQL of a list as JSON text. `link`: the column that holds the id of the row above, and SQL of that.
 function listSql(
   context: CompileContext,
   type: EntityType,
   nodes: Selected["nodes"],
-  { depth, rows, link }: { depth: number; rows: number; link?: (alias: string) => string } = {
+  { depth, rows, link }: { depth: number; rows: number; link?: { by: string; id: string } } = {
     depth: context.limits.depth,
     rows: 1,
   },
@@ -251,9 +251,9 @@ function listSql(
   const scope = createScope(context.statement, type, { depth, rows: rows * first });
   const { alias } = scope;
   scope.columns.add("id");
-  const order = orderSql(context, scope, node);
+  const order = orderSql(context, scope, { node, linkedBy: link?.by });
   const filter = argument(context, node, "where");
-  const where = whereSql(context, scope, { link: link?.(alias), filter });
+  const where = whereSql(context, scope, { link: link && `${alias}.${link.by} = ${link.id}`, filter });
   context.budget.spend("rows", scope.rows);
   const object = objectSql(context, scope, nodes);
   if (object === undefined) return undefined;
@@ -375,7 +375,7 @@ function derivedSql(
   const within = { depth: scope.depth - 1, rows: scope.rows };
   // Few names have most subnames, which the planner is told to expect (src/api/database/indexes.ts); of other rows some have many, too.
   if (many && by !== "parent_id") context.statement.planEach();
-  if (many) return listSql(context, type, nodes, { ...within, link: (alias) => `${alias}.${by} = ${id}` });
+  if (many) return listSql(context, type, nodes, { ...within, link: { by, id } });
   const inner = createScope(context.statement, type, within);
   const found = oneSql(context, inner, nodes, `${inner.alias}.${by} = ${id}`);
   return found && `coalesce((${found} LIMIT 1), 'null')`;

@@ -1,6 +1,6 @@
 import type { FieldNode } from "graphql";
 import { zeroAddress } from "../../../ens/ids.ts";
-import { hexOf } from "../../../schema/sql.ts";
+import { hexOf, shortIdLength, shortIdOf } from "../../../schema/sql.ts";
 import type { BothGenerations } from "../../database/v2-domains.ts";
 import { argument, hasSelection, type Selected, type SelectionContext } from "../request/document.ts";
 import { QueryError } from "../schema/errors.ts";
@@ -9,6 +9,8 @@ import {
   type EntityType,
   entityType,
   type Field,
+  filterKeys,
+  isObject,
   isSortable,
   nameOf,
   type RelationField,
@@ -97,6 +99,8 @@ export type Scope = {
   rows: number;
   /** The column that they are sorted by first. */
   sortedBy?: string | undefined;
+  /** Whether they are sorted by short ids: they are the rows of one group. */
+  isOneGroup?: boolean;
   /** Whether the ENSv2 walk reads a field. */
   isWalked?: boolean;
 };
@@ -296,14 +300,25 @@ export function pageSql(
 // `isUnique`: the terms are columns of the rows themselves and never null, so that they can be compared as a row.
 type Order = { terms: string[]; direction: "" | " DESC"; joins: string[]; isUnique: boolean };
 
-/** ORDER BY of a list, which the scope notes: ties by id in the same direction, nulls last ascending and first descending; without `orderBy`, by ascending id. */
-export function orderSql(context: CompileContext, scope: Scope, node: FieldNode): Order {
+/**
+ * ORDER BY of a list, which the scope notes: ties by id in the same direction, nulls last ascending and first descending; without `orderBy`,
+ * by ascending id. `linkedBy`: the column that links its rows to the row above.
+ */
+export function orderSql(
+  context: CompileContext,
+  scope: Scope,
+  { node, linkedBy }: { node: FieldNode; linkedBy: string | undefined },
+): Order {
   const { type, alias } = scope;
   const orderBy = argument(context, node, "orderBy");
   const direction = readDirection(argument(context, node, "orderDirection"));
+  const name = orderBy === null ? "id" : nameOf(orderBy);
   scope.sortedBy = "id";
-  if (orderBy === null) return { terms: [`${alias}.id`], direction: "", joins: [], isUnique: true };
-  const name = nameOf(orderBy);
+  scope.isOneGroup =
+    name === "id" && isOneGroup(type, { linkedBy, filter: argument(context, node, "where") });
+  const shortId = shortIdOf(`${alias}.id`);
+  const id = scope.isOneGroup ? [shortId, `${alias}.id`] : [`${alias}.id`];
+  if (orderBy === null) return { terms: id, direction: "", joins: [], isUnique: true };
   const key = name === undefined ? undefined : sortKeys(type).get(name);
   if (key === undefined) {
     throw new QueryError(
@@ -316,18 +331,19 @@ export function orderSql(context: CompileContext, scope: Scope, node: FieldNode)
     });
   }
   const by = (columns: string[], isUnique = false, joins: string[] = []) => ({
-    ...{ terms: [...columns, `${alias}.id`], direction },
+    ...{ terms: [...columns, ...id], direction },
     ...{ joins, isUnique },
   });
+  const ties = (column: string) => (groups.has(`${type.table}.${column}`) ? [shortId] : []);
   const { field, child } = key;
   scope.sortedBy = child === undefined && field.kind !== "derived" ? field.column : undefined;
   if (field.kind === "scalar")
     return field.column === "id"
       ? by([], true)
-      : by(sortColumns(type.table, alias, field.column), !field.nullable);
+      : by([...sortColumns(scope, field.column), ...ties(field.column)], !field.nullable);
   // Every address in a row has an account row, whose id the relation holds.
   if (field.kind === "relation" && field.target === "Account" && child?.column === "id")
-    return by([`${alias}.${field.column}`]);
+    return by([`${alias}.${field.column}`, ...ties(field.column)]);
   const inner = createScope(context.statement, entityType(field.target));
   const column = child?.column ?? "id";
   inner.columns.add(column);
@@ -337,7 +353,7 @@ export function orderSql(context: CompileContext, scope: Scope, node: FieldNode)
     armsOf(context, inner) === undefined
       ? `${inner.type.table} ${inner.alias} ON ${link}`
       : `LATERAL (SELECT * FROM ${rowsSql(context, inner, link)} OFFSET 0) ${inner.alias} ON TRUE`;
-  return by(sortColumns(inner.type.table, inner.alias, column), false, [`LEFT JOIN ${join}`]);
+  return by(sortColumns(inner, column), false, [`LEFT JOIN ${join}`]);
 }
 
 /** The condition that the row under `other` is related to the row under `alias`, by a field of the latter. */
@@ -356,6 +372,28 @@ function readDirection(value: Value): "" | " DESC" {
   );
 }
 
+// Indexes of these columns go on with short ids: a group of rows with one value is in the order of its ids (src/schema/subgraph.ts).
+const groups = new Set([
+  ...["domain.owner_id", "domain.registrant_id", "domain.wrapped_owner_id", "domain.resolved_address_id"],
+  ...["domain.parent_id", "domain.expiry_date", "registration.registrant_id", "registration.expiry_date"],
+  ...["wrapped_domain.owner_id", "wrapped_domain.expiry_date"],
+]);
+
+// Whether a list has rows of one group only, by what links it to the row above or by its filter.
+function isOneGroup(
+  type: EntityType,
+  { linkedBy = "", filter }: { linkedBy: string | undefined; filter: Value },
+): boolean {
+  const isGroup = (column: string) => groups.has(`${type.table}.${column}`);
+  const keys = filterKeys(type);
+  const isEqual = ([name, value]: [string, Value]) => {
+    const key = keys.get(name);
+    if (value === null || key?.kind !== "column" || key.operator !== "") return false;
+    return key.field.kind !== "derived" && isGroup(key.field.column);
+  };
+  return isGroup(linkedBy) || (isObject(filter) && Object.entries(filter).some(isEqual));
+}
+
 // Columns whose text may exceed an index entry: their btree indexes hold the first characters (src/schema/subgraph.ts).
 const prefixIndexed = new Set([
   "domain.name",
@@ -365,16 +403,23 @@ const prefixIndexed = new Set([
   "resolver_event.name",
 ]);
 
-/** Characters of such a text that its index holds. */
-export const prefixLength = 256;
+/** SQL of the first characters of a column, and their number. */
+export type Prefix = { sql: string; length: number };
 
-/** SQL of the part of a column that its index holds; undefined for columns that are indexed whole. */
-export function indexedPrefix(table: string, alias: string, column: string): string | undefined {
-  return prefixIndexed.has(`${table}.${column}`) ? `left(${alias}.${column}, ${prefixLength})` : undefined;
+/** The part of a column that the index holds by which rows are found; undefined for columns that are indexed whole. */
+export function indexedPrefix(
+  { type, alias, isOneGroup }: Pick<Scope, "type" | "alias" | "isOneGroup">,
+  column: string,
+): Prefix | undefined {
+  if (prefixIndexed.has(`${type.table}.${column}`))
+    return { sql: `left(${alias}.${column}, ${prefixLength})`, length: prefixLength };
+  return isOneGroup && column === "id" ? { sql: shortIdOf(`${alias}.id`), length: shortIdLength } : undefined;
 }
 
+const prefixLength = 256;
+
 // A long text is sorted by its indexed part first: the order stays the same, and Postgres sorts only ties.
-function sortColumns(table: string, alias: string, column: string): string[] {
-  const prefix = indexedPrefix(table, alias, column);
-  return [...(prefix === undefined ? [] : [prefix]), `${alias}.${column}`];
+function sortColumns(scope: Scope, column: string): string[] {
+  const prefix = indexedPrefix(scope, column);
+  return [...(prefix === undefined ? [] : [prefix.sql]), `${scope.alias}.${column}`];
 }

@@ -17,7 +17,7 @@ import {
   createScope,
   indexedPrefix,
   linkSql,
-  prefixLength,
+  type Prefix,
   rowsSql,
   type Scope,
   type Statement,
@@ -36,25 +36,29 @@ const narrowing = new Set([
 ]);
 
 // Rows that a filter applies to. `depth`: levels that it may still have. `isNarrow`: the object's other keys likely leave few rows.
-type Filtered = Pick<Scope, "type" | "alias" | "sortedBy"> & { depth: number; isNarrow: boolean };
+type Filtered = Pick<Scope, "type" | "alias" | "sortedBy" | "isOneGroup"> & {
+  depth: number;
+  isNarrow: boolean;
+};
 
 /** The condition of a scope's rows: their type, their link to others, and the `where` object. */
 export function whereSql(
   context: CompileContext,
-  { type, alias, sortedBy }: Scope,
+  scope: Scope,
   {
     link,
     filter,
     depth = context.limits.depth,
   }: { link?: string | undefined; filter: Value; depth?: number },
 ): string {
+  const { type, alias } = scope;
   const own = link === undefined ? [] : [link];
   // The table has several types, frequent and rare ones.
   if (type.interface !== undefined) {
     context.statement.planEach();
     own.push(`${alias}.type = ${context.statement.bind(type.name)}`);
   }
-  return all([...own, ...conditions(context, { type, alias, sortedBy, depth, isNarrow: false }, filter)]);
+  return all([...own, ...conditions(context, { ...scope, depth, isNarrow: false }, filter)]);
 }
 
 function conditions(context: CompileContext, filtered: Filtered, filter: Value): string[] {
@@ -127,12 +131,12 @@ function child(
   return `EXISTS (SELECT FROM ${rowsSql(context, other, where)}${isNarrow ? " OFFSET 0" : ""})`;
 }
 
-// A column to compare. `prefix`: SQL of its first characters if an index has only these.
-type Compared = { statement: Statement; column: string; prefix: string | undefined; scalar: Scalar };
+// A column to compare. `prefix`: its first characters if an index has only these.
+type Compared = { statement: Statement; column: string; prefix: Prefix | undefined; scalar: Scalar };
 
 function column(
   context: CompileContext,
-  { type, alias }: Filtered,
+  filtered: Filtered,
   { name, field, operator }: Extract<FilterKey, { kind: "column" }>,
   value: Value,
 ): string {
@@ -141,8 +145,8 @@ function column(
   const isList = field.kind === "scalar" && field.list && operator !== "has" && operator !== "not_has";
   const compared = {
     statement: context.statement,
-    column: shownColumn(alias, field.column),
-    prefix: indexedPrefix(type.table, alias, field.column),
+    column: shownColumn(filtered.alias, field.column),
+    prefix: indexedPrefix(filtered, field.column),
     scalar,
   };
   if (value === null) return nullSql(compared.column, name, operator);
@@ -211,7 +215,7 @@ function comparisonSql(compared: Compared, operator: Operator, value: string): s
   if (scalar === "Int") return `${begin} ${statement.bind(value, "numeric")}::integer`;
   const whole = `${begin} ${statement.bind(value)}`;
   if (prefix === undefined || comparison === "not") return whole;
-  return `(${prefix} ${prefixOperators[comparison]} ${statement.bind(firstCharacters(value))} AND ${whole})`;
+  return `(${prefix.sql} ${prefixOperators[comparison]} ${statement.bind(firstOf(value, prefix))} AND ${whole})`;
 }
 
 function memberSql(
@@ -229,8 +233,11 @@ function memberSql(
   const list = statement.bindList(given, type);
   if (operator === "not_in") return `${column} <> ALL (${list})`;
   if (prefix === undefined) return `${column} = ANY (${list})`;
-  const prefixes = statement.bindList(given.map(firstCharacters), "text[]");
-  return `(${prefix} = ANY (${prefixes}) AND ${column} = ANY (${list}))`;
+  const prefixes = statement.bindList(
+    given.map((value) => firstOf(value, prefix)),
+    "text[]",
+  );
+  return `(${prefix.sql} = ANY (${prefixes}) AND ${column} = ANY (${list}))`;
 }
 
 // subgraph: LIKE, where wildcards and backslashes of the value keep their meaning.
@@ -245,8 +252,8 @@ function patternSql({ statement, column, prefix }: Compared, operator: Operator,
   const whole = () => `${column} ${negated ? "NOT " : ""}${like} ${statement.bind(pattern)}`;
   if (prefix === undefined || negated || nocase || kind !== "starts_with" || /[%_\\]/.test(value))
     return whole();
-  const first = firstCharacters(value);
-  const begins = `${prefix} LIKE ${statement.bind(`${first}%`)}`;
+  const first = firstOf(value, prefix);
+  const begins = `${prefix.sql} LIKE ${statement.bind(`${first}%`)}`;
   // The planner estimates a single condition well: it reads rows in their order until a page is full.
   return first === value ? begins : `(${begins} AND ${whole()})`;
 }
@@ -275,8 +282,6 @@ function listSql({ statement, column, scalar }: Compared, operator: Operator, va
 }
 
 // A character takes at most two UTF-16 units, so that only the start of a long value is split.
-function firstCharacters(value: string): string {
-  return value.length <= prefixLength
-    ? value
-    : [...value.slice(0, 2 * prefixLength)].slice(0, prefixLength).join("");
+function firstOf(value: string, { length }: Prefix): string {
+  return value.length <= length ? value : [...value.slice(0, 2 * length)].slice(0, length).join("");
 }
