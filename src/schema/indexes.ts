@@ -21,6 +21,12 @@ export const prefixOf = (column: Column): Key => ({ prefixOf: column });
 export const lengthOf = (column: Column): Key => ({ lengthOf: column });
 export const shortOf = (id: Column): Key => ({ shortOf: id });
 
+/** Keys of an index of the rows that have a value in the first column. */
+export const present = (first: Column, ...others: Key[]): Keys => ({
+  on: [first, ...others],
+  where: `${sqlName(first.name)} IS NOT NULL`,
+});
+
 /** An index: its name and its table's name in SQL, its access method, and what follows that in CREATE INDEX. */
 export type TableIndex = { name: string; table: string; method: "btree" | "hash" | "gin"; keys: string };
 

@@ -1,6 +1,6 @@
 import { onchainTable, type PgColumnsBuilders } from "ponder";
 import { bytes, hex, list, text } from "./columns.ts";
-import { indexed, lengthOf, prefixOf, shortOf } from "./indexes.ts";
+import { indexed, lengthOf, prefixOf, present, shortOf } from "./indexes.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
 // the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use.
@@ -65,11 +65,11 @@ export const domain = indexed(
   })),
   (table) => ({
     ...nameIndexes(table),
-    byRegistrant: [table.registrantId, shortOf(table.id)],
-    byWrappedOwner: [table.wrappedOwnerId, shortOf(table.id)],
-    byRegistrantAndName: [table.registrantId, prefixOf(table.name)],
-    byWrappedOwnerAndName: [table.wrappedOwnerId, prefixOf(table.name)],
-    byResolvedAddress: [table.resolvedAddressId, shortOf(table.id)],
+    byRegistrant: present(table.registrantId, shortOf(table.id)),
+    byWrappedOwner: present(table.wrappedOwnerId, shortOf(table.id)),
+    byRegistrantAndName: present(table.registrantId, prefixOf(table.name)),
+    byWrappedOwnerAndName: present(table.wrappedOwnerId, prefixOf(table.name)),
+    byResolvedAddress: present(table.resolvedAddressId, shortOf(table.id)),
     byUnknown: {
       on: [table.id],
       where: "name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL",
@@ -198,8 +198,8 @@ export const domainEvent = indexed(
   (table) => ({
     byDomain: [table.domainId],
     ...eventIndexes(table),
-    byParentDomain: [table.parentDomainId],
-    byOwner: [table.ownerId, table.timestamp],
+    byParentDomain: present(table.parentDomainId),
+    byOwner: present(table.ownerId, table.timestamp),
     // For lookups of whether a name was ever wrapped.
     byWrapping: { on: [table.domainId], where: "type = 'NameWrapped'" },
     byOldRegistry: { on: [table.type, table.timestamp], where: "from_old_registry" },
@@ -220,8 +220,8 @@ export const registrationEvent = indexed(
   (table) => ({
     byRegistration: { hashOf: table.registrationId },
     ...eventIndexes(table),
-    byRegistrant: [table.registrantId, table.timestamp],
-    byNewOwner: [table.newOwnerId, table.timestamp],
+    byRegistrant: present(table.registrantId, table.timestamp),
+    byNewOwner: present(table.newOwnerId, table.timestamp),
   }),
 );
 
@@ -254,9 +254,9 @@ export const resolverEvent = indexed(
   (table) => ({
     byResolver: [table.resolverId],
     ...eventIndexes(table),
-    byAddr: [table.addrId],
-    byName: [prefixOf(table.name)],
-    byAccount: { on: [table.primaryNameOf, table.timestamp], where: "primary_name_of IS NOT NULL" },
+    byAddr: present(table.addrId),
+    byName: { on: [prefixOf(table.name)], where: "name IS NOT NULL" },
+    byAccount: present(table.primaryNameOf, table.timestamp),
     byPrimaryName: { on: [table.timestamp], where: "primary_name_of IS NOT NULL" },
     byOtherName: { on: [table.timestamp], where: "type = 'NameChanged' AND primary_name_of IS NULL" },
   }),
