@@ -2,6 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 import { quoted, type Statement } from "../../ponder/sql-client.ts";
 import { type TableIndex, tableIndexes } from "../../schema/indexes.ts";
+import { tablesOfEvents } from "../../schema/past.ts";
 // Importing the schema registers the indexes of its tables.
 import "../../../ponder.schema.ts";
 
@@ -64,7 +65,10 @@ export function buildIndexes(options: Options) {
     while (!(await isBackfilled().catch(() => false))) await wait(everyMs);
     while (!state.isComplete && !signal.aborted) {
       try {
-        if (!options.isEmbedded) await buildSearchIndexes(options);
+        if (!options.isEmbedded) {
+          await closeGaps(options, signal);
+          await buildSearchIndexes(options);
+        }
         await buildMissing(options, state, signal);
         state.isComplete = !signal.aborted;
       } catch (error) {
@@ -82,6 +86,18 @@ export function buildIndexes(options: Options) {
 }
 
 type State = { progress?: { built: number; total: number }; isComplete: boolean };
+
+// The backfill changes rows again and again, which leaves gaps in tables and primary keys. Rewriting a table locks it: Ponder waits and tries
+// again. So only a table without other indexes is rewritten, which is not read yet.
+async function closeGaps({ run, schema }: Options, signal: AbortSignal): Promise<void> {
+  const changing = indexes.map(({ table }) => table).filter((table) => !tablesOfEvents.has(table));
+  const { rows } = await run(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = ANY ($2)
+      AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND NOT i.indisprimary)`,
+    [schema, changing],
+  );
+  for (const { name } of rows) if (!signal.aborted) await run(`VACUUM (FULL) ${quoted(schema)}.${name}`);
+}
 
 // Search indexes come before the others, for which /ready waits: once it returns 200, no build is under way.
 async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
