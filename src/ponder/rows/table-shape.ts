@@ -123,6 +123,9 @@ function defaultOf(column: Column): unknown {
   return column.defaultFn?.() ?? null;
 }
 
+// `bytes` of src/schema/columns.ts: hex in rows.
+const isHexOfBytes = (column: Column) => column.dataType === "string" && column.getSQLType() === "bytea";
+
 // Returns a value as the database does.
 function storedBy(column: Column): (value: unknown) => unknown {
   if (column instanceof PgArray) {
@@ -132,6 +135,7 @@ function storedBy(column: Column): (value: unknown) => unknown {
   const throughDriver = (value: unknown) => column.mapFromDriverValue(column.mapToDriverValue(value));
   if (["bigint", "number", "boolean"].includes(column.dataType))
     return (value) => (typeof value === column.dataType ? value : throughDriver(value));
+  if (isHexOfBytes(column)) return (value) => String(value).toLowerCase();
   // ponder: its texts lose their NULs on the way, with a message.
   if (column.columnType === "PgText")
     return (value) => (typeof value === "string" && !value.includes("\0") ? value : throughDriver(value));
@@ -144,9 +148,9 @@ const escaped = (text: string) => (special.test(text) ? text.replace(eachSpecial
 
 // The text of a stored value for COPY.
 function textBy(column: Column): (value: unknown) => string {
-  const isPlain = ["string", "number", "bigint", "boolean"].includes(column.dataType);
-  if (column instanceof PgArray || !isPlain || column.getSQLType() === "bytea")
+  if (column instanceof PgArray || !["string", "number", "bigint", "boolean"].includes(column.dataType))
     return (value) => bytesOrText(column.mapToDriverValue(value));
+  if (isHexOfBytes(column)) return (value) => `\\\\x${String(value).slice(2)}`;
   return column.dataType === "string" && column.columnType !== "PgHex"
     ? (value) => escaped(String(value))
     : (value) => String(value);
