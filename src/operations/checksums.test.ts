@@ -20,16 +20,16 @@ const checkpoint = (time: number) =>
 
 // As Ponder 0.17 creates them (database/actions.js).
 const reorgTrigger = (operation: string, row: string, code: number) =>
-  `IF TG_OP = '${operation}' THEN INSERT INTO names._reorg__thing (id, list, value, operation, checkpoint)
-     VALUES (${row}.id, ${row}.list, ${row}.value, ${code}, '${"9".repeat(75)}'); END IF;`;
+  `IF TG_OP = '${operation}' THEN INSERT INTO names._reorg__thing (id, list, value, hash, operation, checkpoint)
+     VALUES (${row}.id, ${row}.list, ${row}.value, ${row}.hash, ${code}, '${"9".repeat(75)}'); END IF;`;
 const createTrigger = `CREATE OR REPLACE TRIGGER reorg AFTER INSERT OR UPDATE OR DELETE ON names.thing FOR EACH ROW EXECUTE PROCEDURE names.note()`;
 
 beforeEach(async () => {
   await client.exec(`
     DROP SCHEMA IF EXISTS names CASCADE; CREATE SCHEMA names;
     ${stateTables({ is_ready: 0 }, "names")};
-    CREATE TABLE names.thing (value numeric(78), id text PRIMARY KEY, list text[]);
-    CREATE TABLE names._reorg__thing (value numeric(78), id text, list text[], operation_id serial PRIMARY KEY,
+    CREATE TABLE names.thing (value numeric(78), id text PRIMARY KEY, list text[], hash bytea DEFAULT '\\xab');
+    CREATE TABLE names._reorg__thing (value numeric(78), id text, list text[], hash bytea, operation_id serial PRIMARY KEY,
       operation int NOT NULL, checkpoint varchar(75) NOT NULL);
     CREATE FUNCTION names.note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       ${reorgTrigger("INSERT", "NEW", 0)} ${reorgTrigger("UPDATE", "OLD", 1)} ${reorgTrigger("DELETE", "OLD", 2)} RETURN NULL; END $$`);
@@ -77,7 +77,7 @@ function expected(rows: ReadonlyMap<string, Row>): TableChecksum {
   let [high, low] = [0n, 0n];
   for (const [id, { value, list }] of rows) {
     const digest = createHash("sha256")
-      .update(`(${id},${list === null ? "" : `{${list}}`},${value})`)
+      .update(`(0xab,${id},${list === null ? "" : `{${list}}`},${value})`)
       .digest();
     high += digest.readBigInt64BE(0);
     low += digest.readBigInt64BE(8);

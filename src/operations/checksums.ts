@@ -1,5 +1,6 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
+import { hexOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
 
 // A table's checksum is the sum of its rows' digests, so that their order does not matter. `change_block` is not part of them: in a healed
@@ -13,20 +14,26 @@ import { repeat } from "./repeat.ts";
 export const checksumEvery = 600;
 
 /** A table: its name, its columns for checksums and its primary key, quoted, sorted by name; all of its columns, in its order. */
-export type TrackedTable = { name: string; columns: string[]; keys: string[]; all: string[] };
+export type TrackedTable = { name: string; columns: Column[]; keys: string[]; all: string[] };
 type Table = TrackedTable;
+type Column = { name: string; isBytes: boolean };
 
 const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attname) ORDER BY a.attnum) AS all,
-    json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") FILTER (WHERE a.attname <> 'change_block') AS columns,
+    json_agg(json_build_object('name', quote_ident(a.attname), 'isBytes', a.atttypid = 'bytea'::regtype) ORDER BY a.attname COLLATE "C")
+      FILTER (WHERE a.attname <> 'change_block') AS columns,
     json_agg(quote_ident(a.attname) ORDER BY a.attname COLLATE "C") FILTER (WHERE a.attnum = ANY(i.indkey)) AS keys
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   WHERE n.nspname = $1 AND to_regclass(quote_ident(n.nspname) || '.' || quote_ident('_reorg__' || c.relname)) IS NOT NULL
   GROUP BY 1 ORDER BY c.relname::text COLLATE "C"`;
 
-// The same text for the same row on every server: columns sorted by name, in Postgres' text form.
-const digestOf = (alias: string, { columns }: Table) =>
-  `sha256(convert_to(ROW(${columns.map((column) => `${alias}.${column}`).join(", ")})::text, 'UTF8'))`;
+// The same text for the same row on every server, whatever its `bytea_output`: columns sorted by name, in Postgres' text form.
+const digestOf = (alias: string, { columns }: Table) => {
+  const texts = columns.map(({ name, isBytes }) =>
+    isBytes ? hexOf(`${alias}.${name}`) : `${alias}.${name}`,
+  );
+  return `sha256(convert_to(ROW(${texts.join(", ")})::text, 'UTF8'))`;
+};
 const half = (digest: string, from: number) =>
   `coalesce(('x' || encode(substr(${digest}, ${from}, 8), 'hex'))::bit(64)::bigint, 0)::numeric`;
 const sums = (plus: string, minus?: string) =>
