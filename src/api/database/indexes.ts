@@ -87,8 +87,8 @@ export function buildIndexes(options: Options) {
 
 type State = { progress?: { built: number; total: number }; isComplete: boolean };
 
-// The backfill changes rows again and again, which leaves gaps in tables and primary keys. Rewriting a table locks it: Ponder waits and tries
-// again. So only a table without other indexes is rewritten, which is not read yet.
+// The backfill changes rows again and again, which leaves gaps in tables and primary keys. Rewriting a table locks it, and Ponder waits. So
+// only a table without other indexes is rewritten, which is not read yet; and not while a long transaction would hold the lock up.
 async function closeGaps({ run, schema }: Options, signal: AbortSignal): Promise<void> {
   const changing = indexes.map(({ table }) => table).filter((table) => !tablesOfEvents.has(table));
   const { rows } = await run(
@@ -96,7 +96,12 @@ async function closeGaps({ run, schema }: Options, signal: AbortSignal): Promise
       AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND NOT i.indisprimary)`,
     [schema, changing],
   );
-  for (const { name } of rows) if (!signal.aborted) await run(`VACUUM (FULL) ${quoted(schema)}.${name}`);
+  for (const { name } of rows) {
+    if (signal.aborted) return;
+    const table = `${quoted(schema)}.${name}`;
+    await run(`DO $$ BEGIN SET LOCAL lock_timeout = '5s'; LOCK TABLE ${table}; END $$`);
+    await run(`VACUUM (FULL) ${table}`);
+  }
 }
 
 // Search indexes come before the others, for which /ready waits: once it returns 200, no build is under way.
