@@ -133,10 +133,17 @@ describe("over an index", () => {
     third.stop();
   });
 
-  test("first closes the gaps in tables whose rows change, if they have no indexes yet", async () => {
-    const dropped = tableIndexes().filter(({ table }) => ["resolver", "reverse_name_events"].includes(table));
+  test("first closes the gaps in tables whose rows change, once, if they have no indexes yet", async () => {
+    const without = ["resolver", "wrapped_domain", "reverse_name_events"];
+    const dropped = tableIndexes().filter(({ table }) => without.includes(table));
     for (const { name } of dropped) await client.exec(`DROP INDEX ${name}`);
+    // A transaction holds the second table for a while.
+    let isHeld = true;
     const run: Statement = async (text, values) => {
+      if (isHeld && text.includes("LOCK TABLE") && text.includes("wrapped_domain")) {
+        isHeld = false;
+        throw new Error("canceling statement due to lock timeout");
+      }
       statements.push(text);
       const { rows } = text.startsWith("SELECT") ? await client.query(text, values) : { rows: [] };
       return { rows: rows as Record<string, unknown>[] };
@@ -145,7 +152,9 @@ describe("over an index", () => {
     await expect.poll(build.isComplete).toBe(true);
     expect(statements.filter((text) => text.startsWith("VACUUM"))).toEqual([
       'VACUUM (FULL) "public".resolver',
+      'VACUUM (FULL) "public".wrapped_domain',
     ]);
+    expect(isHeld).toBe(false);
     const firstOf = (word: string) => statements.findIndex((text) => text.startsWith(word));
     expect(firstOf("VACUUM")).toBeLessThan(firstOf("CREATE INDEX"));
     for (const index of dropped)

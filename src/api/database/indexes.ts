@@ -58,7 +58,7 @@ export function buildIndexes(options: Options) {
   const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
   const stopped = new AbortController();
   const { signal } = stopped;
-  const state: State = { isComplete: false };
+  const state: State = { isComplete: false, rewritten: new Set() };
   const wait = (ms: number) => pause(ms, undefined, { signal, ref: false });
 
   const work = async () => {
@@ -66,7 +66,7 @@ export function buildIndexes(options: Options) {
     while (!state.isComplete && !signal.aborted) {
       try {
         if (!options.isEmbedded) {
-          await closeGaps(options, signal);
+          await closeGaps(options, state.rewritten, signal);
           await buildSearchIndexes(options);
         }
         await buildMissing(options, state, signal);
@@ -85,15 +85,21 @@ export function buildIndexes(options: Options) {
   return { progress: () => state.progress, isComplete: () => state.isComplete, stop: () => stopped.abort() };
 }
 
-type State = { progress?: { built: number; total: number }; isComplete: boolean };
+// `rewritten`: tables without gaps, which another try leaves alone.
+type State = { progress?: { built: number; total: number }; isComplete: boolean; rewritten: Set<string> };
 
 // The backfill changes rows again and again, which leaves gaps in tables and primary keys. Rewriting a table locks it, and Ponder waits. So
 // only a table without other indexes is rewritten, which is not read yet; and not while a long transaction would hold the lock up.
-async function closeGaps({ run, schema }: Options, signal: AbortSignal): Promise<void> {
-  const changing = indexes.map(({ table }) => table).filter((table) => !tablesOfEvents.has(table));
+async function closeGaps(
+  { run, schema }: Options,
+  rewritten: Set<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const isDue = (table: string) => !tablesOfEvents.has(table) && !rewritten.has(table);
+  const changing = indexes.map(({ table }) => table).filter(isDue);
   const { rows } = await run(
     `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = ANY ($2)
-      AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND NOT i.indisprimary)`,
+      AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND NOT i.indisprimary) ORDER BY 1`,
     [schema, changing],
   );
   for (const { name } of rows) {
@@ -101,6 +107,7 @@ async function closeGaps({ run, schema }: Options, signal: AbortSignal): Promise
     const table = `${quoted(schema)}.${name}`;
     await run(`DO $$ BEGIN SET LOCAL lock_timeout = '5s'; LOCK TABLE ${table}; END $$`);
     await run(`VACUUM (FULL) ${table}`);
+    rewritten.add(String(name));
   }
 }
 
