@@ -223,3 +223,28 @@ test.each([
     expect(await page(first, skip)).toEqual(whole.slice(skip, skip + first));
   if (whole.length < 1_000) expect(await page(10, whole.length)).toEqual([]);
 });
+
+test("sorts ids that begin with the same bytes, and goes on after one of them", async () => {
+  const owner = `0x${"5c".repeat(20)}`;
+  const [first, second, third] = ["3", "7", "b"].map((digit) => `0x12345678${digit.repeat(56)}`);
+  for (const id of [third, first, second])
+    await client.query(
+      "INSERT INTO domain (id, subdomain_count, is_migrated, created_at, owner_id, change_block) VALUES ($1, 0, true, 1, $2, 1)",
+      [id, owner],
+    );
+  const list = (filter: string, direction = "asc") =>
+    `domains(where: { owner: "${owner}", ${filter} }, orderBy: id, orderDirection: ${direction}) { id }`;
+  const query = `{ all: ${list("", "desc")} after: ${list(`id_gt: "${first}"`)} before: ${list(`id_lt: "${third}"`)}
+    in: ${list(`id_in: ["${second}"]`)} starts: ${list(`id_starts_with: "${second?.slice(0, 20)}"`)} }`;
+  const rows = (...ids: unknown[]) => ids.map((id) => ({ id }));
+  expect(JSON.parse(await text(query))).toEqual({
+    data: {
+      all: rows(third, second, first),
+      after: rows(second, third),
+      before: rows(first, second),
+      in: rows(second),
+      starts: rows(second),
+    },
+  });
+  await client.query("DELETE FROM domain WHERE owner_id = $1", [owner]);
+});
