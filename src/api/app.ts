@@ -55,7 +55,7 @@ function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served
 const askOf =
   (app: Hono): Ask =>
   async (path, c, body) => {
-    const { incoming } = (c?.env ?? {}) as { incoming?: unknown };
+    const { incoming } = (c?.env ?? {}) as { incoming?: { socket?: unknown } };
     const headers = new Headers();
     for (const name of ["x-forwarded-for", "forwarded", "authorization", "x-api-key"]) {
       const value = c?.req.header(name);
@@ -66,7 +66,8 @@ const askOf =
     const response = await app.request(
       path,
       { ...sent, headers, signal: c?.req.raw.signal ?? null },
-      { incoming, isOwn: c === undefined },
+      // The client's address, without the body of its own request.
+      { incoming: incoming && { socket: incoming.socket }, isOwn: c === undefined },
     );
     const isBusy = response.headers.has("retry-after");
     return { status: response.status, body: await response.json(), isBusy };

@@ -48,13 +48,11 @@ async function connect(transport: unknown): Promise<Client> {
   return client;
 }
 
-const clientOf = (app: Hono, headers: Record<string, string> = {}) =>
-  connect(
-    new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), {
-      fetch: async (url, init) => app.request(String(url), init),
-      requestInit: { headers },
-    }),
-  );
+// Over a socket: Ponder's server gives each request its own body, which the requests of tools must not see.
+async function clientOf(app: Hono, headers: Record<string, string> = {}): Promise<Client> {
+  const url = new URL("/mcp", await serve(app));
+  return connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+}
 
 async function callOf(client: Client, name: string, given: Record<string, unknown> = {}) {
   const {
@@ -175,9 +173,11 @@ describe("tools", () => {
   test("have figures over time", async () => {
     const { namespaces } = context.lookup;
     await countFigures(database, namespaces, { chainId: 1, block: { number: 1, timestamp: now } });
-    const client = await clientOf(apiOf());
+    const app = apiOf();
+    const client = await clientOf(app);
     const { isError, body } = await callOf(client, "statistics", { figure: "labels", interval: "month" });
     expect(isError).toBe(false);
+    expect(body).toEqual(await (await app.request("/v1/stats/labels?interval=month")).json());
     expect(body.data).toContainEqual(expect.objectContaining({ of: "reverse names", names: 1, unknown: 0 }));
     const wrong = await callOf(client, "statistics", { figure: "../search" });
     expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining("figure") });
