@@ -9,16 +9,27 @@ const minuteMs = 60_000;
 const keyPrefix = "key:";
 
 // Paths that monitoring, documents and pages need. The framework's own (/health, /ready, /metrics) do not come here.
-const free = /^\/($|docs($|\/)|assets\/|amirealtime$|api\/(config|indexing-status)$)/;
+const free = /^\/($|docs($|\/)|openapi\.json$|assets\/|amirealtime$|api\/(config|indexing-status)$)/;
 
-/** Units of work of the current minute, which ends at `until` (Unix milliseconds). */
+// Requests of which one may read as much as many others, or asks chains.
+const costly = /^\/(subgraph|v1\/(lookup|search)$|api\/resolve\/)/;
+const costlyUnits = 10;
+
+/** What a request costs, in units. It depends on the path alone, so that a slow server does not empty budgets. */
+const priceOf = (path: string) => (costly.test(path) ? costlyUnits : 1);
+
+/** Units of the current minute, which ends at `until` (Unix milliseconds). */
 type Spent = { units: number; until: number };
 
-/** What becomes of a request: how its client is named, the headers of its response, and the refusal if it is refused. */
+/**
+ * What becomes of a request: how its client is named, the headers of its response, and the refusal if it is refused. `renew`: admits a
+ * response that lasts once more, at the same price; false once the key is gone or its budget is spent.
+ */
 export type Admission = {
   client: string;
   headers: Record<string, string>;
   refusal?: { status: 401 | 403 | 429; message: string };
+  renew?: () => boolean;
 };
 
 type Request = { path: string; secret: string | undefined; address: string };
@@ -43,7 +54,7 @@ function createBudgets({ registry, clock = Date.now }: Pick<Options, "registry" 
     ...{ labelNames: ["key", "outcome"], registers },
   });
   const units = new Counter({
-    ...{ name: "nsindex_api_key_units_total", help: "Units of work by API key" },
+    ...{ name: "nsindex_api_key_units_total", help: "Units spent by API key" },
     ...{ labelNames: ["key"], registers },
   });
 
@@ -62,21 +73,23 @@ function createBudgets({ registry, clock = Date.now }: Pick<Options, "registry" 
     requests.inc({ key: name, outcome: isRefused ? "refused" : "served" });
   }
 
-  function spend(client: string, amount: number): void {
-    spentOf(client).units += amount;
-    units.inc({ key: client.startsWith(keyPrefix) ? client.slice(keyPrefix.length) : "anonymous" }, amount);
-  }
-
-  function admit(client: string, name: string, budget: number): Admission {
+  function admit(
+    client: string,
+    price: number,
+    { name, budget }: Pick<ApiKey, "name" | "budget">,
+  ): Admission {
     const spent = spentOf(client);
     const seconds = Math.max(1, Math.ceil((spent.until - clock()) / 1_000));
-    const isSpent = spent.units >= budget;
+    const isSpent = spent.units + price > budget;
     count(name, isSpent);
-    if (!isSpent) spend(client, 1);
+    if (!isSpent) {
+      spent.units += price;
+      units.inc({ key: name }, price);
+    }
     // draft-ietf-httpapi-ratelimit-headers-10
     const headers = {
       "RateLimit-Policy": `"minute";q=${budget};w=60`,
-      RateLimit: `"minute";r=${Math.max(0, Math.floor(budget - spent.units))};t=${seconds}`,
+      RateLimit: `"minute";r=${budget - spent.units};t=${seconds}`,
     };
     if (!isSpent) return { client, headers };
     const message = `The budget of ${budget} units a minute is spent. Try again in ${seconds} seconds.`;
@@ -94,15 +107,12 @@ function createBudgets({ registry, clock = Date.now }: Pick<Options, "registry" 
 
   const useOf = (name: string) => ({
     ...{ requests: 0, refused: 0, ...counts.get(name) },
-    minute: Math.round(spentOf(keyPrefix + name).units),
+    minute: spentOf(keyPrefix + name).units,
   });
-  return { admit, refuse, spend, useOf };
+  return { admit, refuse, useOf };
 }
 
-/**
- * Admits requests by API key. A request costs a unit, and each millisecond of its statements in the database another, so that a budget is
- * exceeded by what is running at most. The file is read again when it changes; while it has faults the former keys stay.
- */
+/** Admits requests by API key, within its budget. The file is read again when it changes; while it has faults the former keys stay. */
 export function openApiKeys({ path, keys, log, ...rest }: Options) {
   let byHash = new Map<string, ApiKey>();
   let anonymous: ApiKeys["anonymous"];
@@ -125,10 +135,16 @@ export function openApiKeys({ path, keys, log, ...rest }: Options) {
     log("info", `Read ${given.keys.length} API keys.`);
   }
 
-  function admit({ path, secret, address }: Request): Admission {
+  const admit = (request: Request): Admission => ({
+    ...decide(request),
+    renew: () => decide(request).refusal === undefined,
+  });
+
+  function decide({ path, secret, address }: Request): Admission {
     if (free.test(path)) return { client: address, headers: {} };
     if (secret === undefined) {
-      if (anonymous !== undefined) return budgets.admit(address, "anonymous", anonymous.budget);
+      if (anonymous !== undefined)
+        return budgets.admit(address, priceOf(path), { name: "anonymous", budget: anonymous.budget });
       const message = "An API key is needed, as `Authorization: Bearer <key>` or `X-API-Key`.";
       return budgets.refuse(address, "anonymous", { status: 401, message });
     }
@@ -136,7 +152,7 @@ export function openApiKeys({ path, keys, log, ...rest }: Options) {
     if (key === undefined)
       return budgets.refuse(address, "unknown", { status: 401, message: "The API key is not known." });
     const client = keyPrefix + key.name;
-    if (key.paths.some((begin) => path.startsWith(begin))) return budgets.admit(client, key.name, key.budget);
+    if (key.paths.some((begin) => path.startsWith(begin))) return budgets.admit(client, priceOf(path), key);
     const message = `The API key may ask for ${key.paths.join(", ")} only.`;
     return budgets.refuse(client, key.name, { status: 403, message });
   }
@@ -145,8 +161,6 @@ export function openApiKeys({ path, keys, log, ...rest }: Options) {
   watchFile(path, { interval: 1_000, persistent: false }, readAgain);
   return {
     admit,
-    /** Counts units of work of a client that was admitted. */
-    spend: budgets.spend,
     /** The keys as the status page shows them. */
     uses: () => [...byHash.values()].map(({ name, budget }) => ({ name, ...budgets.useOf(name), budget })),
     stop: () => unwatchFile(path, readAgain),

@@ -126,8 +126,9 @@ export function createApi(sources: Sources): Hono {
     const address = clientOf(c, trustedProxies ?? 0);
     const { isOwn = false } = (c.env ?? {}) as { isOwn?: boolean };
     const admission = isOwn ? undefined : keys?.admit({ path: c.req.path, secret: secretOf(c), address });
-    const { client, refusal } = admission ?? { client: address };
+    const { client = address, refusal } = admission ?? {};
     c.set("client", client);
+    c.set("renew", admission?.renew);
     lighten(c);
     // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
     c.res = undefined;

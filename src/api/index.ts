@@ -119,8 +119,11 @@ const servers =
       })
     : undefined;
 const sqlClient = servers?.pool ?? ownClient;
-const limits = { ...configured.subgraphLimits, onStatement: apiKeys?.spend };
-const database = createDatabase(sqlClient, limits, configured.sharesSessions ? ponder.schema : undefined);
+const database = createDatabase(
+  sqlClient,
+  configured.subgraphLimits,
+  configured.sharesSessions ? ponder.schema : undefined,
+);
 
 // ponder: loads this file after it has reverted the tables to the safe checkpoint, and before it indexes and serves.
 if (ponder.isIndexer) {

@@ -327,20 +327,6 @@ describe.for(["", "session", "transaction"] as const)(
       expect(await backend()).not.toEqual(first);
     });
 
-    test.skipIf(mode !== "")(
-      "the time of a client's statement is told, of a slow one too, and none of the service's own",
-      async () => {
-        const told: [client: string, ms: number][] = [];
-        const onStatement = (client: string, ms: number) => void told.push([client, ms]);
-        const database = createDatabase(generated.client, { onStatement, quickMs: 50 });
-        const { signal } = new AbortController();
-        await database.row("SELECT pg_sleep(0.01)::text", [], signal);
-        await forClient("key:wallet", () => database.row("SELECT pg_sleep(0.2)::text", [], signal));
-        expect(told).toEqual([["key:wallet", expect.any(Number)]]);
-        expect(told[0]?.[1]).toBeGreaterThan(190);
-      },
-    );
-
     test("a read that waits for a reorganization which waits for it begins again", async () => {
       // Postgres looks for such circles once in each wait: in the read's after five seconds, in the other never.
       const { as } = await listen({ timeoutMs: 60_000 });

@@ -305,8 +305,6 @@ export type QueueLimits = Pick<
 > & {
   /** Places beyond `concurrency`, only for clients without a running statement. */
   spare: number;
-  /** Told how long a client's statement had its place, in milliseconds. */
-  onStatement?: ((client: string, ms: number) => void) | undefined;
 };
 
 type LaneLimits = Pick<QueueLimits, "concurrency" | "spare" | "queue" | "queuePerClient">;
@@ -328,7 +326,7 @@ const tooSlow = new Error("The statement is slow.");
  * slow nor refused.
  */
 export function createQueue(limits: QueueLimits) {
-  const { timeoutMs, quickMs, slow, slowQueue, onStatement } = limits;
+  const { timeoutMs, quickMs, slow, slowQueue } = limits;
   const quickLane = createLane(limits);
   const slowLane = createLane({
     concurrency: Math.max(1, slow - 1),
@@ -336,12 +334,6 @@ export function createQueue(limits: QueueLimits) {
     queue: slowQueue,
     queuePerClient: Math.ceil(slowQueue / 2),
   });
-  const timed =
-    <T>(client: string, task: (stop: AbortSignal) => Promise<T>) =>
-    async (stop: AbortSignal): Promise<T> => {
-      const begun = performance.now();
-      return task(stop).finally(() => onStatement?.(client, performance.now() - begun));
-    };
   // Slow statements of the last minute, by client: the same text may be quick with another client's values.
   const slowOnes = new LRUCache<string, true>({ max: 2_000, ttl: 60_000 });
 
@@ -352,10 +344,9 @@ export function createQueue(limits: QueueLimits) {
   const run = async <T>(
     sql: string,
     signal: AbortSignal,
-    given: (stop: AbortSignal) => Promise<T>,
+    task: (stop: AbortSignal) => Promise<T>,
   ): Promise<T> => {
     const client = currentClient();
-    const task = client === undefined ? given : timed(client, given);
     if (client === undefined || slow === 0)
       return runInTurn({ leave: await quickLane.turn(client, signal), signal, timeoutMs }, task);
     const key = () => `${client} ${hash("sha1", sql)}`;

@@ -38,11 +38,11 @@ export const eventStream = endpoint({
     404: notFoundAnswer,
     503: { description: "Too many streams, or the feed has not started", schema: errorSchema },
   },
-  handle: async ({ query, request, client, current }, context: FeedContext) => {
+  handle: async ({ query, request, client, renew, current }, context: FeedContext) => {
     const { feed } = context;
     const filter = entryFilterOf(query, context);
     const refuseIfFull = () => {
-      if (feed.isFull()) refuse("overloaded", "Too many streams are open. Try again later.");
+      if (feed.isFull(client)) refuse("overloaded", "Too many streams are open. Try again later.");
     };
     refuseIfFull();
     const { signal, headers } = request.raw;
@@ -56,7 +56,9 @@ export const eventStream = endpoint({
     return {
       status: 200,
       stream:
-        after === "gone" ? mustRefetch() : feed.stream({ state, filter, finality, after, client, signal }),
+        after === "gone"
+          ? mustRefetch()
+          : feed.stream({ state, filter, finality, after, client, renew, signal }),
       headers: { "cache-control": "no-store", "x-accel-buffering": "no" },
     };
 

@@ -399,12 +399,12 @@ test("pages have what the stream has, reversals before the entries that follow t
     expect([query, (await fetch(`/v1/events?${query}`)).status]).toEqual([query, 400]);
 });
 
-test("a stream beyond the limit gets 503, until another one ends", async () => {
+test("a stream beyond its client's share gets 503, until another one ends", async () => {
   await store([9]);
   await reach(10);
   await write();
   const { feed } = context;
-  context.feed = openFeed({ source: feed.source, log: () => undefined, mostStreams: 2 });
+  context.feed = openFeed({ source: feed.source, log: () => undefined, maxStreams: 4 });
   onTestFinished(() => {
     context.feed.stop();
     context.feed = feed;
@@ -418,6 +418,8 @@ test("a stream beyond the limit gets 503, until another one ends", async () => {
   const [first, second] = [await open(), await open()];
   expect([first.status, second.status]).toEqual([200, 200]);
   expect(await refusal("")).toMatchObject({ status: 503, code: "overloaded" });
+  // The places that a client leaves are for the others.
+  expect(["", "192.0.2.9"].map(context.feed.isFull)).toEqual([true, false]);
   await first.end();
   expect((await open()).status).toBe(200);
   expect((await open()).status).toBe(503);
@@ -466,16 +468,11 @@ test("bad requests are refused before the stream begins, with the nearest known 
   expect((await refusal("?namespace=nowhere")).status).toBe(404);
 });
 
-test("open streams are counted, also after another index is served", async () => {
-  const registry = new Registry();
-  const { source } = context.feed;
-  const counted = async () =>
-    (await registry.getSingleMetric("nsindex_event_streams")?.get())?.values[0]?.value;
-  openFeed({ source, log: () => undefined, registry }).stop();
-  const feed = openFeed({ source, log: () => undefined, registry });
+/** What a stream of everything from now on asks for. */
+async function requestOfAll() {
   await reach(12);
   await write();
-  const { state, position: after } = (await readNewest(source, AbortSignal.timeout(5_000)))!;
+  const { state, position: after } = (await readNewest(context.feed.source, AbortSignal.timeout(5_000)))!;
   const history = () => ({ parts: [], kinds: [], conditions: [] });
   const filter = {
     kinds: new Set<never>(),
@@ -486,11 +483,32 @@ test("open streams are counted, also after another index is served", async () =>
     history,
   };
   const signal = AbortSignal.timeout(5_000);
-  const stream = feed.stream({ state, after, filter, finality: "latest", client: "a", signal });
+  return { state, after, filter, finality: "latest", client: "a", renew: () => true, signal } as const;
+}
+
+test("open streams are counted, also after another index is served", async () => {
+  const registry = new Registry();
+  const { source } = context.feed;
+  const counted = async () =>
+    (await registry.getSingleMetric("nsindex_event_streams")?.get())?.values[0]?.value;
+  openFeed({ source, log: () => undefined, registry }).stop();
+  const feed = openFeed({ source, log: () => undefined, registry });
+  const stream = feed.stream(await requestOfAll());
   expect(await counted()).toBe(0);
   await stream.next();
   expect([await counted(), feed.streams()]).toEqual([1, 1]);
   await stream.return(undefined);
   expect(await counted()).toBe(0);
   feed.stop();
+});
+
+test("a stream ends when its client may not go on, which it asks with each heartbeat", async () => {
+  const feed = openFeed({ source: context.feed.source, log: () => undefined, heartbeatMs: 10 });
+  onTestFinished(feed.stop);
+  const answers = [true, true, false];
+  const renew = () => answers.shift() === true;
+  const messages: string[] = [];
+  for await (const text of feed.stream({ ...(await requestOfAll()), renew })) messages.push(text);
+  expect(messages.join("")).toContain("event: heartbeat");
+  expect(answers).toEqual([]);
 });

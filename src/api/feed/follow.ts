@@ -19,7 +19,6 @@ import {
 } from "./read.ts";
 
 const pollMs = 250;
-const heartbeatMs = 15_000;
 const mostHeld = 2_000;
 // Long pages are held in memory while clients read them, so that few streams have them at a time. The first page is short anyway: clients
 // may read a few messages and go.
@@ -27,24 +26,32 @@ const pageRows = { short: 100, long: 1_000 } as const;
 const mostLong = 16;
 const sliceCharacters = 65_536;
 
-/** What a stream asks for. `client`: as the queue of statements knows it. */
+/** What a stream asks for. `client`: as the queue of statements knows it. `renew`: whether it may go on. */
 export type StreamRequest = Omit<FeedRequest, "limit"> & {
   after: Position;
   client: string;
+  renew: () => boolean;
   signal: AbortSignal;
 };
 
 /** The newest rows of the log. `items` are contiguous, the first after the row `from`. */
 type Rows = { state: FeedState; from: number; items: LogItem[] };
 
-type Sources = { source: FeedSource; log: Log; registry?: Registry | undefined; mostStreams?: number };
+type Sources = { source: FeedSource; log: Log; registry?: Registry | undefined };
+
+type Options = Sources & {
+  /** Open streams of all clients together. */
+  maxStreams?: number;
+  /** Milliseconds after which an idle stream sends a heartbeat, and each asks whether its client may go on. */
+  heartbeatMs?: number;
+};
 
 // The newest rows of the log, read for all streams of the process together while there are any.
 function createTail({ source, log }: Sources) {
   const waiting = new Set<() => void>();
   const tail = {
     rows: undefined as Rows | undefined,
-    streams: 0,
+    streams: new Map<string, number>(),
     longPages: 0,
     isOpen: true,
     change,
@@ -59,9 +66,9 @@ function createTail({ source, log }: Sources) {
   });
 
   async function poll(): Promise<void> {
-    const former = tail.streams === 0 ? undefined : tail.rows;
+    const former = tail.streams.size === 0 ? undefined : tail.rows;
     tail.rows = former;
-    if (tail.streams === 0) return;
+    if (tail.streams.size === 0) return;
     const signal = AbortSignal.timeout(30_000);
     tail.rows = former ? await readOn(source, former, signal) : await readEnd(source, signal);
     if (tail.rows !== former) wakeAll();
@@ -138,7 +145,12 @@ async function pageAfter(
   return forClient(client, () => readFeed(source, after, asked, signal));
 }
 
-type Opened = { source: FeedSource; tail: Tail; longPages: ReturnType<typeof openLongPages> };
+type Opened = {
+  source: FeedSource;
+  tail: Tail;
+  longPages: ReturnType<typeof openLongPages>;
+  heartbeatMs: number;
+};
 
 // Takes a place among the streams with long pages, or leaves it; returns whether the stream has one.
 function openLongPages(tail: Tail) {
@@ -153,17 +165,26 @@ function openLongPages(tail: Tail) {
 
 async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<string> {
   const { finality, signal } = request;
-  const { tail } = opened;
+  const { tail, heartbeatMs } = opened;
   let position = request.after;
   let isLive = false;
   let sentAt = performance.now();
+  let admittedAt = sentAt;
+  const isAdmitted = () => {
+    if (performance.now() - admittedAt < heartbeatMs) return true;
+    admittedAt = performance.now();
+    return request.renew();
+  };
   const progress = () => {
     const { rows } = tail;
     return rows && (finality === "latest" ? rows.from + rows.items.length : rows.state.final);
   };
   // Ids of another index mean other places.
   const mayGoOn = () =>
-    tail.isOpen && !signal.aborted && (tail.rows?.state.index ?? position.index) === position.index;
+    tail.isOpen &&
+    !signal.aborted &&
+    (tail.rows?.state.index ?? position.index) === position.index &&
+    isAdmitted();
   const read = (limit: number) => {
     const [before, page] = [progress(), pageAfter(position, request, { ...opened, isLive, limit })];
     // It may fail while the page before is sent.
@@ -213,33 +234,39 @@ function* slicesOf(messages: readonly Message[]): Generator<string> {
 export type Feed = ReturnType<typeof openFeed>;
 
 /** Opens the feed of a process. While there are streams one statement reads what is new for all of them, some times a second. */
-export function openFeed({ source, log, registry, mostStreams = 2_000 }: Sources) {
+export function openFeed({ source, log, registry, maxStreams = 2_000, heartbeatMs = 15_000 }: Options) {
   const tail = createTail({ source, log });
-  const streams = () => tail.streams;
+  const streamsOf = (client: string) => tail.streams.get(client) ?? 0;
+  const streams = () => [...tail.streams.values()].reduce((sum, one) => sum + one, 0);
+  const count = (client: string, change: 1 | -1) => {
+    const left = streamsOf(client) + change;
+    if (left === 0) tail.streams.delete(client);
+    else tail.streams.set(client, left);
+  };
   const metric = { name: "nsindex_event_streams", help: "Open streams of name events" };
   addGauge(registry, metric, (gauge) => gauge.set(streams()));
   return {
     source,
     /** How many streams are open. */
     streams,
-    /** Whether no further stream can begin. */
-    isFull: () => tail.streams >= mostStreams,
+    /** Whether a client has its share of streams: as many as are free for others. One without a stream gets any free one. */
+    isFull: (client: string) => streamsOf(client) >= maxStreams - streams(),
     /**
      * The messages after a position as Server-Sent Events, with heartbeats, until the client is gone, this process serves another index, or
      * a statement fails: the client resumes by its last id.
      */
     async *stream(request: StreamRequest): AsyncGenerator<string> {
-      tail.streams += 1;
+      count(request.client, 1);
       if (tail.rows?.state.index !== request.state.index) tail.rows = undefined;
       const longPages = openLongPages(tail);
       try {
-        yield* follow(request, { source, tail, longPages });
+        yield* follow(request, { source, tail, longPages, heartbeatMs });
       } catch (error) {
         const reason = error instanceof Error ? error.message : error;
         if (!request.signal.aborted) log("warn", `A stream of name events ended: ${reason}`);
       } finally {
         longPages(false);
-        tail.streams -= 1;
+        count(request.client, -1);
       }
     },
     /** Reads at once what the log has, for a process that knows of new rows. */

@@ -56,6 +56,8 @@ type Call<P, Q, B, I> = {
   request: Pick<HonoRequest, "url" | "raw">;
   /** The client as the queue of statements sees it, an address or network; empty if no middleware has set it. */
   client: string;
+  /** Asks again whether the client may go on, while a stream lasts. */
+  renew: () => boolean;
   /** The keys by which caches may drop the response; handlers add them. */
   keys: Set<string>;
 };
@@ -189,7 +191,8 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
         reachedStatus(least, { ...context, known: status, envelope }, c.req.raw.signal);
       const current = known && (await reached(known));
       const client = String(c.get("client") ?? "");
-      const call = { ...input, body, current, request: c.req, client, keys };
+      const renew: () => boolean = c.get("renew") ?? (() => true);
+      const call = { ...input, body, current, request: c.req, client, renew, keys };
       if (typeof at !== "string" || current === undefined) {
         const ask = needs.index === "complete" ? context.status.confirm : undefined;
         // A reorganization may revert what a request asks for.
