@@ -547,6 +547,7 @@ guardNextServer(http, {
   }),
   bodyLimitOf: (path) =>
     path.startsWith("/subgraph") ? bodyOfSubgraph : path.startsWith("/v1/") ? bodyOfLookup : bodyOfRest,
+  limits: { idleMs: configured.keepAliveSeconds * 1_000 },
 });
 
 // The indexing process also waits for search indexes. A reader may serve an index of a release that had fewer of them.

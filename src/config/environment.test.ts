@@ -58,6 +58,7 @@ test("reads the minimal environment with the documented defaults", () => {
     needsProofs: false,
     keepsRpcCache: true,
     chainPauseSeconds: 120,
+    keepAliveSeconds: 65,
     ponderStores: "own",
     rowCacheMegabytes: 512,
     sharesSessions: false,

@@ -86,6 +86,7 @@ const variables = z.object({
     .string()
     .regex(/^[a-z0-9.:-]+$/i, "must be an IP address or a host name.")
     .optional(),
+  KEEP_ALIVE_SECONDS: decimal(1, 3_600).default(65),
   RPC_REQUESTS_PER_SECOND: decimal(1, 100_000).optional(),
   RPC_CROSS_CHECK_PERCENT: decimal(0, 100).default(1),
   RPC_VERIFY: oneOf(["samples", "receipts"]).default("samples"),
@@ -169,6 +170,13 @@ export type Config = ReturnType<typeof parseEnvironment>;
 
 type BlockRange = { startBlock?: number | undefined; endBlock?: number | undefined };
 
+const metadataSettingsOf = (given: Variables) => ({
+  url: given.METADATA_URL?.replace(/\/+$/, ""),
+  folder: given.METADATA_CACHE_DIR,
+  megabytes: given.METADATA_CACHE_MB,
+  ipfsGateway: given.IPFS_GATEWAY_URL,
+});
+
 const settingsOf = (given: Variables) => ({
   namespace: given.NAMESPACE,
   isSubgraphCompatible: given.SUBGRAPH_COMPAT,
@@ -181,14 +189,7 @@ const settingsOf = (given: Variables) => ({
   /** Whether gateways of off-chain names may be in private networks and without TLS. */
   allowsPrivateGateways: given.CCIP_ALLOW_PRIVATE_HOSTS,
   /** Avatars and metadata of tokens; undefined where they are off. `url`: where clients reach the service, if it is set. */
-  metadata: given.METADATA
-    ? {
-        url: given.METADATA_URL?.replace(/\/+$/, ""),
-        folder: given.METADATA_CACHE_DIR,
-        megabytes: given.METADATA_CACHE_MB,
-        ipfsGateway: given.IPFS_GATEWAY_URL,
-      }
-    : undefined,
+  metadata: given.METADATA ? metadataSettingsOf(given) : undefined,
   /** Blocks of the only chain to index. */
   blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as BlockRange,
   /** Blocks of the root chain for which former rows are kept; undefined for those alone that are not final. */
@@ -227,6 +228,8 @@ const settingsOf = (given: Variables) => ({
   port: given.PORT,
   /** Address that the API listens on; undefined for all of the machine's. */
   host: given.API_HOST,
+  /** Seconds for which a connection stays open between two requests. */
+  keepAliveSeconds: given.KEEP_ALIVE_SECONDS,
   /** Base URLs of block explorers by chain id, in place of the usual ones. */
   explorers: given.BLOCK_EXPLORER_URLS ?? {},
   logLevel: given.LOG_LEVEL,

@@ -15,7 +15,7 @@ const serverLimits = {
   /** From a request's first byte to its last. */
   requestMs: 30_000,
   /** Between two requests of a connection. */
-  idleMs: 5_000,
+  idleMs: 65_000,
   /** Without progress on a connection, such as a response that nobody reads. */
   unreadMs: 60_000,
   /** Without a byte of a body. */
@@ -33,13 +33,12 @@ export type Surface = {
   bodyLimitOf(path: string): BodyLimit;
   /** Responds to a GET or HEAD of a path that is not left to Ponder; false for all other paths. */
   respond(path: string, outgoing: ServerResponse): boolean;
-  /** Whether the database does not respond; asked once a request has waited for 0.75 seconds. */
+  /** Whether the database does not respond; asked once a request has waited for a quarter of a second. */
   isDatabaseAway(): Promise<boolean>;
   limits?: Partial<typeof serverLimits>;
 };
 
 const watchMs = 250;
-const patienceMs = 750;
 
 /**
  * Guards the next server created with `module`, which is Ponder's: requests of a connection reach the application one by one, with complete
@@ -127,7 +126,7 @@ function endUnread(waiting: Waiting, mostBytes: number): void {
 }
 
 async function endWaiting(waiting: Waiting, surface: Surface): Promise<void> {
-  const before = performance.now() - patienceMs;
+  const before = performance.now() - watchMs;
   const late = () => [...waiting].filter(([{ outgoing }, since]) => since <= before && !outgoing.headersSent);
   if (late().length === 0 || !(await surface.isDatabaseAway())) return;
   for (const [exchange] of late()) refuseWith(exchange, 503, databaseAway);

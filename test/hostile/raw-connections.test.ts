@@ -114,6 +114,8 @@ test("bodies up to the limit arrive as they were sent, over one connection", asy
     sent.end(body);
     const [response] = await once(sent, "response");
     expect(await text(response)).toBe(body);
+    // Longer than load balancers keep theirs.
+    expect(response.headers["keep-alive"]).toMatch(/^timeout=65\b/);
     sockets.add(sent.socket);
   }
   expect(sockets.size).toBe(1);
