@@ -184,6 +184,7 @@ type SegmentOfChain = {
 // For all chains of the process; sizes are in bytes.
 const recent = new LRUCache<string, Blocks, SegmentOfChain>({
   maxSize: 200_000_000,
+  ignoreFetchAbort: true,
   fetchMethod: async (_key, _stale, { context: { archive, segment } }) => {
     const blocks = await readSegment(archive.location, archive.chainId, segment);
     requireProven(segment, blocks, archive.needsProofs ? 1 : rootShare);

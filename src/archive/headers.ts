@@ -117,6 +117,7 @@ export function archivedHashes({ location, manifest, trustedBlock, named }: Hash
   const { chainId, headers: files = [] } = manifest;
   const recent = new LRUCache<string, string[], HeadersFile>({
     max: 8,
+    ignoreFetchAbort: true,
     fetchMethod: async (_hash, _stale, { context }) =>
       (await readHeaders(location, chainId, context)).map(({ hash }) => hash),
   });

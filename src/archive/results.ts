@@ -48,6 +48,7 @@ export function archivedResults({ location, chain, chainId, log, retryMs = 60_00
   // An index reads results block by block; several files may have the same blocks.
   const recent = new LRUCache<string, ReadonlyMap<string, string>, ResultsFile>({
     maxSize: 50_000_000,
+    ignoreFetchAbort: true,
     fetchMethod: async (_hash, _stale, { context }) =>
       new Map((await readResults(location, chainId, context)).map(([key, , result]) => [key, result])),
   });

@@ -36,7 +36,7 @@ export const unknownPath: CodedError = coded("not_found", "There is no such path
 
 /** Ends a request under `/v1` with an error code and its status. */
 export function refuse(code: keyof typeof codes, message: string): never {
-  throw new ApiError(codes[code], coded(code, message));
+  throw new ApiError(codes[code], coded(code, message), code === "overloaded" ? { "retry-after": "1" } : {});
 }
 
 const ofReason = {

@@ -41,21 +41,27 @@ const tails = new WeakMap<Database, ReturnType<typeof openTails>>();
 /** SQL of how far the index is counted. */
 const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'stats')";
 
-async function readTail({ database, namespaces }: Source): Promise<Tail | undefined> {
+// Never without a tail: the cache keeps none, and rejects for one that it drops meanwhile.
+async function readTail({ database, namespaces }: Source): Promise<Tail> {
   const signal = AbortSignal.timeout(30_000);
   const [text] = await database.row(`SELECT ${stateSql}::text`, [], signal);
   const { end: from, isComplete = false } = (JSON.parse(text ?? "null") ?? {}) as Partial<Counted>;
-  if (from === undefined || !isComplete) return undefined;
+  if (from === undefined || !isComplete) return refuse("overloaded", notCounted);
   const sql = `WITH ${figuresOf(namespaces, { from, to: 9_999_999_999 })} SELECT ${stateSql} ->> 'end', (SELECT coalesce(json_agg(t), '[]')::text FROM (
     SELECT f.metric, f.parent, f.part, f.day, f.value::text FROM figures f) t)`;
   const [now, rows] = await database.row(sql, [], signal);
-  return now === String(from) ? { from, figures: JSON.parse(rows ?? "[]") } : undefined;
+  return now === String(from)
+    ? { from, figures: JSON.parse(rows ?? "[]") }
+    : refuse("overloaded", notCounted);
 }
 
-function tailOf(source: Source): Promise<Tail | undefined> {
+const notCounted =
+  "Figures of past days are counted in the minutes after the backfill. Try again in some seconds.";
+
+function tailOf(source: Source): Promise<Tail> {
   const known = tails.get(source.database) ?? openTails();
   tails.set(source.database, known);
-  return known.fetch(source.block, { context: source });
+  return known.forceFetch(source.block, { context: source });
 }
 
 /**
@@ -97,7 +103,6 @@ export async function readFigures(source: Source, asked: Asked, signal: AbortSig
   // More may be counted between the two statements.
   for (let attempt = 0; attempt < 3; attempt++) {
     const tail = await tailOf(source);
-    if (tail === undefined) break;
     const since = tail.figures.filter((one) => metrics.includes(one.metric) && parents.includes(one.parent));
     const asArray = (words: readonly string[]) => `{${words.map((word) => `"${word}"`)}}`;
     const values = [asArray(metrics), asArray(parents), String(from), String(to), JSON.stringify(since)];
@@ -105,8 +110,5 @@ export async function readFigures(source: Source, asked: Asked, signal: AbortSig
     if (end === String(tail.from)) return JSON.parse(rows ?? "[]") as Figure[];
     tails.get(source.database)?.delete(source.block);
   }
-  return refuse(
-    "overloaded",
-    "Figures of past days are counted in the minutes after the backfill. Try again in some seconds.",
-  );
+  return refuse("overloaded", notCounted);
 }

@@ -13,6 +13,7 @@ import { coverageOf } from "../../operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../operations/stored-indexes.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
 import { createCounting, createFigures } from "./count.ts";
+import { readFigures } from "./read.ts";
 
 // Figures of the recorded chain with both generations, against its logs.
 
@@ -38,6 +39,14 @@ test("nothing is answered before the past is counted", async () => {
     const { status, body } = await ask(`/v1/stats/${path}`);
     expect([status, (body as { error: { code: string } }).error.code]).toEqual([503, "overloaded"]);
   }
+  // The cache drops reads of earlier blocks that clients still wait for.
+  const asked = { metrics: ["labels"], parents: [""], interval: "day", from: 0, to: 1, kind: "sum" } as const;
+  const source = { database: stored.database, namespaces: indexedNamespaces(datasources, plugins) };
+  const reads = ["1", "2", "3", "4"].map((head) =>
+    readFigures({ ...source, block: head }, asked, AbortSignal.timeout(30_000)),
+  );
+  for (const read of await Promise.allSettled(reads))
+    expect(read).toMatchObject({ reason: { status: 503, headers: { "retry-after": "1" } } });
   // Half of the recording is final.
   const final = index.timeOf(Math.floor(block / 2));
   await run("INSERT INTO _ponder_checkpoint VALUES ('main', $1, $2, $2, $3)", [
