@@ -99,6 +99,15 @@ describe("while the database is away", () => {
     expect(pool.query).toHaveBeenCalledTimes(1);
   });
 
+  test("a server that takes most of a second is not away", async () => {
+    const late = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      return { rows: [["{}"]] };
+    };
+    const { isDatabaseAway } = await serve(poolOf(late));
+    expect(await isDatabaseAway()).toBe(false);
+  });
+
   test("a statement that fails is no sign of it", async () => {
     const missing = Object.assign(new Error('relation "_ponder_meta" does not exist'), { code: "42P01" });
     const { isDatabaseAway } = await serve(poolOf(() => Promise.reject(missing)));

@@ -15,8 +15,8 @@ const progressSql = (schema: string, builtIndexes: string) => `SELECT json_build
   'chains', (SELECT json_agg(json_build_array(chain_name, chain_id, latest_checkpoint) ORDER BY chain_id)
     FROM ${quoted(schema)}._ponder_checkpoint))::text`;
 
-const responseMs = 1_200;
-const probeMs = 600;
+// With the quarter of a second before, and the one between two looks, below two seconds.
+const responseMs = 1_400;
 
 type ProgressOptions = {
   /** Schema of Ponder's tables. */
@@ -69,7 +69,7 @@ export function createProgress(
       return true;
     },
     isDatabaseAway: () =>
-      within(read(), probeMs).then(
+      within(read(), responseMs).then(
         () => false,
         (error) => error === undefined || isDatabaseAway(error),
       ),
