@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { indexStatements, tableStatements } from "../../test/support/create-tables.ts";
 import { createEmptyDatabase, createPool } from "../../test/support/postgres.ts";
 import { labelhash } from "../ens/labels.ts";
-import type { Statement } from "../ponder/sql-client.ts";
+import { createTable, type Statement } from "../ponder/sql-client.ts";
 import { grantReadonly } from "./readonly-role.ts";
 import { columnsOfView, type SqlView, sqlViews, sqlViewsSchema } from "./sql-views.ts";
 import { createStatusTable, dropIndex, listIndexes, saveStatus, switchName } from "./stored-indexes.ts";
@@ -97,7 +97,7 @@ describe.runIf(server)("the SQL views", () => {
 
   beforeAll(async () => {
     database = await createEmptyDatabase(server);
-    pool = createPool(database.url, 3);
+    pool = createPool(database.url, 8);
     await run(`CREATE ROLE "${role}" LOGIN`);
     await createIndex("v1", alice);
     await createIndex("v2", bob);
@@ -216,6 +216,13 @@ describe.runIf(server)("the SQL views", () => {
       /^permission denied/,
     );
     expect(await ask("SHOW statement_timeout")).toEqual([{ statement_timeout: "5s" }]);
+    // The role may lift its own settings, but not these.
+    const write = "BEGIN READ WRITE; SET LOCAL statement_timeout = 0;";
+    expect(await ask(`${write} CREATE TEMP TABLE own (a int)`)).toMatch(/^permission denied/);
+    expect(await ask(`${write} SELECT lo_create(0)`)).toMatch(/^permission denied/);
+    expect(await ask(`${write} SELECT lo_from_bytea(0, 'abc')`)).toMatch(/^permission denied/);
+    const limit = await run("SELECT rolconnlimit AS is FROM pg_roles WHERE rolname = $1", [role]);
+    expect(limit.rows).toEqual([{ is: 10 }]);
     await grant({ seconds: 1 });
     expect(await ask("SELECT pg_sleep(20)")).toBe("canceling statement due to statement timeout");
   });
@@ -262,6 +269,29 @@ describe.runIf(server)("the SQL views", () => {
     await expect(switchName(run, { schema: "v2", name: sqlViewsSchema })).rejects.toThrow(
       "has tables of its own",
     );
+  });
+
+  test("locks that analysts may take stop no start and no switch", async () => {
+    const analyst = new pg.Client(Object.assign(new URL(database.url), { username: role }).href);
+    await analyst.connect();
+    // As statements of the service name them, or did.
+    const locks = ["nsindex create table", "nsindex views schema"];
+    await analyst.query(
+      `BEGIN; ${locks.map((name) => `SELECT pg_advisory_lock(hashtext('${name}'))`).join("; ")}`,
+    );
+    await createTable(run, "public.made (a int)");
+    await switchName(run, { schema: "v2", name: "names" }, { isForced: true });
+    await switchName(run, { schema: "v1", name: "names" }, { isForced: true });
+    await analyst.end();
+  });
+
+  test("tables and schemas may be created by several processes at once", async () => {
+    await run("DROP TABLE IF EXISTS public.made");
+    const made = Array.from({ length: 8 }, () => createTable(run, "public.made (a int PRIMARY KEY)"));
+    expect(await Promise.allSettled(made)).toEqual(
+      made.map(() => expect.objectContaining({ status: "fulfilled" })),
+    );
+    expect((await run("SELECT * FROM public.made")).rows).toEqual([]);
   });
 
   test("that analysts hold do not hold readers up, and keep the former index", async () => {

@@ -12,6 +12,9 @@ type Grant = {
   seconds: number;
 };
 
+// Of analysts and their tools together.
+const maxConnections = 10;
+
 const factsSql = `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS "isRole",
   to_regnamespace($2) IS NOT NULL AS "isTaken", obj_description(to_regnamespace($2), 'pg_namespace') AS comment,
   quote_ident(current_database()) AS database`;
@@ -53,6 +56,7 @@ export async function grantReadonly(
   const to = `TO ${quoted(role)}`;
   await inTurn(
     run,
+    [schema],
     [
       sqlViewsText({ schema, name, follows }),
       `GRANT CONNECT ON DATABASE ${facts["database"]} ${to}`,
@@ -60,27 +64,65 @@ export async function grantReadonly(
       `GRANT SELECT ON ALL TABLES IN SCHEMA ${quoted(name)} ${to}`,
     ].join(";\n"),
   );
+  const done = `Role ${quoted(role)} reads the SQL views in ${quoted(name)}, over schema ${quoted(schema)}.`;
+  const left = await limitRole(run, { role, database: String(facts["database"]), schema, name, seconds });
+  if (left.length === 0) return done;
+  const why =
+    "This login may not limit the role. Run as a superuser, so that analysts do not slow the index down:";
+  return [done, why, ...left].join("\n");
+}
+
+type Limited = Pick<Grant, "role" | "name" | "seconds"> & {
+  /** As an SQL identifier. */
+  database: string;
+  /** Schema of the index, whose owner keeps its temporary tables. */
+  schema: string;
+};
+
+// Functions that every role may call by default: large objects are written past all privileges on tables.
+const largeObjects = "lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea)";
+
+/** Limits a role as far as Postgres allows it. Returns the statements that take effect only for a login with more rights. */
+async function limitRole(run: Statement, { role, database, schema, name, seconds }: Limited) {
   const settings = {
     statement_timeout: `'${seconds}s'`,
     idle_in_transaction_session_timeout: `'${seconds}s'`,
     default_transaction_read_only: "on",
     search_path: quoted(name),
   };
-  const limits = Object.entries(settings).map(
-    ([setting, value]) =>
-      `ALTER ROLE ${quoted(role)} IN DATABASE ${facts["database"]} SET ${setting} = ${value};`,
+  const { rows } = await run(
+    "SELECT quote_ident(pg_get_userbyid(nspowner)) AS name FROM pg_namespace WHERE nspname = $1",
+    [schema],
   );
-  const done = `Role ${quoted(role)} reads the SQL views in ${quoted(name)}, over schema ${quoted(schema)}.`;
-  return run(limits.join("\n")).then(
-    () => done,
-    (error: Error & { code?: unknown }) => {
-      // Postgres: insufficient_privilege.
-      if (error.code !== "42501") throw error;
-      return [
-        done,
-        "This login may not limit the role. Run as a superuser, so that analysts do not slow the index down:",
-        ...limits,
-      ].join("\n");
-    },
-  );
+  const owner = String(rows[0]?.["name"]);
+  const limits: [statement: string, isLeft: string][] = [
+    ...Object.entries(settings).map(([setting, value]): [string, string] => [
+      `ALTER ROLE ${quoted(role)} IN DATABASE ${database} SET ${setting} = ${value};`,
+      "false",
+    ]),
+    [`ALTER ROLE ${quoted(role)} CONNECTION LIMIT ${maxConnections};`, "false"],
+    [
+      `GRANT TEMPORARY ON DATABASE ${database} TO ${owner}; REVOKE TEMPORARY ON DATABASE ${database} FROM PUBLIC;`,
+      "has_database_privilege($1, current_database(), 'TEMPORARY')",
+    ],
+    [
+      `REVOKE EXECUTE ON FUNCTION ${largeObjects} FROM PUBLIC;`,
+      "has_function_privilege($1, 'lo_create(oid)', 'EXECUTE')",
+    ],
+  ];
+  const left: string[] = [];
+  for (const [statement, isLeft] of limits) {
+    const isDenied = await run(statement).then(
+      () => false,
+      (error: Error & { code?: unknown }) => {
+        // Postgres: insufficient_privilege.
+        if (error.code !== "42501") throw error;
+        return true;
+      },
+    );
+    // Whoever may not revoke from others gets a warning only.
+    const { rows } = await run(`SELECT $1::text IS NOT NULL AND ${isLeft} AS is`, [role]);
+    if (isDenied || rows[0]?.["is"] === true) left.push(statement);
+  }
+  return left;
 }

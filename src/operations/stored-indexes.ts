@@ -339,7 +339,7 @@ export async function switchName(
       `Readers of the index now served may query data that the index in ${quoted(schema)} lacks: ` +
         `${lacking.slice(0, 5).join(", ")}${lacking.length > 5 ? " and more" : ""}. Start readers of its release first, or add --force.`,
     );
-  await inTurn(run, switchText(target, next, shown));
+  await inTurn(run, [schema, former ?? schema], switchText(target, next, shown));
   await switchSqlViews(run, target);
   return former;
 }
@@ -351,7 +351,7 @@ async function switchSqlViews(run: Statement, { schema, name: follows }: Target)
     [follows, schema],
   );
   for (const name of rows.map((row) => String(row["name"])))
-    await inTurn(run, sqlViewsText({ schema, name, follows })).catch((error: Error) => {
+    await inTurn(run, [schema], sqlViewsText({ schema, name, follows })).catch((error: Error) => {
       const reason = error.cause instanceof Error ? error.cause.message : error.message;
       throw new OperationError(
         `Readers of ${quoted(follows)} are now served from schema ${quoted(schema)}, but the SQL views in ${quoted(name)} still read the previous index: ${reason} Switch again.`,
@@ -360,19 +360,24 @@ async function switchSqlViews(run: Statement, { schema, name: follows }: Target)
     });
 }
 
-// Excludes other switches of views schemas and drops of indexes until the transaction ends.
-const takeTurn = "SELECT pg_advisory_xact_lock(hashtext('nsindex views schema'))";
+// Excludes other switches that concern these indexes, and drops of them, until the transaction ends. Whoever may only read the views cannot
+// take these locks, as advisory ones.
+const lockIndexes = (schemas: readonly string[]) =>
+  [...new Set(schemas)]
+    .sort()
+    .map((schema) => `SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`)
+    .join(";\n");
 
 /** Whether a statement gave up waiting for a lock. Postgres: lock_not_available, deadlock_detected. */
 export const isBusy = (error: unknown) =>
   ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
 
 /**
- * Runs statements in one transaction, one switch at a time. While it waits for a lock, new statements wait behind it: so it gives up soon
- * and tries again for a minute. Throws an OperationError.
+ * Runs statements in one transaction, one switch between the indexes in `schemas` at a time. While it waits for a lock, new statements wait
+ * behind it: so it gives up soon and tries again for a minute. Throws an OperationError.
  */
-export async function inTurn(run: Statement, text: string): Promise<void> {
-  const switching = () => run(`SET LOCAL lock_timeout = 400;\n${takeTurn};\n${text}`);
+export async function inTurn(run: Statement, schemas: readonly string[], text: string): Promise<void> {
+  const switching = () => run(`SET LOCAL lock_timeout = 400;\n${lockIndexes(schemas)};\n${text}`);
   const patience = { retries: 200, factor: 1, minTimeout: 300, maxRetryTime: 60_000 };
   await pRetry(switching, { ...patience, shouldRetry: ({ error }) => isBusy(error) }).catch((error) => {
     if (isBusy(error))
@@ -394,11 +399,9 @@ export async function dropIndex(
 ): Promise<void> {
   await inTransaction(run, async () => {
     await run("SET LOCAL lock_timeout = 5000");
-    // Otherwise a switch to this index could come between the check of its uses and the drop, and lose its views.
-    await run(takeTurn);
-    if (await hasTable(run, `${quoted(schema)}.${metaTable}`))
-      // An indexer that starts now waits for this lock, and then starts over.
-      await run(`SELECT FROM ${quoted(schema)}.${metaTable} FOR UPDATE`);
+    // Otherwise a switch to this index could come between the check of its uses and the drop, and lose its views. An indexer that starts now
+    // waits too, and then starts over.
+    if (await hasTable(run, `${quoted(schema)}.${metaTable}`)) await run(lockIndexes([schema]));
     const index = (await listIndexes(run, now, standbys)).find((one) => one.schema === schema);
     if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
     const uses = usesOf(index);

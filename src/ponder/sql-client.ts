@@ -18,10 +18,16 @@ export async function hasTable(run: Statement, table: string): Promise<boolean> 
   return rows[0]?.["found"] === true;
 }
 
-/** Creates a table unless it exists: `IF NOT EXISTS` alone fails if two processes create it at once. */
+/**
+ * SQL that runs statements `CREATE … IF NOT EXISTS`. Alone they fail if two processes create the same at once, after the other has. No
+ * advisory lock excludes that: any role may take one, and keep it.
+ */
+export const createSql = (statements: string) =>
+  `DO $create$ BEGIN ${statements}; EXCEPTION WHEN unique_violation OR duplicate_table OR duplicate_schema THEN NULL; END $create$`;
+
+/** Creates a table unless it exists. */
 export const createTable = (run: (text: string) => Promise<unknown>, definition: string) =>
-  run(`DO $create$ BEGIN PERFORM pg_advisory_xact_lock(hashtext('nsindex create table'));
-    CREATE TABLE IF NOT EXISTS ${definition}; END $create$`);
+  run(createSql(`CREATE TABLE IF NOT EXISTS ${definition}`));
 
 /** Does work in one transaction; `run` must have a connection of its own. */
 export async function inTransaction<T>(run: Statement, work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import type { Statement } from "../../ponder/sql-client.ts";
+import { createSql, type Statement } from "../../ponder/sql-client.ts";
 import type { ReminderPlace } from "../names/reminders.ts";
 import type { Delivery } from "./signature.ts";
 
@@ -38,10 +38,11 @@ export function openPositions(run: Statement, namespace: string) {
   return {
     /** Creates the table, and the rows of new hooks. */
     async prepare(hooks: readonly { name: string; from: HookState["from"] }[]): Promise<void> {
-      await run(`DO $create$ BEGIN PERFORM pg_advisory_xact_lock(hashtext('nsindex create table'));
-        CREATE SCHEMA IF NOT EXISTS nsindex_webhooks;
+      await run(
+        createSql(`CREATE SCHEMA IF NOT EXISTS nsindex_webhooks;
         CREATE TABLE IF NOT EXISTS ${table} (namespace text, name text, state jsonb NOT NULL, version bigint NOT NULL DEFAULT 1,
-          deliverer text, alive_at timestamptz, PRIMARY KEY (namespace, name)); END $create$`);
+          deliverer text, alive_at timestamptz, PRIMARY KEY (namespace, name))`),
+      );
       const states = hooks.map(({ from }) => JSON.stringify({ from, failures: 0 } satisfies HookState));
       await run(
         `INSERT INTO ${table} (namespace, name, state) SELECT $1, * FROM unnest($2::text[], $3::jsonb[]) ON CONFLICT DO NOTHING`,
