@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { Log } from "../../log/json-log.ts";
+import type { DatedSources } from "./age.ts";
 import { memberOf } from "./layout.ts";
 
 /** Requests a path of this service by GET, or by POST with a body, for the client of the request `c`. `isBusy`: it may be asked again soon. */
@@ -9,8 +10,8 @@ type Asked = { status: number; body: unknown; isBusy?: boolean };
 /** The same for the client of one page. Throws rather than leave out what fails, and BusyError for what the service is too busy to read. */
 export type PageAsk = (path: string, body?: object) => Promise<Asked>;
 
-/** What pages are read from. `clock` returns milliseconds. */
-export type PageSources = { ask: Ask; clock: () => number; log: Log };
+/** What pages are read from. */
+export type PageSources = DatedSources & { ask: Ask; log: Log };
 
 const mostAddresses = 100;
 

@@ -43,7 +43,7 @@ export type Frame = {
   metadata?: string | undefined;
 };
 
-/** What values are shown by: the frame, the time in Unix seconds, and verified primary names by address. */
+/** What values are shown by: the frame, the time of the index in Unix seconds, and verified primary names by address. */
 export type View = {
   frame: Frame;
   now: number;
@@ -93,13 +93,20 @@ const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">
 <datalist id="suggestions"></datalist><button>Look up</button></form>
 </header>`;
 
-/** What a page is sent from. `read` reads its parts; the script keeps an `isLive` page up to date. */
-type Given = { frame: Frame; title: string; isLive?: boolean; read: () => Promise<Page>; log: Log };
+/** What a page is sent from. `read` reads its parts; `warning` stands above them; the script keeps an `isLive` page up to date. */
+type Given = {
+  frame: Frame;
+  title: string;
+  isLive?: boolean;
+  warning?: string | undefined;
+  read: () => Promise<Page>;
+  log: Log;
+};
 
 /** Sends a page: its head and header at once, so that a browser shows them and loads its files while the parts are read. */
 export function sendPage(
   c: Context,
-  { frame, title, isLive, read, log }: Given,
+  { frame, title, isLive, warning, read, log }: Given,
   { status = 200, headers = {} }: { status?: ContentfulStatusCode; headers?: Record<string, string> } = {},
 ): Response {
   const begin = html`<!doctype html>
@@ -112,7 +119,7 @@ ${headOf(frame)}
 ${header(frame)}
 <link rel="stylesheet" href="${frame.assets}/page.css">
 <main id="content"${isLive ? html` data-live` : ""}>
-`;
+${warning && html`<p class="problem" role="alert">${warning}</p>`}`;
   const failed = (error: unknown) => {
     const isBusy = error instanceof BusyError;
     if (!isBusy && !c.req.raw.signal.aborted) logFailure(log, c, error);
@@ -256,7 +263,7 @@ export function lettersNote(name: string): Html {
   return html` <small class="letters${isFault ? " fault" : ""}">${shown(letters, 200)}</small>`;
 }
 
-/** A time in Unix seconds, as seen from now, exact on hover. */
+/** A time in Unix seconds, as seen from the page's, exact on hover. */
 export function moment({ now }: View, seconds: number): Html {
   const time = new Date(seconds * 1_000);
   if (Number.isNaN(time.getTime())) return html`beyond any date`;
@@ -287,6 +294,7 @@ const named: Readonly<Record<string, string>> = {
   ...{ resolves_to: "resolves to it", former_owner: "held it until it ended" },
   ...{ erc721: "ERC-721", erc1155: "ERC-1155", unknown: "possibly out of date" },
   ...{ namewrapper: "held by the name wrapper", "fully-onchain": "controls the name" },
+  ended: "of a lease that has ended",
 };
 
 /**

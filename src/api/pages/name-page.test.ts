@@ -12,7 +12,7 @@ import { namehash } from "../../ens/names.ts";
 import type { Log } from "../../log/json-log.ts";
 import { nameRoutes } from "./routes.ts";
 
-const { insert, store, setRecords, fetch } = await createStoredNames();
+const { context, insert, store, setRecords, fetch } = await createStoredNames();
 
 const script = "<script>alert(1)</script>";
 const node = namehash("records.eth");
@@ -58,10 +58,12 @@ function appOf(
   others: Readonly<Record<string, unknown>> = {},
   first: (path: string) => Promise<void> | undefined = () => undefined,
   log: Log = (_, text) => expect.unreachable(text),
+  clock = () => now * 1_000,
 ) {
   return nameRoutes(
     {
-      clock: () => now * 1_000,
+      status: context.status,
+      clock,
       log,
       ask: async (path, _, body) => {
         await first(path);
@@ -103,6 +105,32 @@ describe("the page of a name", () => {
     expect(text).toContain(`Owned by <a href="/address/${bob}"`);
     expect(text).toContain('<a href="https://ens.domains/" rel="noopener noreferrer nofollow ugc">');
     expect(text).toContain(`<pre>/v1/names/${node}/records</pre>`);
+  });
+
+  test("goes by the time of the index, and says if that is behind", async () => {
+    const years = 1_096 * day;
+    const app = appOf({}, undefined, undefined, () => (now + years) * 1_000);
+    const text = await (await app.request("/name/records.eth")).text();
+    expect(text).toContain(">in 10 days</time>");
+    expect(text).toMatch(
+      /<p class="problem" role="alert">The index is \d[\d,]* days behind\. .* as of \d{4}-/,
+    );
+    const current = await pages()("/name/records.eth");
+    expect(current.text).not.toContain('role="alert"');
+  });
+
+  test("says of the token of a released name that its lease has ended", async () => {
+    await store("given-up.eth", { owner: bob, lease: { holder: bob, expires: now - 200 * day } });
+    const token = {
+      token: { contract: { chainId: 1, address: resolver }, assetNamespace: "erc721", tokenId: "1" },
+      ownership: { owner: { address: bob }, ownershipType: "fully-onchain" },
+    };
+    const ask = pages({ "/api/name-tokens": { registeredNameTokens: { tokens: [token] } } });
+    const { text } = await ask("/name/given-up.eth");
+    expect(text).toMatch(/Released .* ago/);
+    expect(text).toContain("of a lease that has ended");
+    expect(text).not.toContain("controls the name");
+    expect((await ask("/name/records.eth")).text).toContain("controls the name");
   });
 
   test("says a renewal in a sentence: how long, by whom, for how much in the unit of its currency", async () => {

@@ -146,6 +146,15 @@ const lists = [
   ],
 ] as const;
 
+// Registrars leave the token of a lease that has ended with its holder, until somebody registers the name.
+function endTokens({ status }: Row, tokens: readonly unknown[]): readonly unknown[] {
+  if (status !== "released" && status !== "unregistered") return tokens;
+  return (tokens as { ownership: object }[]).map(({ ownership, ...token }) => ({
+    ...token,
+    ownership: { ...ownership, ownershipType: "ended" },
+  }));
+}
+
 const many = (rows: readonly unknown[]) => (rows.length < most ? `${rows.length}` : `${most} of them`);
 
 /** The page of a name, from its row. */
@@ -155,7 +164,8 @@ export async function namePage(row: Row, ask: PageAsk, { frame, now }: Shown): P
   const bought = `/api/registrar-actions?node=${id}&recordsPerPage=${most}`;
   const reading = lists.map(async ([title, path, member, columns]) => {
     const own = path.replace("$id", id).replace("$name", () => encodeURIComponent(name));
-    return { title, path: own, columns, rows: await rowsOf(ask, own, member) };
+    const rows = await rowsOf(ask, own, member);
+    return { title, path: own, columns, rows: title === "Tokens" ? endTokens(row, rows) : rows };
   });
   const [entries, actions, ...found] = await Promise.all([
     rowsOf(ask, history, "data") as Promise<Entry[]>,

@@ -6,6 +6,7 @@ import { BusyError } from "../database/client.ts";
 import { isNode, readName } from "../names/contract.ts";
 import type { Row } from "../names/rows.ts";
 import { addressPage } from "./address-page.ts";
+import { describeAge, timeOfIndex } from "./age.ts";
 import type { PageAsk, PageSources } from "./ask.ts";
 import { blockPage, blockTitle } from "./block-page.ts";
 import { type Frame, memberOf, nameText, note, type Page, type Shown, sendPage } from "./layout.ts";
@@ -41,7 +42,8 @@ type Parts = {
 };
 
 /** GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one of them. */
-export function nameRoutes({ ask, clock, log }: PageSources, frame: Frame): Hono {
+export function nameRoutes(sources: PageSources, frame: Frame): Hono {
+  const { ask, log } = sources;
   // A page whose first request fails shows why.
   const send = async (c: Context, path: string, { titleOf, otherOf, pageOf, missingOf }: Parts) => {
     const own: PageAsk = async (path, body) => {
@@ -61,11 +63,13 @@ export function nameRoutes({ ask, clock, log }: PageSources, frame: Frame): Hono
       content: note(reasonOf(body)),
     });
     const read = () => {
-      if (status === 200) return pageOf(body, own, { frame, now: Math.floor(clock() / 1_000) });
+      const chain = Number(memberOf(body, "data.chain_id") ?? frame.chains?.[0]);
+      if (status === 200) return pageOf(body, own, { frame, now: timeOfIndex(sources, chain) });
       return status === 404 && missingOf ? missingOf(own) : refused();
     };
     const title = status === 200 && titleOf ? titleOf(given) : given;
-    const parts = { frame, title: escapeControls(title.slice(0, 100)), read, log };
+    const warning = describeAge(sources);
+    const parts = { frame, title: escapeControls(title.slice(0, 100)), warning, read, log };
     return sendPage(c, parts, { status: status as ContentfulStatusCode });
   };
   return new Hono()

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { html } from "hono/html";
 import { formatUnits } from "viem";
 import { type FigureOverTime, figuresOverTime } from "../endpoints/v1-stats.ts";
+import { describeAge, timeOfIndex } from "./age.ts";
 import type { Ask, PageAsk, PageSources } from "./ask.ts";
 import {
   type Frame,
@@ -129,11 +130,12 @@ ${sections}`;
 }
 
 /** GET /stats: figures over time, by `?interval=day`, `week` or `month`. */
-export function statsRoutes({ ask, clock, log }: PageSources, frame: Frame): Hono {
+export function statsRoutes(sources: PageSources, frame: Frame): Hono {
+  const { ask, log } = sources;
   return new Hono().get("/stats", (c) => {
     const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
-    const view: View = { frame, now: clock() / 1_000, primaries: new Map() };
+    const view: View = { frame, now: timeOfIndex(sources, frame.chains?.[0]), primaries: new Map() };
     const read = () => figures(interval, (path) => ask(path, c), view);
-    return sendPage(c, { frame, title: "Figures · nsindex", read, log });
+    return sendPage(c, { frame, title: "Figures · nsindex", warning: describeAge(sources), read, log });
   });
 }

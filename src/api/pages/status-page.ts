@@ -18,6 +18,7 @@ import {
   type StatusSource,
   slowestOf,
 } from "../status/status.ts";
+import { lateSeconds, timeOfIndex } from "./age.ts";
 import type { Ask } from "./ask.ts";
 import {
   count,
@@ -360,7 +361,7 @@ function webhookFacts(hook: Webhook, snapshot: Snapshot | undefined) {
   const { name, isHeld, fault, paused, lagSeconds, delivered, failed } = hook;
   if (!isHeld)
     return { name, state: snapshot && isBackfilled(snapshot) ? "of another index" : "after the backfill" };
-  const state = paused ? "paused" : fault ? "failing" : lagSeconds > patienceSeconds ? "late" : "following";
+  const state = paused ? "paused" : fault ? "failing" : lagSeconds > lateSeconds ? "late" : "following";
   return { name, state, lagSeconds, delivered, failed, reason: paused?.reason ?? fault };
 }
 
@@ -383,8 +384,6 @@ function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
   return isIdle && blocks.fetched < blocks.all ? "fetching" : "indexing";
 }
 
-const patienceSeconds = 60;
-
 function problemsOf(
   { stale, counts, rate, isAway }: Found,
   { phase, isBackfill, distance = 0 }: { phase: Phase; isBackfill: boolean; distance: number | undefined },
@@ -397,12 +396,12 @@ function problemsOf(
   const { seconds = 0, events, fetchedBlocks } = rate?.shown ?? {};
   if (waiting > 0)
     problems.push(`The label source does not respond. Indexing waits for ${count(waiting)} labels.`);
-  else if (isBackfill && events === 0 && fetchedBlocks === 0 && seconds > patienceSeconds)
+  else if (isBackfill && events === 0 && fetchedBlocks === 0 && seconds > lateSeconds)
     problems.push(
       "The backfill is stalled: nothing was fetched or indexed for a minute. See the log for the cause.",
     );
   const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
-  if (phase === "live" && distance > patienceSeconds)
+  if (phase === "live" && distance > lateSeconds)
     problems.push(
       `The index is ${spanOf(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back. The other chains do not wait for one that pauses.`,
     );
@@ -425,7 +424,7 @@ function content(found: StatusFacts, view: View, figures: Html | undefined): Htm
     (phase === "live" || phase === "building-indexes") && distance !== undefined
       ? `, ${spanOf(distance)} behind now`
       : "";
-  const isLate = phase === "live" && (distance ?? 0) > patienceSeconds;
+  const isLate = phase === "live" && (distance ?? 0) > lateSeconds;
   const text = isLate ? "Live, but behind" : phaseTexts[phase];
   const state = isLate ? "late" : problems.length > 0 ? "trouble" : phase;
   return html`<div id="state"><p class="state ${state}"><strong>${text}</strong>${behind}</p>
@@ -545,7 +544,7 @@ export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
     if (!isPage) return c.json(describe(sources, await read()), 200, headers);
     const isUpdate = c.req.query("update") !== undefined;
     const { namespace } = sources.config;
-    const view = { frame, now: Math.floor(sources.clock() / 1_000), primaries: new Map() };
+    const view = { frame, now: timeOfIndex(sources, frame.chains?.[0]), primaries: new Map() };
     const readPage = async () => {
       // What keeps the page up to date leaves its charts.
       const [known, figures] = await Promise.all([read(), isUpdate ? undefined : readFigures()]);

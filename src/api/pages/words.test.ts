@@ -41,7 +41,15 @@ test.each([
   [1_000, 8_200, "2 hours ago"],
   [8_200, 1_000, "in 2 hours"],
   [1_000, 1_000, "now"],
-  [1_000 + 31_557_600, 1_000, "in 1 year"],
+  // Leases are years of 365 days.
+  [1_000 + 31_536_000, 1_000, "in 1 year"],
+  [1_000 + 63_072_000, 1_000, "in 2 years"],
+  [1_000 + 31_536_000 + 10 * 86_400, 1_000, "in 1 year"],
+  [1_000 + 31_536_000 + 90 * 86_400, 1_000, "in 1 year 3 months"],
+  [1_000 + 90 * 86_400, 1_000, "in 3 months"],
+  [1_000 + 86_399, 1_000, "in 1 day"],
+  [1_000 + 3_599, 1_000, "in 1 hour"],
+  [1_000 + 3_500, 1_000, "in 58 minutes"],
   [Number.MAX_SAFE_INTEGER, 1_000, "never"],
 ])("%i as seen from %i is %s", (time, now, words) => {
   expect(sinceOrUntil(time, now)).toBe(words);

@@ -56,28 +56,35 @@ export function coinName(coinType: string): string {
 export const shortHex = (hex: string): string =>
   hex.length > 14 ? `${hex.slice(0, 6)}…${hex.slice(-4)}` : hex;
 
+const monthSeconds = 2_629_800;
 const units = [
-  ["year", 31_557_600],
-  ["month", 2_629_800],
+  ["month", monthSeconds],
   ["day", 86_400],
   ["hour", 3_600],
   ["minute", 60],
   ["second", 1],
 ] as const;
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 
 /**
- * A time as seen from another, both in Unix seconds, in its largest unit.
+ * A time as seen from another, both in Unix seconds, rounded: in years and months, or in one smaller unit.
  * @example sinceOrUntil(1_000, 8_200) // "2 hours ago"
  */
 export function sinceOrUntil(time: number, now: number): string {
   const seconds = Math.abs(time - now);
-  const [unit, length] = units.find(([, one]) => seconds >= one) ?? (["second", 1] as const);
-  const amount = Math.floor(seconds / length);
-  if (amount === 0) return "now";
+  const sides = (span: string) => (time > now ? `in ${span}` : `${span} ago`);
+  const months = Math.round(seconds / monthSeconds);
+  const years = Math.floor(months / 12);
   // Beyond it, dates are those of names that never end.
-  if (unit === "year" && amount > 9_999) return time > now ? "never" : "long ago";
-  return relative.format(time > now ? amount : -amount, unit);
+  if (years > 9_999) return time > now ? "never" : "long ago";
+  const rest = months % 12 === 0 ? "" : ` ${plural(months % 12, "month")}`;
+  if (years > 0) return sides(plural(years, "year") + rest);
+  // 59.9 minutes are an hour.
+  const [unit, length] = units.find(([, one], at) => seconds >= one - (units[at + 1]?.[1] ?? 0) / 2) ?? [
+    "second",
+    1,
+  ];
+  const amount = Math.round(seconds / length);
+  return amount === 0 ? "now" : sides(plural(amount, unit));
 }
 
 const plural = (amount: number, unit: string) => `${amount} ${unit}${amount === 1 ? "" : "s"}`;
