@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { archive } from "./archive.ts";
 import { cache } from "./cache.ts";
@@ -39,4 +41,11 @@ test.each([
   const fault = await refusal(line);
   expect(fault).toContain("must be an http(s):// URL.");
   expect(fault).not.toContain("d41d8cd98f00b204");
+});
+
+test("npm start -- --help says where it is configured, whatever the environment is", async () => {
+  const start = ["--disable-warning=ExperimentalWarning", "cli/ponder.ts", "start", "--help"];
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, start, { env: {} });
+  expect(stdout).toMatch(/^Usage: npm start .*\.env\.example/s);
+  expect(stderr).toBe("");
 });

@@ -85,7 +85,7 @@ test("finds nothing wrong where a start would succeed, and leaves no folder behi
     "database",
   ]);
   expect(findings.find(({ subject }) => subject === "labels")?.found).toContain(
-    "set subgraph, versions 0 to 0, 2 labels",
+    "label set subgraph has versions 0 to 0 with 2 labels",
   );
   expect(existsSync(join(folder, "new"))).toBe(false);
 });

@@ -54,6 +54,10 @@ async function main([asked, ...options]: string[]): Promise<number> {
   const command = starts.find((start) => start === asked);
   if (command === undefined)
     throw new PreflightError(`Usage: ponder.ts <${starts.join("|")}> [options of Ponder]`);
+  if (options.some((option) => option === "--help" || option === "-h")) {
+    console.log(helpOf(command));
+    return 0;
+  }
   requireExpectedVersion();
   const config = readerConfig(command, loadConfig());
   for (const warning of misspeltVariables(process.env)) log(withSection(`warning: ${warning}`));
@@ -68,6 +72,14 @@ async function main([asked, ...options]: string[]): Promise<number> {
   if (command !== "serve" && config.sharesSessions)
     throw new PreflightError(
       "DATABASE_POOLER=transaction is for readers (npm run serve). Leave it out, and name Postgres itself in DATABASE_URL, or a pooler in session mode.",
+    );
+  if (
+    command !== "serve" &&
+    config.databaseUrl !== undefined &&
+    config.databaseSchema === config.stableSchema
+  )
+    throw new PreflightError(
+      "DATABASE_SCHEMA is missing. DATABASE_STABLE_SCHEMA alone is enough for readers (npm run serve).",
     );
   if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
   for (;;) {
@@ -88,6 +100,20 @@ async function main([asked, ...options]: string[]): Promise<number> {
     await wait(pause);
   }
 }
+
+const helpOf = (
+  command: Start,
+) => `Usage: npm ${command === "start" ? command : `run ${command}`} [-- <options of ponder ${command}>]
+
+${purposes[command]}
+The environment configures it, or a file .env.local: .env.example documents every variable.
+Check the configuration with: npm run doctor`;
+
+const purposes: Record<Start, string> = {
+  start: "Indexes the contracts of a namespace and serves them over HTTP.",
+  serve: "Serves an index that another process maintains in Postgres.",
+  dev: "As start, and begins anew when a source file changes.",
+};
 
 // Readers connect to the servers of DATABASE_READ_URLS alone.
 function readerConfig(command: Start, config: Config): Config {

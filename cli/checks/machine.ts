@@ -104,7 +104,7 @@ export async function examineLabels({ labelsUrl, labelSet, namespace }: Config):
     const labels = await openLabels({ url: labelsUrl, ...labelSet, signal, log });
     const { labelSetId, highestLabelSetVersion, recordsCount } = await labels.describe();
     await labels.close();
-    const found = `set ${labelSetId}, versions 0 to ${highestLabelSetVersion}, ${recordsCount.toLocaleString("en")} labels`;
+    const found = `label set ${labelSetId} has versions 0 to ${highestLabelSetVersion} with ${recordsCount.toLocaleString("en")} labels`;
     // Mainnet's base set has 133,856,894 (docs/labels.md).
     const isPartial = namespace === "mainnet" && recordsCount < 100_000_000;
     return [isPartial ? warning(found, "Many names stay [labelhash]: see docs/labels.md.") : ok(found)];

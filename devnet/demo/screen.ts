@@ -71,6 +71,9 @@ const links: Record<DemoWorld, readonly [what: string, path: string][]> = {
 
 const graphql = (url: string, query: string) => `curl -sG ${url}/subgraph --data-urlencode 'query=${query}'`;
 
+// Indented by what every machine with npm has.
+const json = (command: string) => `${command} | node -p 'JSON.stringify(JSON.parse(fs.readFileSync(0)),0,2)'`;
+
 const newest =
   "{ registrations(first: 3, orderBy: registrationDate, orderDirection: desc) { domain { name } expiryDate registrant { id } } }";
 const owned = `{ domains(where: { owner: "${demoAccount}", name_ends_with: ".eth" }, orderBy: name) { name owner { id } expiryDate } }`;
@@ -87,71 +90,71 @@ const groupsOf: Record<DemoWorld, (url: string) => string> = {
   everything: (url) => `
 -- GraphQL, 2
 The newest registrations on three chains:
-  ${graphql(url, newest)}
+  ${json(graphql(url, newest))}
 The names of an account on three chains:
-  ${graphql(url, owned)}
+  ${json(graphql(url, owned))}
 -- Registrations, tokens, records, 2
 The newest registrations and renewals, with prices and referrers:
-  curl -s '${url}/api/registrar-actions?recordsPerPage=3'
+  ${json(`curl -s '${url}/api/registrar-actions?recordsPerPage=3'`)}
 Those under linea.eth:
-  curl -s '${url}/api/registrar-actions/${namehash("linea.eth")}?recordsPerPage=3'
+  ${json(`curl -s '${url}/api/registrar-actions/${namehash("linea.eth")}?recordsPerPage=3'`)}
 The tokens of a wrapped name:
-  curl -s '${url}/api/name-tokens?name=deldel.eth'
+  ${json(`curl -s '${url}/api/name-tokens?name=deldel.eth'`)}
 The newest sales:
-  curl -s '${url}/api/name-sales?recordsPerPage=3'
+  ${json(`curl -s '${url}/api/name-sales?recordsPerPage=3'`)}
 Records of a name, from the index:
-  curl -s '${url}/api/resolve/records/kagam.eth?addresses=60&texts=location,name&accelerate=true'
+  ${json(`curl -s '${url}/api/resolve/records/kagam.eth?addresses=60&texts=location,name&accelerate=true'`)}
 Records of a name on Base, by asking the chains:
-  curl -s '${url}/api/resolve/records/demo.base.eth?addresses=60&texts=url,description&contenthash=true'
+  ${json(`curl -s '${url}/api/resolve/records/demo.base.eth?addresses=60&texts=url,description&contenthash=true'`)}
 The primary name of an account:
-  curl -s '${url}/api/resolve/primary-name/${demoAccount}/1'
+  ${json(`curl -s '${url}/api/resolve/primary-name/${demoAccount}/1'`)}
 Its primary names on three chains, from the index:
-  curl -s '${url}/api/resolve/primary-names/${demoAccount}?accelerate=true'
+  ${json(`curl -s '${url}/api/resolve/primary-names/${demoAccount}?accelerate=true'`)}
 -- Names as applications ask for them, 2
 Who a name and an address are, of up to 1,000 in one request:
-  curl -s ${url}/v1/lookup -H 'content-type: application/json' -d '${inputs}'
+  ${json(`curl -s ${url}/v1/lookup -H 'content-type: application/json' -d '${inputs}'`)}
 A name: holder, manager, state of its wrapper, records:
-  curl -s "${url}/v1/names/deldel.eth"
+  ${json(`curl -s "${url}/v1/names/deldel.eth"`)}
 What happened to it:
-  curl -s "${url}/v1/names/deldel.eth/history?page_size=5"
+  ${json(`curl -s "${url}/v1/names/deldel.eth/history?page_size=5"`)}
 The names of an account by role, on all chains:
-  curl -s "${url}/v1/addresses/${demoAccount}/names?page_size=5"
+  ${json(`curl -s "${url}/v1/addresses/${demoAccount}/names?page_size=5"`)}
 Names that begin with what someone types:
-  curl -s "${url}/v1/search?q=dem&page_size=5"
+  ${json(`curl -s "${url}/v1/search?q=dem&page_size=5"`)}
 The names that expire next:
-  curl -s "${url}/v1/names?namespace=ens&expires_after=$(date +%s)&order=asc&page_size=3"
+  ${json(`curl -s "${url}/v1/names?namespace=ens&expires_after=$(date +%s)&order=asc&page_size=3"`)}
 Its deadlines, for a calendar app:
   curl -s "${url}/v1/addresses/${demoAccount}/calendar.ics"
 The newest registrations and renewals as events:
-  curl -s "${url}/v1/events?type=registration,renewal&page_size=3"
+  ${json(`curl -s "${url}/v1/events?type=registration,renewal&page_size=3"`)}
 The lag of each chain:
-  curl -s "${url}/v1/status"`,
+  ${json(`curl -s "${url}/v1/status"`)}`,
   subgraph: (url) => `
 -- GraphQL, 4
 A name of an agent, one in its premium auction, and a wrapped one with burned fuses:
-  ${graphql(url, special)}
+  ${json(graphql(url, special))}
 The newest registrations:
-  ${graphql(url, newest)}
+  ${json(graphql(url, newest))}
 The newest names with text records, their owners and records:
-  ${graphql(url, withRecords)}
+  ${json(graphql(url, withRecords))}
 The history of a name that was wrapped for a while:
-  ${graphql(url, history)}`,
+  ${json(graphql(url, history))}`,
   ensv2: (url) => `
 -- Names of both generations, 7
 Who may do what with a name, and its owner, resolver and expiry:
-  curl -s '${url}/api/permissions?name=jadesaffron.eth'
+  ${json(`curl -s '${url}/api/permissions?name=jadesaffron.eth'`)}
 What an account may do:
-  curl -s '${url}/api/permissions?account=0xa65d1221976b763c2de3385268be31749004490e&recordsPerPage=3'
+  ${json(`curl -s '${url}/api/permissions?account=0xa65d1221976b763c2de3385268be31749004490e&recordsPerPage=3'`)}
 A name that is still in force in ENSv1:
-  curl -s '${url}/api/permissions?name=honey974.eth'
+  ${json(`curl -s '${url}/api/permissions?name=honey974.eth'`)}
 A name in a registry that its parent's holder chose:
-  curl -s '${url}/api/permissions?name=pay.jadesaffron.eth'
+  ${json(`curl -s '${url}/api/permissions?name=pay.jadesaffron.eth'`)}
 The token of a name:
-  curl -s '${url}/api/name-tokens?name=jadesaffron.eth'
+  ${json(`curl -s '${url}/api/name-tokens?name=jadesaffron.eth'`)}
 Records of a name, from the index:
-  curl -s '${url}/api/resolve/records/olive599.eth?addresses=60&texts=description&accelerate=true'
+  ${json(`curl -s '${url}/api/resolve/records/olive599.eth?addresses=60&texts=description&accelerate=true'`)}
 The newest registrations and renewals:
-  curl -s '${url}/api/registrar-actions?recordsPerPage=3'`,
+  ${json(`curl -s '${url}/api/registrar-actions?recordsPerPage=3'`)}`,
 };
 
 const feedCommands = (url: string, received: string) => `
@@ -164,14 +167,14 @@ What a webhook of registrations has received:
 const serviceCommands = (url: string, labelsUrl: string) => `
 -- The service and its labels, 2
 The label behind a labelhash ("eth"):
-  curl -s ${labelsUrl}/v1/heal/0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0
+  ${json(`curl -s ${labelsUrl}/v1/heal/0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0`)}
 Indexing progress of each chain:
-  curl -s ${url}/api/indexing-status
+  ${json(`curl -s ${url}/api/indexing-status`)}
 Whether it is in real time:
-  curl -s ${url}/amirealtime
+  ${json(`curl -s ${url}/amirealtime`)}
 What is indexed:
-  curl -s ${url}/api/config
+  ${json(`curl -s ${url}/api/config`)}
 A hash of all rows, to compare with another operator; the first comes within ten minutes:
-  curl -s ${url}/api/checksum
+  ${json(`curl -s ${url}/api/checksum`)}
 Measurements:
   curl -s ${url}/metrics | grep ^nsindex_index_`;

@@ -248,6 +248,19 @@ describe("refused alone", () => {
   });
 });
 
+test("a malformed RPC URL is told beside an unknown namespace", () => {
+  expect(faultsOf({ ...root, NAMESPACE: "mainet", RPC_URL_1: "htp://rpc.example" })).toEqual([
+    expect.stringMatching(/^NAMESPACE is "mainet", which is unknown/),
+    "RPC_URL_1 is unusable: entry 1 is not an http(s):// or ws(s):// URL.",
+  ]);
+});
+
+test("a reader needs the views schema only", () => {
+  const reader = { ...root, DATABASE_URL: "postgresql://u:p@host:1/db", DATABASE_STABLE_SCHEMA: "names" };
+  const { databaseSchema, stableSchema } = parseEnvironment(reader, noFiles);
+  expect([databaseSchema, stableSchema]).toEqual(["names", "names"]);
+});
+
 test("an index in subgraph mode can have a later version of its label set, to which it may have been healed", () => {
   const later = { ...root, SUBGRAPH_COMPAT: "true", LABEL_SET_VERSION: "2", FIRST_LABEL_SET_VERSION: "1" };
   const { labelSet, firstLabelSetVersion } = parseEnvironment(later, noFiles);

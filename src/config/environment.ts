@@ -140,7 +140,9 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   const plugins = pluginsFrom(sound.PLUGINS, sound.SUBGRAPH_COMPAT === true, datasources, faults);
   const chainIds = indexedChainIds(plugins, datasources);
   const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
-  const withRoot = [...new Set([...chainIds, ...(sound.NAMESPACE ? [rootChainId] : [])])];
+  // Without a namespace those that have URLs, whose faults are told with the others.
+  const named = Object.keys(given).flatMap((name) => /^RPC_URL_(\d+)$/.exec(name)?.[1] ?? []);
+  const withRoot = [...new Set([...chainIds, ...(sound.NAMESPACE ? [rootChainId] : named.map(Number))])];
   const chains = chainsFrom(sound, given, withRoot, faults).filter(({ id }) => chainIds.includes(id));
   faults.push(
     ...(sound.NAMESPACE ? namespaceFaults(sound.NAMESPACE, datasources, plugins) : []),
@@ -219,7 +221,8 @@ const settingsOf = (given: Variables) => ({
   /** How far the server of a reader may be behind the one that is furthest. */
   readLagSeconds: given.DATABASE_READ_LAG_SECONDS,
   pgliteDirectory: given.PGLITE_DIRECTORY,
-  databaseSchema: given.DATABASE_SCHEMA ?? "public",
+  /** Without DATABASE_SCHEMA the views schema, which only readers can use. */
+  databaseSchema: given.DATABASE_SCHEMA ?? (given.DATABASE_URL && given.DATABASE_STABLE_SCHEMA) ?? "public",
   /** Schema of views that readers are served from; `npm run db -- switch` points it to another index. */
   stableSchema: given.DATABASE_STABLE_SCHEMA,
   /** Whether this index takes over `stableSchema` once it has caught up. */
@@ -332,7 +335,7 @@ function combinationFaults(sound: Partial<Variables>, given: Environment, chainI
       "DATABASE_READ_URLS needs sessions. Name the servers or poolers in session mode, or give each reader one DATABASE_URL.",
     ],
     [
-      sound.DATABASE_URL !== undefined && sound.DATABASE_SCHEMA === undefined,
+      sound.DATABASE_URL !== undefined && (sound.DATABASE_SCHEMA ?? stable) === undefined,
       "DATABASE_SCHEMA is missing. Each indexing service needs a schema of its own in the database, for example names_v1.",
     ],
     [

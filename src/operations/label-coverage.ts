@@ -1,4 +1,4 @@
-import { addrReverseNode } from "../ens/ids.ts";
+import { addrReverseNode, rootNode } from "../ens/ids.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { quoted, type Statement } from "../ponder/sql-client.ts";
 import { repeat } from "./repeat.ts";
@@ -29,7 +29,7 @@ export async function coverageOf(
     GROUP BY GROUPING SETS ((k.kind), (k.parent_id)))
   SELECT (SELECT json_agg(f) FROM (
     (SELECT c.kind AS of, c.names, c.unknown FROM counts c WHERE c.kind IS NOT NULL ORDER BY 1) UNION ALL
-    (SELECT 'below ' || coalesce(nullif(p.name, ''), 'the root'), c.names, c.unknown FROM counts c LEFT JOIN ${own}.domain p ON p.id = c.parent_id
+    (SELECT 'below ' || CASE c.parent_id WHEN '${rootNode}' THEN 'the root' ELSE coalesce(nullif(p.name, ''), c.parent_id) END, c.names, c.unknown FROM counts c LEFT JOIN ${own}.domain p ON p.id = c.parent_id
       WHERE c.kind IS NULL ORDER BY c.unknown DESC, c.names DESC, 1 LIMIT 10)) f) AS counts,
     (SELECT json_agg(f) FROM (SELECT c.parent_id AS namehash, nullif(left(p.name, 1000), '') AS name, c.names AS subname_count
       FROM counts c LEFT JOIN ${own}.domain p ON p.id = c.parent_id WHERE c.kind IS NULL ORDER BY c.names DESC, 1 LIMIT 100) f) AS parents`);

@@ -75,7 +75,9 @@ async function answersOf(service: ServiceProcess): Promise<Map<string, unknown>>
     // Until the first registration or renewal, or half a minute.
     const ending = `timeout 30 ${command} | sed -u -E '/"type":|registration [a-z]/q'`;
     const { stdout } = await shell("sh", ["-c", isEndless ? ending : command]);
-    answers.set(lines[index - 1]!, stdout.startsWith("{") ? JSON.parse(stdout) : stdout);
+    // JSON is indented.
+    const isJson = stdout.startsWith("{\n  ");
+    answers.set(lines[index - 1]!, isJson ? JSON.parse(stdout) : stdout);
   }
   return answers;
 }

@@ -111,8 +111,13 @@ test("labels and parents are those that the index counts", async () => {
   });
   await count();
   const date = new Date(time * 1_000).toISOString().slice(0, 10);
-  const kinds = counted.counts.filter((one) => !one.of.startsWith("below "));
-  expect(await read("labels")).toEqual(kinds.map(({ of, names, unknown }) => ({ date, of, names, unknown })));
+  const [below, kinds] = [true, false].map((is) =>
+    counted.counts.filter(({ of }) => of.startsWith("below ") === is),
+  );
+  expect(new Set(below?.map(({ of }) => of)).size).toBe(below?.length);
+  expect(await read("labels")).toEqual(
+    kinds?.map(({ of, names, unknown }) => ({ date, of, names, unknown })),
+  );
   const parents = await read("top-parents?page_size=100");
   const [{ name: ethName } = {}] = (await run("SELECT name FROM domain WHERE id = $1", [namehash("eth")]))
     .rows;
