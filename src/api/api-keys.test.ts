@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Hono } from "hono";
 import { Registry } from "prom-client";
 import { expect, onTestFinished, test } from "vitest";
-import { service } from "../../test/support/service.ts";
+import { pageSources, service } from "../../test/support/service.ts";
 import type { ApiKeys } from "../config/api-keys-file.ts";
 import { openApiKeys } from "./api-keys.ts";
 import { createApi } from "./app.ts";
@@ -29,7 +29,11 @@ function open(keys: ApiKeys) {
     rmSync(folder, { recursive: true });
   });
   const subgraph = new Hono().post("/", (c) => c.json({ data: {} }));
-  const app = createApi({ context: service as never, subgraph, keys: opened, log: () => undefined });
+  const pages = { ...pageSources, ...service, status: { current: () => undefined }, clock: () => now };
+  const app = createApi({
+    ...{ context: { ...service, lookup: { namespaces: [] } } as never, pages: pages as never },
+    ...{ subgraph, keys: opened, log: () => undefined },
+  });
   const ask = async (url: string, secret?: string, header = "authorization") => {
     const value = header === "authorization" ? `Bearer ${secret}` : `${secret}`;
     const headers: Record<string, string> = secret === undefined ? {} : { [header]: value };
@@ -104,6 +108,24 @@ test("monitoring needs no key, and clients without one may have a budget by addr
   const { ask } = open({ keys: [], anonymous: { budget: 10 } });
   expect((await ask("/subgraph")).status).toBe(200);
   expect((await ask("/subgraph")).status).toBe(429);
+});
+
+test("a browser that is refused gets a page", async () => {
+  const { app } = open({ keys: [], anonymous: { budget: 1 } });
+  const visit = async (path: string) => {
+    const response = await app.request(path, { headers: { accept: "text/html" } });
+    return {
+      status: response.status,
+      text: await response.text(),
+      after: response.headers.get("retry-after"),
+    };
+  };
+  expect((await visit("/stats")).status).toBe(200);
+  const refused = await visit("/stats");
+  expect([refused.status, refused.after]).toEqual([429, "60"]);
+  expect(refused.text).toContain("<h1>Too many requests</h1>");
+  expect(refused.text).toContain("Try again in 60 seconds.");
+  expect((await visit("/v1/status")).text).toMatch(/^\{"error"/);
 });
 
 test("what the service itself asks for needs no key", async () => {

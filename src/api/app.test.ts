@@ -203,6 +203,29 @@ describe("every path", () => {
     expect([status, text]).toEqual([404, '{"message":"Not Found"}']);
   });
 
+  test("what is no route is a page for browsers, but JSON under REST paths", async () => {
+    const headers = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+    for (const path of ["/nothing", "/%zz"]) {
+      const { status, text } = await api().get(path, { headers });
+      expect([status, text.includes("<h1>Not found</h1>"), text.includes('role="search"')]).toEqual([
+        404,
+        true,
+        true,
+      ]);
+    }
+    for (const path of ["/v1/nothing", "/api/nothing"]) {
+      const { status, text } = await api().get(path, { headers });
+      expect([status, text.startsWith("{")]).toEqual([404, true]);
+    }
+  });
+
+  test("programs of pages say what to do where their files cannot be loaded", async () => {
+    const headers = { accept: "text/html" };
+    expect((await api().get("/docs", { headers })).text).toContain(
+      "its files cannot be loaded: reload the page",
+    );
+  });
+
   test("what is no route under /v1 has the form of its errors", async () => {
     const error = { code: "not_found", message: "There is no such path", details: {} };
     for (const [path, method] of [

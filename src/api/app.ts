@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
+import { html } from "hono/html";
 import { chartFiles, graphiqlFiles } from "../http/assets.ts";
 import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
@@ -11,7 +12,7 @@ import { mcpRoutes } from "./mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "./metadata/routes.ts";
 import { unknownPath } from "./names/contract.ts";
 import type { Ask } from "./pages/ask.ts";
-import { type Frame, frameOf, surroundOf } from "./pages/layout.ts";
+import { type Frame, frameOf, note, sendPage, surroundOf } from "./pages/layout.ts";
 import { nameRoutes } from "./pages/routes.ts";
 import { statsRoutes } from "./pages/stats-page.ts";
 import { type StatusSources, statusRoutes } from "./pages/status-page.ts";
@@ -30,13 +31,33 @@ export function commonHeaders(version: string) {
   };
 }
 
-// The root chain, and whether there is a subgraph.
-type Served = { root: number | undefined; hasSubgraph: boolean };
-
 type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metadata">;
 
-function addPages(app: Hono, sources: PageSources, { root, hasSubgraph }: Served): void {
-  const own = frameOf(sources.versions.nsIndexer, hasSubgraph);
+// Browsers that open something else than a REST path, whose responses are JSON for them too.
+const wantsPage = (c: Context) =>
+  c.req.method === "GET" &&
+  /\btext\/html\b/.test(c.req.header("accept") ?? "") &&
+  !/^\/(v1|api)\//.test(c.req.path);
+
+const titles = {
+  401: "API key needed",
+  403: "Not allowed",
+  404: "Not found",
+  429: "Too many requests",
+} as const;
+
+/** A page in place of what a browser asked for. */
+function faultPage(
+  c: Context,
+  status: keyof typeof titles,
+  { frame, log, message }: { frame: Frame; log: Log; message: string },
+) {
+  const title = titles[status];
+  const read = async () => ({ heading: html`<h1>${title}</h1>`, content: note(message) });
+  return sendPage(c, { frame, title: `${title} · nsindex`, read, log }, { status });
+}
+
+function addPages(app: Hono, sources: PageSources, own: Frame, root: number | undefined): void {
   const fileOf = (name: string) => fileURLToPath(new URL(`pages/assets/${name}`, import.meta.url));
   const names = ["page.css", "page.js", "stats.js"];
   const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
@@ -120,6 +141,7 @@ export function createApi(sources: Sources): Hono {
   const { context, subgraph, pages, metadata, trustedProxies, keys, log } = sources;
   const version = context.versions.nsIndexer;
   const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });
+  const frame = pages && frameOf(version, subgraph !== undefined);
   const app = new Hono();
 
   app.use(async (c: Context, next) => {
@@ -135,24 +157,25 @@ export function createApi(sources: Sources): Hono {
     c.finalized = false;
     for (const [name, value] of [...headers, ...Object.entries(admission?.headers ?? {})])
       c.header(name, value);
+    if (refusal !== undefined && frame && wantsPage(c))
+      return faultPage(c, refusal.status, { frame, log, message: refusal.message });
     if (refusal !== undefined) return c.json(refusalBody(c.req.path, refusal), refusal.status);
     await forClient(client, next);
     return undefined;
   });
   app.onError((error, c) => errorResponse(error, c, log));
-  if (pages) {
-    const root = context.lookup.namespaces[0]?.chainId;
-    addPages(app, pages, { root, hasSubgraph: subgraph !== undefined });
-  }
+  if (pages && frame) addPages(app, pages, frame, context.lookup.namespaces[0]?.chainId);
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
-  const surround = pages && surroundOf(frameOf(version, subgraph !== undefined));
-  app.route("/", docsRoutes(documentOf(version, endpoints), surround));
+  app.route("/", docsRoutes(documentOf(version, endpoints), frame && surroundOf(frame)));
   if (subgraph) app.route("/subgraph", subgraph);
   if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
   const { namespace } = context.config;
   app.route("/", mcpRoutes({ ask: askOf(app), namespace, version, hasSubgraph: subgraph !== undefined }));
   // ponder: mounts the app in its own, whose response to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
-  app.all("*", notFound);
+  const missing = "There is no such page. The search above finds names and addresses.";
+  app.all("*", (c) =>
+    frame && wantsPage(c) ? faultPage(c, 404, { frame, log, message: missing }) : notFound(c),
+  );
   return app;
 }

@@ -92,6 +92,10 @@ const plain = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">`;
 
+/** What stands in the place of a program until it runs, and remains if its files cannot be loaded. */
+export const untilLoaded = (program: string) =>
+  html`<p class="note">${program} is loading. If this remains, its files cannot be loaded: reload the page.</p>`;
+
 /** Swagger UI page for `/openapi.json`. Its files are below `prefix`. With a frame around it, it sends the first request. */
 export const docsPage = (title: string, prefix: string, surround?: Surround) => html`<!doctype html>
 <html lang="en">
@@ -102,7 +106,7 @@ ${raw(surround?.head ?? plain)}
 <body class="tool">
 ${raw(surround?.top ?? "")}
 <link rel="stylesheet" href="${prefix}swagger-ui.css">
-<div id="content"><div id="docs"${surround ? raw(" data-runs") : ""}></div></div>
+<div id="content"><div id="docs"${surround ? raw(" data-runs") : ""}>${untilLoaded("The API reference")}</div></div>
 <script src="${prefix}swagger-ui-bundle.js"></script>
 <script src="${prefix}docs.js"></script>
 </body>

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { html, raw } from "hono/html";
-import type { Surround } from "../../http/assets.ts";
+import { type Surround, untilLoaded } from "../../http/assets.ts";
 
 /** Content security policy of `graphiqlPage`: nothing loads from other hosts. The editor adds styles. */
 export const graphiqlPolicy =
@@ -24,7 +24,7 @@ ${raw(head)}
 <body class="tool">
 ${raw(top)}
 <link rel="stylesheet" href="${assets}/graphiql.css">
-<main id="content"><h1 class="unseen">Subgraph</h1><noscript>GraphiQL needs JavaScript.</noscript><div id="root" data-options="${JSON.stringify(options)}"></div></main>
+<main id="content"><h1 class="unseen">Subgraph</h1><noscript>GraphiQL needs JavaScript.</noscript><div id="root" data-options="${JSON.stringify(options)}">${untilLoaded("GraphiQL")}</div></main>
 <script src="${assets}/graphiql.js"></script>
 <script src="${assets}/start-graphiql.js"></script>
 </body>

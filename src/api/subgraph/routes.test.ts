@@ -159,6 +159,7 @@ test("shows GraphiQL to browsers, from the server alone", async () => {
   // Nothing of the page is loaded from elsewhere.
   const sources = Array.from(page.matchAll(/ (?:src|href)="([^"]*)"/g), ([, source]) => source);
   expect(sources).toEqual(["/graphiql.css", "/graphiql.js", "/start-graphiql.js"]);
+  expect(page).toContain("If this remains, its files cannot be loaded: reload the page.");
   expect(page).not.toMatch(/<script>|<style>/);
 });
 
