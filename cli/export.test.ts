@@ -12,9 +12,9 @@ import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
 import { createNamesSource } from "../src/api/names/lookups.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
+import type { SqlView } from "../src/operations/sql-views.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
 import { createLoadedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
-import type { Subject } from "./export/rows.ts";
 import { exportProgram, type Format, openExport, writeExport, writeFile } from "./export.ts";
 
 const plugins = ["subgraph"] as const;
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 type Values = Record<string, unknown>;
 
-async function write(what: Subject, format: Format) {
+async function write(what: SqlView, format: Format) {
   const output = join(folder, `${what}.${format}`);
   const opened = await openExport((text, values) => client.query(text, values), config, what);
   const count = await writeExport(opened, format, output);
@@ -80,25 +80,14 @@ const readLines = (file: string) =>
 const unbroken = (csv: string) =>
   csv.replaceAll(/"(?:[^"]|"")*"/g, (field) => field.replaceAll(/[\r\n]/g, " "));
 
-/** A row of a file without what is absent, and a row of a response, as far as both have it. */
-const shared = (row: Values, keys: readonly string[]) =>
-  Object.fromEntries(keys.map((key) => [key, row[key] ?? null]));
+const secondsOf = (time: unknown) => (time === null ? null : String(Date.parse(String(time)) / 1_000));
 
-describe("equal rows to those of the API", () => {
+describe("rows agree with those of the API", () => {
   test("names", async () => {
     const { output, count } = await write("names", "ndjson");
     const rows = readLines(output);
     expect(rows).toHaveLength(count);
-    const { rows: stored } = await client.query<{ n: number }>(
-      "SELECT count(*)::int AS n FROM domain WHERE name <> ''",
-    );
-    expect(count).toBe(stored[0]?.n);
     const { ask } = open();
-    const keys = [
-      ...["namehash", "namespace", "chain_id", "network", "status", "owner", "manager", "authority"],
-      ...["registered_at", "created_at", "expires_at", "grace_ends_at", "expires_at_reason"],
-      ...["registration_id", "token_id", "display_name"],
-    ];
     let compared = 0;
     for (let start = 0; start < rows.length; start += 500) {
       const part = rows.slice(start, start + 500);
@@ -107,11 +96,13 @@ describe("equal rows to those of the API", () => {
       for (const [at, { record }] of (answer as { data: { record?: Values }[] }).data.entries()) {
         const row = part[at] ?? {};
         // Of subgraph mode: names that no request can write.
-        if (record === undefined || record["namehash"] !== row["namehash"]) continue;
+        if (record === undefined || record["namehash"] !== row["node"]) continue;
         compared += 1;
-        expect(shared(row, keys)).toEqual(shared(record, keys));
-        const resolver = record["resolver"] as { address: string } | undefined;
-        expect(row["resolver"]).toBe(resolver?.address ?? null);
+        expect(secondsOf(row["created_at"])).toBe(record["created_at"]);
+        // Without a lease a name may have dates of the name wrapper.
+        if (row["registered_at"] === null) continue;
+        expect(secondsOf(row["registered_at"])).toBe(record["registered_at"]);
+        if (record["expires_at"]) expect(secondsOf(row["expires_at"])).toBe(record["expires_at"]);
       }
     }
     expect(compared).toBeGreaterThan(0.85 * rows.length);
@@ -119,7 +110,7 @@ describe("equal rows to those of the API", () => {
 
   test("events", async () => {
     const { output } = await write("events", "ndjson");
-    const rows = readLines(output).map(({ data, ...row }) => ({ ...row, data: JSON.parse(String(data)) }));
+    const rows = readLines(output);
     const found: Values[] = [];
     const { ask } = open();
     let cursor = "";
@@ -130,11 +121,17 @@ describe("equal rows to those of the API", () => {
       cursor = page.next_cursor === null ? "" : `&cursor=${page.next_cursor}`;
     } while (cursor !== "");
     expect(rows.length).toBeGreaterThan(5_000);
-    const ordered = (all: Values[]) =>
-      [...all]
-        .sort((a, b) => (String(a["id"]) < String(b["id"]) ? -1 : 1))
-        .map((row) => ({ ...row, name: row["name"] ?? null }));
-    expect(ordered(rows)).toEqual(ordered(found));
+    const keyOf = ({ block, log, kind, node }: Record<string, unknown>) => [block, log, kind, node].join(" ");
+    const ofFile = rows.map((row) =>
+      keyOf({ block: row["block_number"], log: row["log_index"], kind: row["kind"], node: row["node"] }),
+    );
+    const ofApi = found.map((row) =>
+      keyOf({ block: row["block_number"], log: row["log_index"], kind: row["kind"], node: row["namehash"] }),
+    );
+    // The file also has what /v1 leaves out: an address that is said twice, times to live.
+    const inFile = new Set(ofFile);
+    expect(inFile.size).toBe(rows.length);
+    expect(ofApi.filter((key) => !inFile.has(key))).toEqual([]);
   });
 });
 
@@ -143,7 +140,8 @@ test("every form of file holds the same rows, and says the block", async () => {
   const { output: lines, count } = await write("registrations", "ndjson");
   const rows = readLines(lines);
   expect(rows).toHaveLength(count);
-  expect(rows.some(({ label, expires_at }) => label !== null && expires_at !== null)).toBe(true);
+  const costs = rows.flatMap(({ cost }) => (cost === null ? [] : BigInt(String(cost))));
+  expect(costs.length).toBeGreaterThan(100);
   expect(JSON.parse(readFileSync(`${lines}.meta.json`, "utf8"))).toEqual({
     what: "registrations",
     rows: count,
@@ -159,14 +157,18 @@ test("every form of file holds the same rows, and says the block", async () => {
       { key: "blocks", value: JSON.stringify(blocks) },
     ]),
   );
+  // Times and amounts are such, so that readers compare and add them up.
+  const column = (name: string) => metadata.schema.find((one) => one.name === name);
+  expect(column("expires_at")?.converted_type).toBe("TIMESTAMP_MILLIS");
+  expect(column("cost")).toMatchObject({ converted_type: "DECIMAL", precision: 38, scale: 0 });
   const stored = await parquetReadObjects({ file });
   // The reader takes the first character of a text for a mark of byte order.
   const withoutMarks = (row: Values) => JSON.parse(JSON.stringify(row).replaceAll("\ufeff", ""));
-  const texts = (row: Values) =>
-    Object.fromEntries(
-      Object.entries(row).map(([key, value]) => [key, typeof value === "bigint" ? String(value) : value]),
-    );
-  expect(stored.map(texts)).toEqual(rows.map(withoutMarks));
+  // It reads amounts as floats.
+  const rounded = ({ cost, ...row }: Values) => ({ ...row, cost: cost === null ? null : Number(cost) });
+  expect(stored.map((row) => rounded(JSON.parse(JSON.stringify(row))))).toEqual(
+    rows.map((row) => rounded(withoutMarks(row))),
+  );
 
   const { output: csv } = await write("registrations", "csv");
   const [header = "", ...others] = unbroken(readFileSync(csv, "utf8")).trimEnd().split("\n");

@@ -4,16 +4,15 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Option } from "@commander-js/extra-typings";
 import { stringify } from "csv-stringify";
-import { indexedNamespaces } from "../src/api/names/indexed-namespaces.ts";
-import { namespaces } from "../src/deployments/namespaces.ts";
 import { escapeControls } from "../src/log/json-log.ts";
+import { type SqlView, sqlViews } from "../src/operations/sql-views.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
 import { PreflightError, withDatabase } from "./database.ts";
 import { keepFolder, type Since, sinceOf } from "./export/folder.ts";
 import { type Columns, type FileRow, writeParquet } from "./export/parquet.ts";
-import { type Subject, sourceOf, subjects } from "./export/rows.ts";
-import { openSnapshot, readFound, type Settings } from "./export/snapshot.ts";
+import { fileColumns, rowsOfView } from "./export/rows.ts";
+import { openSnapshot, type Settings } from "./export/snapshot.ts";
 
 const formats = ["parquet", "csv", "ndjson"] as const;
 /** A format of exported files. */
@@ -22,23 +21,23 @@ export type Format = (typeof formats)[number];
 /** `npm run export`. */
 export const exportProgram = program(
   "export",
-  `Writes all names, all registrations with their dates, or all events to a file, as they were at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. Columns are the members of the rows under /v1. The file appears when it is complete. On Postgres the indexer may keep running; the embedded database belongs to one process: stop it first.`,
+  `Writes a view of docs/sql.md to a file, as it is at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. The file appears when it is complete. On Postgres the indexer may keep running; the embedded database belongs to one process: stop it first.`,
 )
-  .addOption(new Option("--what <what>", "which rows").choices(subjects))
+  .addOption(new Option("--what <view>", "which view").choices(sqlViews))
   .addOption(new Option("--format <format>", "of the file").choices(formats))
-  .option("--output <file>", "default: <what>.<format>; with --since a folder, default: warehouse")
+  .option("--output <file>", "default: <view>.<format>; with --since a folder, default: warehouse")
   .option("--force", "replaces an existing file")
   .addOption(
     new Option(
       "--since <when>",
-      "keeps a folder of Parquet files with the columns of docs/sql.md current: adds the events since the folder's last ones, and replaces the others. In an empty folder events begin with the first (last), or at a date or block of the root chain",
+      "keeps a folder of Parquet files of all views current: adds the events since the folder's last ones, and replaces the others. In an empty folder events begin with the first (last), or at a date or block of the root chain",
     )
       .argParser(sinceOf)
       .conflicts(["what", "format", "force"]),
   )
   .action((asked) => print(writeIndex(asked)));
 
-type Target = { what?: Subject; format?: Format; output?: string; force?: true; since?: Since };
+type Target = { what?: SqlView; format?: Format; output?: string; force?: true; since?: Since };
 
 async function writeIndex({ since, what, format, ...options }: Target): Promise<string> {
   if (since !== undefined) {
@@ -66,27 +65,20 @@ async function writeIndex({ since, what, format, ...options }: Target): Promise<
 
 /** An export, with the last indexed block of each chain. `rows` must be read to the end before the database closes. */
 export type Export = {
-  what: Subject;
+  what: SqlView;
   blocks: Readonly<Record<string, { block_number: number; timestamp: string }>>;
   columns: Columns;
   rows: AsyncIterable<FileRow>;
 };
 
 /** Opens a snapshot of the index, to be read row by row. Throws a PreflightError if the index is not complete. */
-export async function openExport(run: Statement, config: Settings, what: Subject): Promise<Export> {
-  const { heads, blocks } = await openSnapshot(run, config);
-  const indexed = indexedNamespaces(namespaces[config.namespace], config.plugins);
-  const { columns, statements, rowOf } = sourceOf(what, indexed);
-  const times = `{${indexed.map(({ chainId }) => heads.get(chainId)?.timestamp ?? 0).join(",")}}`;
+export async function openExport(run: Statement, config: Settings, what: SqlView): Promise<Export> {
+  const blocks = await openSnapshot(run, config);
   async function* all() {
-    for (const statement of statements) {
-      // Statements of some kinds of events do not depend on the time.
-      const values = statement.includes("$1") ? [times] : [];
-      for await (const found of readFound(run, statement, values)) yield rowOf(found);
-    }
+    yield* rowsOfView(run, { view: what, schema: config.databaseSchema });
     await run("COMMIT");
   }
-  return { what, blocks, columns, rows: all() };
+  return { what, blocks, columns: fileColumns(what), rows: all() };
 }
 
 /** Writes an export to a file, which appears when it is complete, and returns the number of rows. */
@@ -126,7 +118,7 @@ export async function writeFile(
   const csv = stringify({
     header: true,
     columns: Object.keys(columns),
-    cast: { boolean: String, bigint: String },
+    cast: { boolean: String, bigint: String, date: (time) => time.toISOString() },
     // Anyone can choose a name: a spreadsheet would evaluate one that begins with "=".
     escape_formulas: true,
   });
@@ -135,7 +127,7 @@ export async function writeFile(
   return pipeline(lines(rows), output);
 }
 
-// Seconds are strings, as in responses: not every JSON parser reads 64-bit numbers exactly.
+// Large numbers are strings: not every JSON parser reads them exactly.
 async function* lines(rows: AsyncIterable<FileRow>) {
   for await (const row of rows)
     yield `${JSON.stringify(row, (_, value) => (typeof value === "bigint" ? String(value) : value))}\n`;

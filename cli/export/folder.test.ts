@@ -99,6 +99,10 @@ test("files have the columns of the views, exact numbers and dates, and say the 
     `INSERT INTO name_tokens VALUES ('t', '0xbb', 1, '${address}', 115792089237316195423570985008687907853269984665640564039457584007913129639935, 'erc721', '${address}', 'minted', '1')`,
   );
   await keep();
+  // uint256 of a price; no amount in wei comes near 10^38.
+  await client.exec(`INSERT INTO registration (id, domain_id, registration_date, expiry_date, cost, registrant_id, change_block) VALUES
+    ('0x01', '0x01', 1, 2, 99999999999999999999999999999999999999, '${address}', 1), ('0x02', '0x02', 1, 2, 1e77, '${address}', 1)`);
+  await keep();
   const [event] = await read(`events/${eventFiles()[0]}`);
   expect(event).toMatchObject({
     ...{ id: "1-1-0", kind: "MulticoinAddrChanged", chain_id: 1, block_time: new Date(timeOf(1) * 1_000) },
@@ -107,6 +111,9 @@ test("files have the columns of the views, exact numbers and dates, and say the 
   expect(await read("current/tokens.parquet")).toMatchObject([
     { token_id: String(2n ** 256n - 1n), is_burned: false },
   ]);
+  // The reader returns floats.
+  const costs = (await read("current/registrations.parquet")).map(({ cost }) => cost);
+  expect(costs).toEqual(expect.arrayContaining([1e38, null]));
   for (const view of ["names", "registrations", "tokens", "records", "accounts", "blocks"] as const) {
     const file = await asyncBufferFromFile(join(folder, "current", `${view}.parquet`));
     const { schema, key_value_metadata: facts } = await parquetMetadataAsync(file);

@@ -5,20 +5,14 @@ import { InvalidArgumentError } from "@commander-js/extra-typings";
 import { rootDatasource } from "../../src/deployments/ens.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
-import {
-  type ColumnType,
-  columnsOfView,
-  type SqlView,
-  sqlOfView,
-  sqlViews,
-  sqlViewsSchema,
-} from "../../src/operations/sql-views.ts";
+import { type SqlView, sqlOfView, sqlViews, sqlViewsSchema } from "../../src/operations/sql-views.ts";
 import { statusOf } from "../../src/operations/stored-indexes.ts";
 import { finalizedCheckpointSql } from "../../src/ponder/checkpoints.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { PreflightError } from "../database.ts";
-import { type Columns, type FileRow, writeParquet } from "./parquet.ts";
-import { openSnapshot, readFound, type Settings } from "./snapshot.ts";
+import { writeParquet } from "./parquet.ts";
+import { fileColumns, rowsOfView } from "./rows.ts";
+import { openSnapshot, type Settings } from "./snapshot.ts";
 
 // A folder of Parquet files of the SQL views. Events that are final never change: each run adds those since the last one as a file, whose
 // name says from which second on and before which one. All others are replaced at once: `current` is a link to the last run's folder.
@@ -36,17 +30,6 @@ export function sinceOf(text: string): Since {
   return { time: time / 1_000 };
 }
 
-const parquetTypes: Record<ColumnType, Columns[string]> = {
-  text: "STRING",
-  integer: "INT32",
-  bigint: "INT64",
-  // Up to 78 digits.
-  numeric: "STRING",
-  boolean: "BOOLEAN",
-  timestamptz: "TIMESTAMP",
-  jsonb: "JSON",
-};
-
 /** Brings a folder up to the index, and returns what to tell the operator. Throws a PreflightError if the folder is of another index. */
 export async function keepFolder(
   run: Statement,
@@ -55,7 +38,7 @@ export async function keepFolder(
 ): Promise<string> {
   const of = { contract: sqlViewsSchema, namespace: config.namespace, plugins: config.plugins };
   await requireSame(folder, of);
-  const { blocks } = await openSnapshot(run, config);
+  const blocks = await openSnapshot(run, config);
   const lock = "SELECT pg_try_advisory_xact_lock(hashtext($1)) AS is";
   if ((await run(lock, [`nsindex ${resolve(folder)}`])).rows[0]?.["is"] !== true)
     throw new PreflightError(`Another run writes to ${escapeControls(folder)}. Wait until it has ended.`);
@@ -68,8 +51,7 @@ export async function keepFolder(
         yield row;
       }
     }
-    const columns = columnsOfView(view).map(({ name, type }) => [name, parquetTypes[type]] as const);
-    await writeParquet(path, Object.fromEntries(columns), rows(), { ...metadata, what: view });
+    await writeParquet(path, fileColumns(view), rows(), { ...metadata, what: view });
     return count;
   };
 
@@ -112,28 +94,6 @@ async function requireSame(folder: string, of: object): Promise<void> {
     throw new PreflightError(
       `${escapeControls(folder)} has ${contract} of ${namespace} with ${plugins}. Choose another --output.`,
     );
-}
-
-/** Rows of a view as they are written. */
-async function* rowsOfView(
-  run: Statement,
-  { view, schema, where }: { view: SqlView; schema: string; where: string | undefined },
-): AsyncGenerator<FileRow> {
-  const columns = columnsOfView(view);
-  // JSON of other numbers than 32-bit ones would be rounded when it is parsed.
-  const list = columns.map(({ name, type }) =>
-    type === "numeric" || type === "bigint" ? `v.${name}::text` : `v.${name}`,
-  );
-  const statement = `SELECT row_to_json(r) AS found FROM (SELECT ${list.join(", ")} FROM (${sqlOfView(view, schema, where)}) v) r`;
-  const ofType = (value: unknown, type: ColumnType) => {
-    if (value === null) return null;
-    if (type === "timestamptz") return new Date(String(value));
-    return type === "bigint" ? BigInt(String(value)) : value;
-  };
-  for await (const found of readFound(run, statement)) {
-    const row = found as Record<string, unknown>;
-    yield Object.fromEntries(columns.map(({ name, type }) => [name, ofType(row[name], type)]));
-  }
 }
 
 /** The second before which no event changes any more. A later one of the second itself may come. */

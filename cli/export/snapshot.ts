@@ -5,7 +5,7 @@ import { beginSnapshot, PreflightError, readHeads } from "../database.ts";
 /** Of the configuration what an export needs. */
 export type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;
 
-/** Begins a snapshot of an index. Returns the last indexed block of each chain; `blocks` as files name them. Throws a PreflightError if the index is not complete. */
+/** Begins a snapshot of an index. Returns the last indexed block of each chain, as files name them. Throws a PreflightError if the index is not complete. */
 export async function openSnapshot(run: Statement, config: Settings) {
   await beginSnapshot(run, config);
   const { rows } = await run("SELECT value ->> 'is_ready' AS ready FROM _ponder_meta WHERE key = 'app'");
@@ -14,20 +14,19 @@ export async function openSnapshot(run: Statement, config: Settings) {
       `The index in schema ${quoted(config.databaseSchema)} is not complete yet. Wait until its backfill has ended.`,
     );
   const heads = await readHeads(run, config);
-  const blocks = Object.fromEntries(
+  return Object.fromEntries(
     [...heads].map(([id, { number, timestamp }]) => [
       id,
       { block_number: number, timestamp: String(timestamp) },
     ]),
   );
-  return { heads, blocks };
 }
 
 const rowsAtOnce = 2_000;
 
-/** The column `found` of a statement's rows, which are read by and by. */
-export async function* readFound(run: Statement, statement: string, values: unknown[] = []) {
-  await run(`DECLARE exported NO SCROLL CURSOR FOR ${statement}`, values);
+/** The column `found` of a statement's rows, streamed in batches of 2,000. */
+export async function* readFound(run: Statement, statement: string) {
+  await run(`DECLARE exported NO SCROLL CURSOR FOR ${statement}`);
   for (;;) {
     const { rows } = await run(`FETCH ${rowsAtOnce} FROM exported`);
     for (const row of rows) yield row["found"];

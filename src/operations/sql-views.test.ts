@@ -1,6 +1,5 @@
 import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openExport } from "../../cli/export.ts";
 import { createLoadedDatabase } from "../../test/support/subgraph/endpoint.ts";
 import { type SqlView, sqlOfView, sqlViews } from "./sql-views.ts";
 
@@ -30,33 +29,6 @@ test("every row of the tables is in a view once", async () => {
   );
   const chains = new Set((await read("events", "chain_id")).map(({ chain_id }) => chain_id));
   expect([...chains]).toEqual([1]);
-});
-
-test.each(["names", "registrations"] as const)("%s have the dates that /v1 has", async (view) => {
-  const config = {
-    namespace: "mainnet",
-    plugins: ["subgraph"],
-    databaseSchema: "public",
-    chains: [{ id: 1 }],
-  };
-  const seconds = (time: unknown) => (time instanceof Date ? BigInt(time.getTime() / 1_000) : null);
-  const rows = new Map((await read(view)).map((row) => [row["node"], row]));
-  const exported = await openExport(
-    (text, values) => client.query(text, values),
-    config as unknown as Parameters<typeof openExport>[1],
-    view,
-  );
-  let compared = 0;
-  for await (const row of exported.rows) {
-    const found = rows.get(row["namehash"]);
-    expect(found?.["name"]).toBe(row["name"]);
-    // A name without a lease may have a date of the name wrapper.
-    if (found?.["registered_at"] == null) continue;
-    compared += 1;
-    expect(seconds(found["registered_at"])).toBe(row["registered_at"]);
-    if (row["expires_at"] !== null) expect(seconds(found["expires_at"])).toBe(row["expires_at"]);
-  }
-  expect(compared).toBeGreaterThan(100);
 });
 
 test("each view has rows", async () => {

@@ -944,11 +944,6 @@ export const healedNamesSql = (namespaces: readonly IndexedNamespace[]) =>
     'namespace', ${namespaceOfEntry(namespaces, "h")})), '[]')::text AS found
   FROM (SELECT d.id AS node, d.name, d.parent_id AS parent, d.chain_id::int AS chain, NULL::text AS type FROM domain d WHERE d.id = ANY($1::text[])) h`;
 
-/** SQL of all entries of one kind of event in order of time, one per row in the column `found`. */
-export function entriesOfKindSql(kind: EventKind, namespaces: readonly IndexedNamespace[]): string[] {
-  return partsOfKinds([kind], namespaces).map((part) => entriesSql(part, historyOrder("h"), namespaces));
-}
-
 /** SQL of the number of entries, counted up to `most` and one. */
 export function historyCountSql(query: HistoryQuery, most: number): string {
   const where = conditionsOf(query);
