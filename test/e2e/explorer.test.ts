@@ -5,7 +5,10 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deploymentOf, register, setPrimaryName } from "../../devnet/life.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
+import { cleanSvg } from "../../src/api/metadata/svg.ts";
 import { chromiumPath, overflowOf, startBrowser } from "../support/browser/browser.ts";
+import { loadingSvgs, untidySvgs } from "../support/browser/loading-svgs.ts";
+import { startServer } from "../support/server.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // The pages as people see them, in a browser. Pictures of all are kept in test-results/explorer.
@@ -177,5 +180,62 @@ describe.skipIf(chromiumPath === undefined)(
       const links = await history.locator('a[href*="/tx/"]').first().getAttribute("href");
       expect(links).toBe(`https://explorer.example/tx/${transaction}`);
     });
+
+    test("a cleaned SVG document loads nothing, in a page, by itself and as an image", async () => {
+      const { url, loaded } = await serveSvgs((url) => loadingSvgs(`${url}/loaded`));
+      const { page } = await browser.open("about:blank");
+      const settle = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+      const open = async (path: string) => {
+        await page.goto(`${url}${path}`);
+        await page.evaluate(settle);
+      };
+      const documents = [...loadingSvgs(url).keys()];
+      for (const at of documents)
+        for (const way of ["inline", "image", "alone"]) await open(`/clean/${way}/${at}`);
+      expect(loaded).toEqual([]);
+      for (const at of documents) await open(`/raw/inline/${at}`);
+      // The browser would have loaded these.
+      const some =
+        "image use.svg title-set desc outside import after-child cdata escape mask.svg image-set var font style.svg set set-mask.svg";
+      await expect
+        .poll(() => loaded)
+        .toEqual(expect.arrayContaining(some.split(" ").map((name) => `/loaded/${name}`)));
+    });
+
+    test("an untidy SVG document is drawn as an image as it is in a page", async () => {
+      const { url } = await serveSvgs(() => untidySvgs);
+      const { page } = await browser.open("about:blank", { viewport: { width: 20, height: 20 } });
+      const draw = async (path: string) => {
+        await page.goto(`${url}${path}`);
+        return (await page.screenshot()).toString("base64");
+      };
+      const blank = await draw("/clean/inline/none");
+      for (const [at, text] of untidySvgs.entries()) {
+        const drawn = await draw(`/raw/inline/${at}`);
+        expect(drawn, text).not.toBe(blank);
+        expect(await draw(`/clean/image/${at}`), text).toBe(drawn);
+      }
+    });
   },
 );
+
+// Serves documents as they are (`raw`) or cleaned, in a page, as an image of one or alone, and notes what else they load.
+async function serveSvgs(documentsOf: (url: string) => readonly string[]) {
+  const loaded: string[] = [];
+  const url = await startServer(({ url: path = "", headers }, response) => {
+    if (path.startsWith("/loaded/")) {
+      loaded.push(path);
+      response.setHeader("access-control-allow-origin", "*").end();
+      return;
+    }
+    const [, kind, way, at] = path.split("/");
+    const text = documentsOf(`http://${headers.host}`)[Number(at)] ?? "";
+    const svg = kind === "raw" ? text : (cleanSvg(text) ?? "");
+    const content = way === "inline" ? svg : `<img src="/${kind}/alone/${at}">`;
+    const page = `<!doctype html><style>body{margin:0}svg,img{display:block}</style>${content}`;
+    response
+      .setHeader("content-type", way === "alone" ? "image/svg+xml" : "text/html")
+      .end(way === "alone" ? svg : page);
+  });
+  return { url, loaded };
+}

@@ -7,7 +7,7 @@ import { startServer } from "../../../test/support/server.ts";
 import { mediaLimits } from "./media.ts";
 import { type Asked, startMedia } from "./process.ts";
 
-const clean = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"/>';
+const clean = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"></svg>';
 const dataUrl = (type: string, text: string) => `data:${type};base64,${btoa(text)}`;
 
 async function start() {
