@@ -31,14 +31,67 @@ test.each([
   ["ar://abc/1.png", "https://arweave.net/abc/1.png"],
   [" https://a.example/x ", "https://a.example/x"],
   ["data:image/png;base64,AA==", "data:image/png;base64,AA=="],
-  ["<svg/>", "data:,%3Csvg%2F%3E"],
+  ["<svg/>", "data:image/svg+xml,%3Csvg%2F%3E"],
+  ["data:image/svg+xml;utf8,<svg\tfill='#f00'\n/>", "data:image/svg+xml;utf8,<svg%09fill='%23f00'%0A/>"],
 ])("%j is at %s", (uri, url) => {
   expect(locate(uri, "https://ipfs.example/").href).toBe(url);
+});
+
+// viem does not export it.
+const { resolveAvatarUri } = (await import(
+  new URL("../../../node_modules/viem/_esm/utils/ens/avatar/utils.js", import.meta.url).href
+)) as { resolveAvatarUri: (asked: { uri: string }) => { uri: string } };
+
+// Vectors of `@ensdomains/ens-avatar` (`resolve ipfs`), and the forms of viem.
+const [v0, base32, base58] = [
+  "QmZHKZDavkvNfA9gSAg7HALv8jF7BJaKjUc9U2LSuvUySB",
+  "bafybeiasb5vpmaounyilfuxbd3lryvosl4yefqrfahsb2esg46q6tu6y5q",
+  "zdj7WWeQ43G6JJvLWQWZpyHuAMq6uYWRjkBXFad11vE2LHhQ7",
+];
+const takenByLibraries: readonly (readonly [uri: string, path: string])[] = [
+  [v0, `ipfs/${v0}`],
+  [`${v0}/1.json`, `ipfs/${v0}/1.json`],
+  [base32, `ipfs/${base32}`],
+  [base32.toUpperCase(), `ipfs/${base32.toUpperCase()}`],
+  [`${base32}/a/b.png`, `ipfs/${base32}/a/b.png`],
+  [base58, `ipfs/${base58}`],
+  [`${base58}/test.json`, `ipfs/${base58}/test.json`],
+  [`F0170${"12".repeat(34)}`, `ipfs/F0170${"12".repeat(34)}`],
+  [`ipfs/${v0}`, `ipfs/${v0}`],
+  [`/ipfs/${v0}/1.json`, `ipfs/${v0}/1.json`],
+  [`ipfs://ipfs/${v0}`, `ipfs/${v0}`],
+  [`ipfs:/${v0}`, `ipfs/${v0}`],
+  [`ipfs://${v0}/1.json`, `ipfs/${v0}/1.json`],
+  [`ipfs://ipns/${v0}`, `ipns/${v0}`],
+  [`ipns://${v0}`, `ipns/${v0}`],
+  [`ipns:/${v0}`, `ipns/${v0}`],
+  [`/ipns/${v0}`, `ipns/${v0}`],
+  [`ipns/${v0}/1.json`, `ipns/${v0}/1.json`],
+  ["ipns/ipns.com", "ipns/ipns.com"],
+  ["/ipns/github.com", "ipns/github.com"],
+];
+test.each(takenByLibraries)("%j is at the gateway, as libraries have it", (uri, path) => {
+  expect(locate(uri, "https://ipfs.io").href).toBe(`https://ipfs.io/${path}`);
+  expect(resolveAvatarUri({ uri }).uri).toBe(`https://ipfs.io/${path}`);
+});
+test.each([
+  // Only `@ensdomains/ens-avatar` takes a CID after a slash, and one that holds its content.
+  [`/${v0}`, `https://ipfs.io/ipfs/${v0}`],
+  ["bafkqaaa", "https://ipfs.io/ipfs/bafkqaaa"],
+  [
+    "ar:/rgW4h3ffQQzOD8ynnwdl3_YlHxtssqV3aXOregPr7yI/1",
+    "https://arweave.net/rgW4h3ffQQzOD8ynnwdl3_YlHxtssqV3aXOregPr7yI/1",
+  ],
+])("%j is at %s", (uri, url) => {
+  expect(locate(uri, "https://ipfs.io").href).toBe(url);
 });
 
 test.each([
   "",
   "x",
+  "ipfs",
+  "ipfs://",
+  "QmTooShort",
   "ftp://a.example",
   "file:///etc/passwd",
   "javascript:alert(1)",
@@ -180,7 +233,12 @@ test("no host in a private network is asked, not even after a redirect of the op
   expect((await media.image("ipfs://QmImage", signal())).bytes).toEqual(png(7));
   await expect(media.image("ipfs://QmSecret", signal())).rejects.toMatchObject(refused);
   await expect(media.image("ipfs://QmMetadata", signal())).rejects.toMatchObject(refused);
-  for (const uri of [`${redirecting}/api/v0/id`, `ipfs://../api/v0/id`, `${redirecting}/ipfs/../api`])
+  for (const uri of [
+    `${redirecting}/api/v0/id`,
+    "ipfs://../api/v0/id",
+    "/ipfs/../api/v0/id",
+    `${redirecting}/ipfs/../api`,
+  ])
     await expect(media.image(uri, signal()), uri).rejects.toMatchObject(refused);
   expect(asked).toBe(0);
 });
@@ -257,9 +315,40 @@ test("a folder that is gone keeps nothing, and breaks nothing", async () => {
   expect(await store.read("b")).toBeUndefined();
 });
 
+const red =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 2 1"><rect width="100%" fill="#d5d7e1"/></svg>';
+const redBytes = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 2 1"><rect width="100%" fill="#d5d7e1"></rect></svg>',
+);
+// As contracts write it: plain, with `%` as URLs have it, and encoded.
+test.each([
+  red,
+  `data:image/svg+xml;utf8,${red}`,
+  `data:image/svg+xml;charset=utf-8,${red.replace("%", "%25")}`,
+  `data:image/svg+xml,${red.replace(" ", "\n").replace("%", "%25")}`,
+  `data:image/svg+xml,${encodeURIComponent(red)}`,
+  `data:image/svg+xml;base64,${btoa(red)}`,
+])("an image that a contract draws is whole: %s", async (uri) => {
+  const expected = { type: "image/svg+xml", bytes: redBytes };
+  const media = createMedia({ ipfsGateway, limits: open });
+  expect(await media.image(uri, signal())).toEqual(expected);
+  const json = JSON.stringify({ name: "Token #1: 100%", image: uri });
+  for (const tokenUri of [
+    json,
+    ` ${json}`,
+    `data:application/json;utf8,${json}`,
+    `data:application/json,${json}`,
+    `data:application/json,${encodeURIComponent(json)}`,
+    `data:application/json;charset=utf-8;base64,${btoa(json)}`,
+    `data:application/json;base64,${btoa(`\n${json}`)}`,
+  ])
+    expect(await media.metadata(tokenUri, signal()), tokenUri).toEqual(JSON.parse(json));
+});
+
 test("metadata is a JSON object", async () => {
   const media = createMedia({ ipfsGateway, limits: open });
   const at = (body: string) => media.metadata(`data:application/json;base64,${btoa(body)}`, signal());
   expect(await at('{"image":"x"}')).toEqual({ image: "x" });
   for (const body of ["", "null", "1", "{"]) await expect(at(body)).rejects.toThrow("no JSON object");
+  await expect(media.metadata("{", signal())).rejects.toMatchObject({ status: 404 });
 });

@@ -39,19 +39,32 @@ export class MediaError extends Error {
 // Servers accept no longer URLs.
 const mostUrlCharacters = 16_384;
 
-/** The URL (http, https or data) that a URI of ENSIP-12 or of a token's metadata stands for. Throws a MediaError for any other. */
+// Content identifiers of the lengths and bases in which libraries take them without a scheme, and those that hold their content.
+const cid =
+  /^\/?(Qm[1-9A-HJ-NP-Za-km-z]{44}|[bB][A-Za-z2-7]{58}|z[1-9A-HJ-NP-Za-km-z]{48}|F[0-9A-F]{50}|bafk[a-z2-7]{4})/;
+
+/**
+ * The URL (http, https or data) that a URI of ENSIP-12 or of a token's metadata stands for, in each form that viem or `@ensdomains/ens-avatar`
+ * takes: CIDs and paths of IPFS need no scheme. Throws a MediaError for any other.
+ */
 export function locate(uri: string, ipfsGateway: string): URL {
-  const given = uri.trim();
-  const [, scheme, inner, path = ""] = /^(ipfs|ipns):\/\/(?:(ipfs|ipns)\/)?(.+)$/is.exec(given) ?? [];
-  const url = scheme
-    ? `${ipfsGateway.replace(/\/+$/, "")}/${(inner ?? scheme).toLowerCase()}/${path}`
-    : given.replace(/^ar:\/\//i, "https://arweave.net/");
-  // Metadata may have the SVG document in place of its URL.
-  const text = /^</.test(given) ? `data:,${encodeURIComponent(given.toWellFormed())}` : url;
+  const text = urlOf(uri.trim(), `${ipfsGateway.replace(/\/+$/, "")}/`);
   const found = URL.canParse(text) ? new URL(text) : undefined;
   if (found?.protocol === "data:") return found;
   if (found && /^https?:$/.test(found.protocol) && found.href.length <= mostUrlCharacters) return found;
   throw new MediaError("The record is no URL of an image that is supported.");
+}
+
+function urlOf(given: string, gateway: string): string {
+  // Metadata may have the SVG document in place of its URL.
+  if (given.startsWith("<")) return `data:image/svg+xml,${encodeURIComponent(given.toWellFormed())}`;
+  // Contracts leave these as they are, which URLs cut off or leave out.
+  if (/^data:/i.test(given)) return given.replaceAll(/[#\t\n\r]/g, encodeURIComponent);
+  if (cid.test(given)) return `${gateway}ipfs/${given.replace(/^\//, "")}`;
+  const [, scheme = "", folder = scheme, path] =
+    /^(?:(ipfs|ipns):)?\/*(?:(ipfs|ipns)\/)?([^/].*)$/is.exec(given) ?? [];
+  if (folder !== "") return `${gateway}${folder.toLowerCase()}/${path}`;
+  return given.replace(/^ar:\/+/i, "https://arweave.net/");
 }
 
 /** Creates a reader of images and of metadata of tokens. What it fetched stays in the store, and failures for a minute in memory. */
@@ -94,17 +107,27 @@ export function createMedia(options: {
       const bytes = await read(uri, { kind: "image", most: limits.imageBytes, check, signal });
       return { bytes, type: isXml(bytes) ? svgType : (rasters[sizeOf(bytes).type ?? ""] ?? "") };
     },
-    /** The metadata of a token at a URI, a JSON object. Throws a MediaError. */
+    /** The metadata of a token: a JSON object at a URI, or in its place. Throws a MediaError. */
     async metadata(uri: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+      // JSON that a contract wrote as it is, in a data URL too, may have what a URL would decode.
+      const plain = /^\s*(?:data:[^,]*,)?\s*(\{.*)$/is.exec(uri)?.[1];
       const check = (given: Buffer) => given;
-      const bytes = await read(uri, { kind: "json", most: limits.jsonBytes, check, signal });
-      try {
-        const value: unknown = JSON.parse(bytes.toString());
-        if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
-      } catch {}
-      throw new MediaError("The metadata of the token is no JSON object.");
+      const value =
+        parseObject(plain ?? "") ??
+        parseObject(String(await read(uri, { kind: "json", most: limits.jsonBytes, check, signal })));
+      if (value === undefined) throw new MediaError("The metadata of the token is no JSON object.");
+      return value;
     },
   };
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text.trim());
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function bytesOf(dataUrl: URL): Promise<Buffer> {

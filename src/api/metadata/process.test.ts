@@ -50,9 +50,10 @@ test("images, metadata and cards come from a process of its own", async () => {
     uris.push(url);
     response.end(JSON.stringify({ name: "N", image: "", image_url: null, image_data: clean }));
   });
-  // ERC-1155: 64 hex digits in lower case, without 0x.
-  expect(await answer({ uri: `${url}/0x{id}.json`, token })).toEqual([200, "image/svg+xml", clean]);
-  expect(uris).toEqual([`/${token}.json`]);
+  // ERC-1155: 64 hex digits in lower case. The name wrapper's URI ends in `0x{id}`.
+  expect(await answer({ uri: `${url}/{id}.json`, token })).toEqual([200, "image/svg+xml", clean]);
+  expect(await answer({ uri: `${url}/0x{id}`, token })).toEqual([200, "image/svg+xml", clean]);
+  expect(uris).toEqual([`/${token}.json`, `/0x${token}`]);
   const json = dataUrl("application/json", '{"name":"N"}');
   expect(await answer({ uri: json, token }, "metadata")).toEqual([200, "application/json", '{"name":"N"}']);
   expect(await answer({ uri: json, token })).toMatchObject([404, "application/json", /names no image/]);
