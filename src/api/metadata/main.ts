@@ -17,8 +17,8 @@ async function answer(media: Media, asked: Asked, signal: AbortSignal): Promise<
   const { want, uri, token, card: text } = asked;
   const find = async (): Promise<Image> => {
     if (token === undefined) return media.image(uri, signal);
-    // ERC-1155: `{id}` in the URI stands for the token's id.
-    const metadata = await media.metadata(uri.replaceAll(/(?:0x)?\{id\}/g, token), signal);
+    // ERC-1155: `{id}` in the URI stands for the token's id, 64 hex digits. A `0x` before it is part of the URI.
+    const metadata = await media.metadata(uri.replaceAll("{id}", token), signal);
     if (want === "metadata")
       return { type: "application/json", bytes: Buffer.from(JSON.stringify(metadata)) };
     const named = ["image", "image_url", "image_data"].map((member) => metadata[member]);
