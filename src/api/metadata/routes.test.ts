@@ -135,13 +135,21 @@ test.each([
   [
     `/mainnet/${registrar}/x`,
     400,
-    "token must be a token id: a decimal number, or 0x and up to 64 hex digits.",
+    "token must be a token id (a decimal number, or 0x and up to 64 hex digits), or its name.",
   ],
   [
     `/mainnet/${registrar}/${2n ** 256n}`,
     400,
-    "token must be a token id: a decimal number, or 0x and up to 64 hex digits.",
+    "token must be a token id (a decimal number, or 0x and up to 64 hex digits), or its name.",
   ],
+  ...["eth", ".eth", "a..eth", "a.eth.", "%ff"].map(
+    (name) =>
+      [
+        `/mainnet/${registrar}/${name}`,
+        400,
+        "token must be a token id (a decimal number, or 0x and up to 64 hex digits), or its name.",
+      ] as [string, number, string],
+  ),
   [`/mainnet/${nft}/1`, 400, "contract must be a registrar or name wrapper of this service."],
   [`/mainnet/${registrar}/1`, 404, "No results found."],
   [`/mainnet/${registrar}/1/image`, 404, "No results found."],
@@ -206,11 +214,14 @@ test("a token on an unknown chain is 404, one on a chain that is away 503", asyn
     "b.eth": { avatar: `eip155:1/erc721:${nft}/1`, "60": owner },
     "c.eth": { avatar: `eip155:1/erc20:${nft}/1` },
     "d.eth": { avatar: `eip155:1/erc721:${nft}/${2n ** 256n}`, "60": owner },
+    // The form of viem and `@ensdomains/ens-avatar`.
+    "did.eth": { avatar: `did:nft:eip155:137_erc721:${nft}_1`, "60": owner },
   };
   const { get, asked } = open({ records, answer: () => Response.json({ message: "no" }, { status: 404 }) });
-  expect((await get("/mainnet/avatar/a.eth")).body).toEqual({
-    message: "The chain of the token, 137, is not indexed here.",
-  });
+  for (const name of ["a.eth", "did.eth"])
+    expect((await get(`/mainnet/avatar/${name}`)).body).toEqual({
+      message: "The chain of the token, 137, is not indexed here.",
+    });
   expect((await get("/mainnet/avatar/b.eth")).status).toBe(503);
   expect((await get("/mainnet/avatar/c.eth")).status).toBe(404);
   expect((await get("/mainnet/avatar/d.eth")).body).toEqual({ message: "The token has no metadata." });
@@ -257,6 +268,26 @@ test("the metadata of a registrar's token has the members of ENS's service", asy
   expect(body.background_image).toBe("https://public.example/mainnet/avatar/vitalik.eth");
 });
 
+test("a token is found by its name too, with its image", async () => {
+  const sub = { ...vitalik, name: "sub.vitalik.eth", display_name: "sub.vitalik.eth" };
+  const rows = { [namehash("vitalik.eth")]: vitalik, [namehash("sub.vitalik.eth")]: sub };
+  const { get } = open({ rows, url: "https://public.example" });
+  // ENS's service: labelhash of the part before the last dot for the registrar, namehash for the wrapper.
+  for (const [contract, name, id] of [
+    [registrar, "vitalik.eth", labelhash("vitalik")],
+    [registrar, `[${labelhash("vitalik").slice(2)}].eth`, labelhash("vitalik")],
+    [wrapper, "vitalik.eth", namehash("vitalik.eth")],
+    [wrapper, "sub.vitalik.eth", namehash("sub.vitalik.eth")],
+  ] as const) {
+    const byName = await get(`/mainnet/${contract}/${encodeURIComponent(name)}`);
+    expect(byName.body.image).toBe(`https://public.example/mainnet/${contract}/${id}/image`);
+    expect(byName.body).toEqual((await get(`/mainnet/${contract}/${id}`)).body);
+    expect((await get(`/mainnet/${contract}/${encodeURIComponent(name)}/image`)).status).toBe(200);
+  }
+  for (const name of ["sub.vitalik.eth", "vitalik.xyz", "none.eth", "Vitalik.eth"])
+    expect((await get(`/mainnet/${registrar}/${name}`)).status, name).toBe(404);
+});
+
 test("a wrapped name's tokens tell of the wrapper", async () => {
   const node = namehash("sub.a.eth");
   const ens_v1 = { wrapper_state: "wrapped", wrapper_expires_at: "2032977474" };
@@ -291,6 +322,9 @@ test("a token of an ENSv2 registry has the metadata of the name that it stands f
   expect([status, body]).toMatchObject([200, { name: "sub.a.eth", version: 3 }]);
   expect((await get(`/mainnet/${registry}/${id + 1n}`)).status).toBe(404);
   expect((await get(`/mainnet/${nft}/${id}`)).status).toBe(404);
+  const byName = await get(`/mainnet/${registry}/sub.a.eth`);
+  expect([byName.status, byName.body]).toEqual([200, body]);
+  expect((await get(`/mainnet/${registry}/left.a.eth`)).status).toBe(404);
 });
 
 test.each([

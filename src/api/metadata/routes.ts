@@ -3,6 +3,7 @@ import { type Hex, parseAbi } from "viem";
 import { namespaceIds } from "../../deployments/deployment.ts";
 import { nodeOfToken, type TokenIssuer } from "../../deployments/namespaces.ts";
 import { tokenIdToHex } from "../../ens/ids.ts";
+import { labelhashIn, namehash, parentName } from "../../ens/names.ts";
 import { createLane } from "../database/client.ts";
 import type { ResolveContext } from "../endpoints/resolve.ts";
 import type { Row } from "../names/rows.ts";
@@ -46,7 +47,7 @@ const tokenAbi = parseAbi([
   "function balanceOf(address, uint256) view returns (uint256)",
 ]);
 
-// CAIP-22 and CAIP-29.
+// CAIP-22 and CAIP-29. As a DID it is `did:nft:eip155:1_erc721:0x…_1`.
 const nftForm = /^eip155:(\d{1,15})\/(erc721|erc1155):(0x[0-9a-f]{40})\/(\d{1,78}|0x[0-9a-f]{1,64})$/;
 
 function stop(status: 400 | 404 | 410 | 503 | 508, message: string): never {
@@ -125,33 +126,58 @@ const param = (c: Context, name: string) => c.req.param(name) ?? "";
 const baseOf = ({ url, network }: MetadataSources, c: Context) =>
   `${url ?? new URL(c.req.url).origin}/${network}`;
 
+type Candidate = { node: Hex; tokenId?: Hex; isNameWrapper?: boolean };
+
 /** The name of the token in the path. Ends the request if there is none. `isNameWrapper`: undefined for a registry of ENSv2. */
-async function tokenOf({ issuers, nodesInRegistry, ask }: MetadataSources, c: Context) {
+async function tokenOf(sources: MetadataSources, c: Context) {
   const given = param(c, "token");
-  if (!/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(given) || BigInt(given) >= 2n ** 256n)
-    stop(400, "token must be a token id: a decimal number, or 0x and up to 64 hex digits.");
-  const id = BigInt(given);
-  const tokenId = tokenIdToHex(id);
+  const isName = /^[^.]+(\.[^.]+)+$/.test(given);
+  if (!isName && (!/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(given) || BigInt(given) >= 2n ** 256n))
+    stop(400, "token must be a token id (a decimal number, or 0x and up to 64 hex digits), or its name.");
   const contract = param(c, "contract").toLowerCase() as Hex;
   // Several chains may have a contract at one address.
-  const own = issuers.filter(({ address }) => address.toLowerCase() === contract);
+  const own = sources.issuers.filter(({ address }) => address.toLowerCase() === contract);
   const isOfV2 = own.length === 0;
-  if (isOfV2 && nodesInRegistry === undefined)
-    stop(400, "contract must be a registrar or name wrapper of this service.");
-  const ofV2 = isOfV2 ? await nodesInRegistry?.(contract, tokenId, c.req.raw.signal) : undefined;
-  const found = ofV2
-    ? ofV2.map((node) => ({ node, isNameWrapper: undefined }))
-    : own.map((issuer) => ({ node: nodeOfToken(issuer, id), isNameWrapper: issuer.isNameWrapper }));
-  for (const { node, isNameWrapper } of found) {
-    const { status, body } = await ask(`/v1/names/${node}`, c);
+  const found: Candidate[] = isOfV2
+    ? await candidatesOfV2(sources, { contract, given, isName, signal: c.req.raw.signal })
+    : own.flatMap((issuer) => {
+        const tokenId = isName ? tokenOfName(given, issuer) : tokenIdToHex(BigInt(given));
+        if (tokenId === undefined) return [];
+        return [{ ...issuer, tokenId, node: nodeOfToken(issuer, BigInt(tokenId)) }];
+      });
+  for (const { node, isNameWrapper, ...one } of found) {
+    const { status, body } = await sources.ask(`/v1/names/${node}`, c);
     if (status === 404) continue;
     if (status !== 200) stop(503, String(memberOf(body, "error.message")));
     const row = memberOf(body, "data") as Row;
-    if (isOfV2 && (row.registry_path?.at(-1) !== contract || row.token_id !== `${id}`)) continue;
+    const tokenId = one.tokenId ?? tokenIdToHex(BigInt(row.token_id ?? 0));
+    const isThere = row.registry_path?.at(-1) === contract && row.token_id === `${BigInt(tokenId)}`;
+    if (isOfV2 && !isThere) continue;
     if (row.status === "released") stop(410, "The name has expired, and so has its grace period.");
     return { row, isNameWrapper, tokenId };
   }
   return stop(404, "No results found.");
+}
+
+// As ENS's service has it: of a name, a registrar's token is the hash of its first label, another contract's that of the whole name.
+function tokenOfName(name: string, { managedNode }: TokenIssuer): Hex | undefined {
+  if (managedNode === undefined) return namehash(name);
+  const parent = parentName(name);
+  return namehash(parent) === managedNode ? labelhashIn(name.slice(0, -parent.length - 1)) : undefined;
+}
+
+type OfV2 = { contract: Hex; given: string; isName: boolean; signal: AbortSignal };
+
+// Ids of tokens in registries change with roles: that of a name is the one that its row has.
+async function candidatesOfV2(
+  { nodesInRegistry }: MetadataSources,
+  { contract, given, isName, signal }: OfV2,
+) {
+  if (nodesInRegistry === undefined)
+    return stop(400, "contract must be a registrar or name wrapper of this service.");
+  if (isName) return [{ node: namehash(given) }];
+  const tokenId = tokenIdToHex(BigInt(given));
+  return (await nodesInRegistry(contract, tokenId, signal)).map((node) => ({ node, tokenId }));
 }
 
 /** What a record of a name leads to; `nft` says of which token, and whether the name's address owns it. Ends the request without one. */
@@ -162,7 +188,9 @@ async function mediaOf(sources: MetadataSources, c: Context, name: string, key: 
   if (status !== 200) stop(503, String(memberOf(body, "message")));
   const record = String(memberOf(body, `records.texts.${key}`) ?? "").trim();
   if (record === "") stop(404, `The name has no record ${key}.`);
-  const [, chain, namespace = "", contract = "", id = ""] = nftForm.exec(record.toLowerCase()) ?? [];
+  const [did = ""] = /^did:nft:/i.exec(record) ?? [];
+  const token = did ? record.slice(did.length).replaceAll("_", "/") : record;
+  const [, chain, namespace = "", contract = "", id = ""] = nftForm.exec(token.toLowerCase()) ?? [];
   if (chain === undefined) return { asked: { want: "image", uri: record } satisfies Asked };
   const host_meta = {
     ...{ chain_id: Number(chain), namespace, contract_address: contract, token_id: id },
@@ -170,8 +198,8 @@ async function mediaOf(sources: MetadataSources, c: Context, name: string, key: 
   };
   const owner = memberOf(body, "records.addresses.60") as string | null;
   const { uri, is_owner } = await readToken(sources, c, host_meta, owner);
-  const token = tokenIdToHex(BigInt(id)).slice(2);
-  return { asked: { want: "image", uri, token } satisfies Asked, nft: { host_meta, is_owner } };
+  const asked = { want: "image", uri, token: tokenIdToHex(BigInt(id)).slice(2) } satisfies Asked;
+  return { asked, nft: { host_meta, is_owner } };
 }
 
 type HostMeta = { chain_id: number; namespace: string; contract_address: string; token_id: string };
