@@ -2449,6 +2449,10 @@ export interface operations {
                             interfaces?: {
                                 [key: string]: string | null;
                             };
+                            decoded?: {
+                                /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                contenthash: string;
+                            };
                         };
                         /** @description The parameter `accelerate` */
                         accelerationRequested: boolean;
@@ -2814,6 +2818,10 @@ export interface operations {
                                     seen_singletons: ("contenthash" | "name")[];
                                     contenthash?: string | null;
                                     name?: string | null;
+                                    decoded?: {
+                                        /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                        contenthash: string;
+                                    };
                                 };
                                 /** @description Address, lower case */
                                 primary_address?: string;
@@ -3017,6 +3025,10 @@ export interface operations {
                                     seen_singletons: ("contenthash" | "name")[];
                                     contenthash?: string | null;
                                     name?: string | null;
+                                    decoded?: {
+                                        /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                        contenthash: string;
+                                    };
                                 };
                                 /** @description Address, lower case */
                                 primary_address?: string;
@@ -3351,6 +3363,10 @@ export interface operations {
                                 seen_singletons: ("contenthash" | "name")[];
                                 contenthash?: string | null;
                                 name?: string | null;
+                                decoded?: {
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    contenthash: string;
+                                };
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
@@ -3598,6 +3614,8 @@ export interface operations {
                                     /** @enum {string} */
                                     status: "ok" | "not_found" | "unsupported" | "failed";
                                     value?: string;
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    decoded?: string;
                                     meta?: {
                                         /** @constant */
                                         basis: "derived";
@@ -3906,6 +3924,10 @@ export interface operations {
                                 seen_singletons: ("contenthash" | "name")[];
                                 contenthash?: string | null;
                                 name?: string | null;
+                                decoded?: {
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    contenthash: string;
+                                };
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
@@ -4694,6 +4716,10 @@ export interface operations {
                                 seen_singletons: ("contenthash" | "name")[];
                                 contenthash?: string | null;
                                 name?: string | null;
+                                decoded?: {
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    contenthash: string;
+                                };
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
@@ -6977,6 +7003,10 @@ export interface operations {
                                 seen_singletons: ("contenthash" | "name")[];
                                 contenthash?: string | null;
                                 name?: string | null;
+                                decoded?: {
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    contenthash: string;
+                                };
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
@@ -7354,6 +7384,10 @@ export interface operations {
                                 seen_singletons: ("contenthash" | "name")[];
                                 contenthash?: string | null;
                                 name?: string | null;
+                                decoded?: {
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    contenthash: string;
+                                };
                             };
                             /** @description Address, lower case */
                             primary_address?: string;
@@ -7721,6 +7755,10 @@ export interface operations {
                                         seen_singletons: ("contenthash" | "name")[];
                                         contenthash?: string | null;
                                         name?: string | null;
+                                        decoded?: {
+                                            /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                            contenthash: string;
+                                        };
                                     };
                                     /** @description Address, lower case */
                                     primary_address?: string;
@@ -8383,6 +8421,8 @@ export interface operations {
                                     /** @enum {string} */
                                     status: "ok" | "not_found" | "unsupported" | "failed";
                                     value?: string;
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    decoded?: string;
                                     meta?: {
                                         /** @constant */
                                         basis: "derived";
@@ -8851,6 +8891,10 @@ export interface operations {
                                 seen_singletons: ("contenthash" | "name")[];
                                 contenthash?: string | null;
                                 name?: string | null;
+                                decoded?: {
+                                    /** @description The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
+                                    contenthash: string;
+                                };
                             };
                             /** @description Address, lower case */
                             primary_address?: string;

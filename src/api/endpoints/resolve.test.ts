@@ -1,6 +1,7 @@
-import type { Hex } from "viem";
+import { encodeAbiParameters, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
+import { namehash } from "../../ens/names.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "./resolve.ts";
 
 const now = 1_768_400_411;
@@ -35,6 +36,7 @@ function endpoint({
 }
 
 const none = `0x${"0".repeat(64 * 3)}` as Hex;
+const resolver: Hex = `0x${"b2".repeat(20)}`;
 const revert = () => {
   throw Object.assign(new Error("execution reverted"), { code: 3 });
 };
@@ -96,6 +98,28 @@ test("a name without a resolver has no records", async () => {
     accelerationRequested: false,
     accelerationAttempted: false,
   });
+});
+
+test("a content hash is decoded beside its bytes", async () => {
+  const hashes: Record<string, Hex> = {
+    "site.eth": "0xe5010170000f6170702e756e69737761702e6f7267",
+    "other.eth": "0x1234",
+  };
+  const asked = async (name: string) => {
+    const bytes = encodeAbiParameters([{ type: "bytes" }], [hashes[name] ?? "0x"]);
+    const answer = ({ to, data }: { to: Hex; data: Hex }) => {
+      if (to === resolver) return data.startsWith("0xbc1c58d1") ? bytes : none; // ENSIP-7
+      const types = [{ type: "address" }, { type: "bytes32" }, { type: "uint256" }];
+      return encodeAbiParameters(types, [resolver, namehash(name), 0n]);
+    };
+    const [status, body] = await endpoint({ answer })(`/records/${name}?contenthash=true`);
+    return [status, body.records];
+  };
+  expect(await asked("site.eth")).toEqual([
+    200,
+    { contenthash: hashes["site.eth"], decoded: { contenthash: "ipns://app.uniswap.org" } },
+  ]);
+  expect(await asked("other.eth")).toEqual([200, { contenthash: "0x1234" }]);
 });
 
 test("an unreachable chain is 503, without revealing its URL", async () => {

@@ -2,6 +2,7 @@ import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import type { Database } from "../database/client.ts";
 import { currentMoment } from "../database/moment.ts";
+import { decodedOf, decodedSchema } from "../names/content-hash.ts";
 import { type createAdmission, resolutionLimits } from "../resolution/admission.ts";
 import { createChainReader, UnavailableError } from "../resolution/chain-reader.ts";
 import { createGatewayReader, type GatewayLimits } from "../resolution/gateway.ts";
@@ -94,13 +95,16 @@ export const resolvedRecords = endpoint({
   description: `Every selected record is in the response, null if it is unset. Select at least one.${acceleration}`,
   params: namePath,
   query: selectionQuery.extend(optionsQuery.shape),
-  answers: answersOf("The records", { records: recordsSchema }),
+  answers: answersOf("The records", {
+    records: recordsSchema.extend({ decoded: decodedSchema.optional() }),
+  }),
   handle: async (call, context: ResolveContext) => {
     if (isEmptySelection(call.query)) throw new ApiError(400, nothingSelected);
     const asked = { name: call.params.name, selection: call.query };
-    const body = await resolve(context, call, async (resolution) => ({
-      records: await resolveRecords(resolution, asked),
-    }));
+    const body = await resolve(context, call, async (resolution) => {
+      const records = await resolveRecords(resolution, asked);
+      return { records: { ...records, ...decodedOf(records.contenthash) } };
+    });
     return { status: 200, body };
   },
 });

@@ -359,6 +359,20 @@ test("records by key", async () => {
   });
 });
 
+test("a content hash is decoded beside its bytes", async () => {
+  // The example of ENSIP-7.
+  const contenthash = "0xe3010170122029f2d17be6139079dc48696d1f582a8530eb9805b561eda517e22a892c7e3f1f";
+  const decoded = "ipfs://bafybeibj6lixxzqtsb45ysdjnupvqkufgdvzqbnvmhw2kf7cfkesy7r7d4";
+  await store("site.eth", { owner: dave, resolver: publicResolver });
+  await setRecords("site.eth", { contenthash });
+  const { data } = await get<{ records: Record<string, unknown> }>("/v1/names/site.eth");
+  expect(data.records).toMatchObject({ contenthash, decoded: { contenthash: decoded } });
+  const byKey = await get<{ records: Record<string, unknown> }>(
+    "/v1/names/site.eth/records?keys=contenthash",
+  );
+  expect(byKey.data.records).toEqual({ contenthash: { status: "ok", value: contenthash, decoded } });
+});
+
 describe("the inventory of a name's records", async () => {
   await store("stocked.eth", { owner: dave, resolver: publicResolver });
   await setRecords("stocked.eth", {

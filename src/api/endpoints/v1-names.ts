@@ -3,6 +3,7 @@ import { isNormalizedName } from "../../ens/normalization.ts";
 import { agentKeys } from "../../ens/record-values.ts";
 import type { Listed } from "../database/names.ts";
 import { addKeys, keyOfAll, subnamesKey } from "../names/cache-keys.ts";
+import { decodeContentHash } from "../names/content-hash.ts";
 import {
   asOf,
   asOfWithToken,
@@ -216,7 +217,13 @@ export async function answerRecords(
   const asked = source === "auto" && keys ? [...indexed].filter(isMissing).map(([key]) => key) : [];
   const wanted = source === "verified" ? known : asked;
   const live = await liveRecordsOf(context, call, { name, keys: wanted });
-  const records = Object.fromEntries(known.map((key) => [key, live.get(key) ?? indexed.get(key) ?? unset]));
+  const records = Object.fromEntries(
+    known.map((key) => {
+      const answer = live.get(key) ?? indexed.get(key) ?? unset;
+      const decoded = key === "contenthash" ? decodeContentHash(answer.value ?? "") : undefined;
+      return [key, decoded === undefined ? answer : { ...answer, decoded }];
+    }),
+  );
   const inventory = include.includes("inventory") ? inventoryOf(row, found) : undefined;
   const data = { namespace: row.namespace, resolver: row.resolver ?? null, records, inventory };
   const isVerified = source === "verified" || wanted.length > 0;

@@ -8,6 +8,7 @@ import { type Listed, noExpiry, type StoredName } from "../database/names.ts";
 import type { KnownContracts } from "../resolution/known-contracts.ts";
 import type { StoredRecords } from "../resolution/v2-records.ts";
 import { addressSchema, hashSchema } from "../rest/values.ts";
+import { decodedOf, decodedSchema, uriSchema } from "./content-hash.ts";
 import { located } from "./contract.ts";
 import { roleSummarySchema } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
@@ -52,12 +53,14 @@ const recordsSchema = z.strictObject({
   seen_singletons: z.array(z.enum(["contenthash", "name"])),
   contenthash: z.string().nullable().optional(),
   name: z.string().nullable().optional(),
+  decoded: decodedSchema.optional(),
 });
 
 /** The schema of what is known of one record. */
 export const recordSchema = z.strictObject({
   status: z.enum(["ok", "not_found", "unsupported", "failed"]),
   value: z.string().optional(),
+  decoded: uriSchema.optional(),
   meta: z
     .strictObject({
       basis: z.literal("derived"),
@@ -146,6 +149,7 @@ function groupedRecords(records: StoredRecords | null): z.output<typeof recordsS
     seen_singletons: singletons,
     contenthash,
     name,
+    ...decodedOf(contenthash),
   };
 }
 

@@ -1,7 +1,8 @@
 import { html } from "hono/html";
+import { decodeContentHash } from "../names/content-hash.ts";
 import type { Row } from "../names/rows.ts";
 import { account, count, facts, type Html, hash, shown, type View } from "./layout.ts";
-import { coinName, contentUri } from "./words.ts";
+import { coinName } from "./words.ts";
 
 // Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown: what they are called, and how the
 // page of an account begins at services that have one.
@@ -79,7 +80,7 @@ function textValue(key: string, value: string, at: number): Html {
 export function recordValue(view: View, key: string, value: string, at = most): Html | undefined {
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
   if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? account(view, value) : hash(value);
-  if (key === "contenthash") return shown(contentUri(value) ?? value, 200);
+  if (key === "contenthash") return shown(decodeContentHash(value) ?? value, 200);
   return key.startsWith("text:") ? textValue(key.slice(5), value, at) : cutText(value, at);
 }
 

@@ -3,7 +3,6 @@ import {
   amountOf,
   chainName,
   coinName,
-  contentUri,
   explorerOf,
   leaseLength,
   lettersOf,
@@ -73,17 +72,6 @@ test.each([
   ["7", "ERC20", "7 units", "7 units"],
 ])("%s of %s is %s", (amount, currency, short, exact) => {
   expect(amountOf(amount, currency)).toEqual({ short, exact });
-});
-
-test("content hashes are URIs of their protocols", () => {
-  // The example of ENSIP-7.
-  const cid = "29f2d17be6139079dc48696d1f582a8530eb9805b561eda517e22a892c7e3f1f";
-  expect(contentUri(`0xe30101701220${cid}`)).toBe(
-    "ipfs://bafybeibj6lixxzqtsb45ysdjnupvqkufgdvzqbnvmhw2kf7cfkesy7r7d4",
-  );
-  const swarm = "d1de9994b4d039f6548d191eb26786769f580809256b4685ef316805265ea162";
-  expect(contentUri(`0xe40101fa011b20${swarm}`)).toBe(`bzz://${swarm}`);
-  expect(contentUri("0x1234")).toBeUndefined();
 });
 
 describe("letters of a name", () => {

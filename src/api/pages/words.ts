@@ -1,5 +1,4 @@
 import { ens_split } from "@adraffy/ens-normalize";
-import { base32nopad } from "@scure/base";
 import { formatUnits } from "viem";
 import * as viemChains from "viem/chains";
 import { chainOf } from "../../deployments/chains.ts";
@@ -115,17 +114,6 @@ export function amountOf(amount: string, currency: string): { exact: string; sho
   const rest = shown.replace(/0+$/, "");
   const grouped = BigInt(whole).toLocaleString("en");
   return { exact: `${exact} ${currency}`, short: `${grouped}${rest && `.${rest}`} ${currency}` };
-}
-
-/**
- * The URI of a content hash (ENSIP-7) for IPFS, IPNS and Swarm; undefined for other protocols, which are shown as bytes.
- * @example contentUri("0xe30101701220d3…") // "ipfs://bafybei…"
- */
-export function contentUri(hash: string): string | undefined {
-  const [, protocol, rest = ""] = /^0x(e301|e501|e40101fa011b20)((?:[0-9a-f]{2})+)$/.exec(hash) ?? [];
-  if (protocol === undefined || rest.length > 200) return undefined;
-  if (protocol === "e40101fa011b20") return `bzz://${rest}`;
-  return `${protocol === "e301" ? "ipfs" : "ipns"}://b${base32nopad.encode(Buffer.from(rest, "hex")).toLowerCase()}`;
 }
 
 /**
