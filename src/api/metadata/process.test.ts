@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { childrenOf } from "../../../test/support/process-tree.ts";
 import { startServer } from "../../../test/support/server.ts";
@@ -63,6 +65,22 @@ test("images, metadata and cards come from a process of its own", async () => {
     expect(card).toContain(">a&lt;b&gt;&amp;.eth</text>");
     expect(String(card).includes(`data:image/svg+xml;base64,${btoa(clean)}`)).toBe(uri === clean);
   }
+});
+
+test("the process may not read the environment of this one, nor start programs", async () => {
+  const { isThere, pids } = await start();
+  await isThere();
+  const [pid] = await pids();
+  const [node = "", ...args] = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+  const flags = args.slice(
+    0,
+    args.findIndex((arg) => arg.endsWith("main.ts")),
+  );
+  const run = (script: string) => promisify(execFile)(node, [...flags, "-e", script], { env: {} });
+  for (const file of [`/proc/${process.pid}/environ`, resolve(".env.local")])
+    await expect(run(`fs.readFileSync("${file}")`), file).rejects.toThrow("ERR_ACCESS_DENIED");
+  await expect(run(`child_process.execFileSync("true")`)).rejects.toThrow("ERR_ACCESS_DENIED");
+  await run("0");
 });
 
 test("after kill -9 the process is away, then back, and it does not outlive a stop", async () => {

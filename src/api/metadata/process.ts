@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../log/json-log.ts";
 import type { mediaLimits } from "./media.ts";
@@ -28,6 +29,17 @@ const silentMs = 15_000;
 // The process limits each host to ten seconds; a token may lead over two.
 const timeoutMs = 25_000;
 
+// Files of the program and of the folder of images: `/proc` shows the environments of other processes, `.env.local` is beside the program.
+const permissions = (folder: string) => [
+  "--permission",
+  ...["src", "node_modules", "package.json"].map((path) => `--allow-fs-read=${resolve(program, path)}`),
+  `--allow-fs-read=${resolve(folder)}`,
+  `--allow-fs-write=${resolve(folder)}`,
+  // Newer versions of Node limit the network too.
+  ...(process.allowedNodeEnvironmentFlags.has("--allow-net") ? ["--allow-net"] : []),
+];
+const program = fileURLToPath(new URL("../../..", import.meta.url));
+
 /** Keeps a process running that fetches and checks images. It gets neither the environment nor the database, and ends with this process. */
 export function startMedia(settings: MediaSettings, log: Log) {
   const main = fileURLToPath(new URL("main.ts", import.meta.url));
@@ -38,7 +50,7 @@ export function startMedia(settings: MediaSettings, log: Log) {
   function start(): void {
     if (isStopped) return;
     const own = fork(main, {
-      execArgv: ["--max-old-space-size=256"],
+      execArgv: ["--max-old-space-size=256", ...permissions(settings.folder)],
       env: {},
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
