@@ -201,13 +201,14 @@ describe.runIf(hasHelm)("the chart", () => {
       expect(of(selector)).toEqual([template.metadata.labels["app.kubernetes.io/component"]]);
     const services = ofKind(documents, "Service").map(({ metadata, spec }) => [
       metadata.name,
-      of({ matchLabels: labelsSchema.parse(spec["selector"]) }).join(),
+      spec["selector"] ? of({ matchLabels: labelsSchema.parse(spec["selector"]) }).join() : "",
     ]);
     expect(Object.fromEntries(services)).toEqual({
       "names-nsindex": "reader",
       "names-nsindex-indexer": "indexer",
       "names-nsindex-indexer-next": "indexer-next",
       "names-nsindex-labels": "labels",
+      "names-nsindex-none": "",
     });
     const [budget] = ofKind(documents, "PodDisruptionBudget");
     expect(of(selectorSchema.parse(budget?.spec["selector"]))).toEqual(["reader"]);
@@ -222,6 +223,33 @@ describe.runIf(hasHelm)("the chart", () => {
       ),
     );
     expect(watched.sort()).toEqual(["indexer", "indexer-next", "labels", "reader"]);
+  });
+
+  test("the ingress leads nobody to what is for operators, and readers are not open to every pod", () => {
+    const documents = render(...all);
+    const rules = z.array(
+      z.object({
+        http: z.object({
+          paths: z.array(
+            z.object({
+              path: z.string(),
+              pathType: z.literal("Prefix"),
+              backend: z.object({ service: z.object({ name: z.string() }) }),
+            }),
+          ),
+        }),
+      }),
+    );
+    const paths = ofKind(documents, "Ingress").flatMap(({ spec }) =>
+      rules.parse(spec["rules"]).flatMap(({ http }) => http.paths),
+    );
+    const backends = Object.fromEntries(paths.map(({ path, backend }) => [path, backend.service.name]));
+    const none = "names-nsindex-none";
+    // docs/security.md: not public.
+    expect(backends).toEqual({ "/": "names-nsindex", "/metrics": none, "/status": none });
+    // Kubernetes: a rule without `from` lets everybody in.
+    const peers = z.array(z.object({ from: z.array(z.looseObject({})).min(1) })).min(1);
+    for (const { spec } of ofKind(documents, "NetworkPolicy")) peers.parse(spec["ingress"]);
   });
 
   test("a second indexer builds the next index for the readers of the same views schema", () => {
