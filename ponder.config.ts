@@ -7,11 +7,12 @@ import { type ContractSources, contractSources } from "./src/config/sources.ts";
 import { rewriteLog } from "./src/ponder/log-entries.ts";
 import { PooledConnection } from "./src/ponder/pooled-connection.ts";
 import { processLog } from "./src/ponder/process.ts";
-import { shared } from "./src/ponder/shared.ts";
+import { type StartBlock, shared } from "./src/ponder/shared.ts";
 import { createBelieve } from "./src/rpc/believed.ts";
 import { checkedUrls } from "./src/rpc/checked-rpc.ts";
 import { openAnswerCount } from "./src/rpc/nodes.ts";
 import { isDuringOutage } from "./src/rpc/outage.ts";
+import { urlsWithStart } from "./src/rpc/start-blocks.ts";
 
 const config = readConfig();
 rewriteLog({ schema: config.databaseSchema, isReported: isDuringOutage });
@@ -50,12 +51,20 @@ const urlsOf = ({ id, name, isLocal, rpc, trustedBlock }: IndexedChain) => {
   return archivedUrls(urls, options);
 };
 
+// Of the launcher: the blocks that the index knows, by chain id.
+const startBlocks: Record<number, StartBlock[]> = JSON.parse(process.env["START_BLOCKS"] ?? "{}");
+const withStart = (urls: string[], { id, name }: IndexedChain) =>
+  urlsWithStart(urls, {
+    ...{ chain: name, chainId: id, blocks: startBlocks[id] ?? [] },
+    ...{ silent: shared().silentChains, log, now: Date.now },
+  });
+
 const chains = Object.fromEntries(
   config.chains.map(({ rpc, ...chain }) => [
     chain.name,
     {
       id: chain.id,
-      rpc: urlsOf({ ...chain, rpc }),
+      rpc: withStart(urlsOf({ ...chain, rpc }), { ...chain, rpc }),
       // ponder: it reads the blooms of heads from a websocket unchecked.
       ...(rpc.ws === undefined || needsProofs ? {} : { ws: rpc.ws }),
       disableCache: !config.keepsRpcCache,

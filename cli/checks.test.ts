@@ -75,6 +75,14 @@ describe("RPC URLs", () => {
     ]);
   });
 
+  test("that do not respond, of a chain whose blocks the index knows, hold up no start", async () => {
+    const known = async () => ({ 1: [] });
+    await start((config: ReturnType<typeof chains>) => examineUrls(config, known), chains([silent]));
+    expect(messages).toEqual([
+      'No response from RPC_URL_1 (127.0.0.1:1); continuing without chain 1. See "When a chain pauses" in docs/operations.md.',
+    ]);
+  });
+
   test("that do not respond are left to the others", async () => {
     await start(examineUrls, chains([silent, urls()[0]]));
     expect(messages).toEqual([

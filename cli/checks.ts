@@ -4,7 +4,7 @@ import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { examineArchive } from "./checks/archive.ts";
 import { examineBlocks } from "./checks/chains.ts";
 import { about, type Finding } from "./checks/finding.ts";
-import { examineIndex, examineServedIndex } from "./checks/index-state.ts";
+import { examineIndex, examineServedIndex, startBlocksOf } from "./checks/index-state.ts";
 import { examineDatabase, examineLabels, examineMachine, examinePort } from "./checks/machine.ts";
 import { examineNodes, examineUrls } from "./checks/nodes.ts";
 import { examineReadServers } from "./checks/read-servers.ts";
@@ -34,7 +34,8 @@ const checks: readonly Check[] = [
   { subject: "servers", by: ["serve", "doctor"], run: examineReadServers },
   { subject: "sessions", by: starts, run: examineSessions },
   { subject: "index", by: ["serve"], run: examineServedIndex },
-  { subject: "RPC", by: [...indexer, "doctor"], run: examineUrls },
+  { subject: "RPC", by: ["dev", "doctor"], run: (config) => examineUrls(config) },
+  { subject: "RPC", by: ["start"], run: (config) => examineUrls(config, () => startBlocksOf(config)) },
   { subject: "nodes", by: ["doctor"], run: examineNodes },
   { subject: "archive", by: [...indexer, "doctor"], run: examineArchive },
   { subject: "labels", by: [...indexer, "doctor"], run: examineLabels },

@@ -11,7 +11,7 @@ import { type Config, misspeltVariables } from "../src/config/environment.ts";
 import { contractSources } from "../src/config/sources.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { requireExpectedVersion } from "../src/ponder/expected.ts";
-import { firstLabelSetVersion } from "./checks/index-state.ts";
+import { firstLabelSetVersion, startBlocksOf } from "./checks/index-state.ts";
 import { nearestUrl } from "./checks/read-servers.ts";
 import { requireSound, type Start, starts, withSection } from "./checks.ts";
 import { isRefusal, loadConfig } from "./command.ts";
@@ -86,10 +86,11 @@ async function main([asked, ...options]: string[]): Promise<number> {
     await requireSound(command, config, { log, wait });
     const databaseUrl = command === "serve" ? await nearestUrl(config) : config.databaseUrl;
     const first = command === "start" ? await firstLabelSetVersion(config) : undefined;
+    const startBlocks = command === "start" ? await startBlocksOf(config) : {};
     const { code, isDiskFull } = await run(
       command,
       { ...config, databaseUrl, firstLabelSetVersion: first },
-      options,
+      { options, startBlocks: JSON.stringify(startBlocks) },
     );
     if (isStopping || (code !== retryableExitCode && !isDiskFull)) return code;
     const pause = isDiskFull ? fullDiskPause : restartPause;
@@ -123,7 +124,9 @@ function readerConfig(command: Start, config: Config): Config {
 
 type End = { code: number; isDiskFull: boolean };
 
-function run(command: Start, config: Config, options: string[]): Promise<End> {
+type Given = { options: string[]; startBlocks: string };
+
+function run(command: Start, config: Config, { options, startBlocks }: Given): Promise<End> {
   const bin = join(root, "node_modules", "ponder", "dist", "esm", "bin", "ponder.js");
   const preload = new URL("preload.mjs", import.meta.url).href;
   const served = config.stableSchema ?? config.databaseSchema;
@@ -154,6 +157,7 @@ function run(command: Start, config: Config, options: string[]): Promise<End> {
       ...process.env,
       ...(config.databaseUrl === undefined ? {} : { DATABASE_URL: config.databaseUrl }),
       FIRST_LABEL_SET_VERSION: String(config.firstLabelSetVersion ?? ""),
+      START_BLOCKS: startBlocks,
       NO_COLOR: "1",
     },
   });

@@ -35,6 +35,15 @@ const patches = [
     patched: "if (isSyncComplete === false && pwr.isNextBegun !== true) { pwr.isNextBegun = true;",
   },
   {
+    // A start that begins with a kept final block may find a later one cached. Both are final, and it goes on from the later one.
+    name: "last final block",
+    file: /\/node_modules\/ponder\/dist\/esm\/runtime\/index\.js$/,
+    times: 1,
+    text: /(?<=syncProgress\.finalized = )params\.finalizedBlock(?=;)/g,
+    patched:
+      "[params.finalizedBlock, ...diagnostics.slice(1)].reduce((one, other) => (Number(other.number) > Number(one.number) ? other : one))",
+  },
+  {
     // A newest block that could not be fetched counts as fetched: it would be taken for a duplicate until the next one, which on a
     // quiet chain may take hours.
     name: "newest block that failed",

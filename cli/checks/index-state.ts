@@ -3,6 +3,7 @@ import { changesOf, rowSettings } from "../../src/config/row-settings.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
+import { readStartBlocks } from "../../src/operations/start-blocks.ts";
 import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
 import { withDatabase } from "../database.ts";
@@ -69,6 +70,14 @@ export function firstLabelSetVersion(config: Config): Promise<number | undefined
   };
   return withDatabase(config, read, () => undefined);
 }
+
+/** The blocks that the index knows, by chain id, for a start without the chain's nodes. */
+export const startBlocksOf = (config: DatabaseLocation): ReturnType<typeof readStartBlocks> =>
+  withDatabase<Awaited<ReturnType<typeof readStartBlocks>>>(
+    config,
+    (run) => readStartBlocks(run, config.databaseSchema),
+    () => ({}),
+  );
 
 /** Why the index of an earlier version of the label set cannot be healed to the configured one. */
 async function faultOfHealing(config: Config, before: number): Promise<string | undefined> {

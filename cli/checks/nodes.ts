@@ -14,8 +14,14 @@ export function nameOfUrl(chainId: number, urls: readonly string[], index: numbe
   return `RPC_URL_${chainId}${entry} (${host})`;
 }
 
-/** Checks that each chain has an RPC URL that responds, and none of another chain. */
-export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<Finding[]> {
+/**
+ * Checks that each chain has an RPC URL that responds, and none of another chain. A chain of which `readKnown` knows blocks, by chain id, may
+ * be silent.
+ */
+export async function examineUrls(
+  { chains }: Pick<Config, "chains">,
+  readKnown: () => Promise<Record<number, unknown>> = async () => ({}),
+): Promise<Finding[]> {
   const { ok, warning, away, fail } = about("RPC");
   const found = chains.map(async ({ id, rpc, trustedBlock: trusted }) => {
     const silent: string[] = [];
@@ -41,8 +47,10 @@ export async function examineUrls({ chains }: Pick<Config, "chains">): Promise<F
     await Promise.all(asked);
     if (others.length > 0) return others;
     const said = `No response from ${silent.sort().join(", ")}`;
-    if (silent.length === asked.length) return [away(said, "")];
     const see = seeOperations("When a dependency is unavailable");
+    if (silent.length === asked.length && id in (await readKnown()))
+      return [warning(`${said}; continuing without chain ${id}`, seeOperations("When a chain pauses"))];
+    if (silent.length === asked.length) return [away(said, "")];
     return [
       silent.length > 0 ? warning(`${said}; continuing with the others`, see) : ok(`chain ${id} responds`),
     ];

@@ -18,6 +18,7 @@ import { type Coverage, keepCoverage } from "../operations/label-coverage.ts";
 import { installPast, pastFromSql, pastOf, positionOf, pruneVersions } from "../operations/past.ts";
 import { keepProvenFrom, readProvenFrom } from "../operations/proven-blocks.ts";
 import { repeat } from "../operations/repeat.ts";
+import { saveStartBlocks } from "../operations/start-blocks.ts";
 import {
   describeIndex,
   type Healing,
@@ -158,6 +159,12 @@ const watches = ponder.isIndexer
     ]
   : [];
 for (const { start } of watches) ponder.onStop(start());
+// Without a cache, a start needs more of a node than its newest blocks.
+if (ponder.isIndexer && configured.keepsRpcCache)
+  shared().keepStartBlocks = (chainId, blocks) =>
+    saveStartBlocks(run, { owner: schema, chainId, blocks }).catch(({ message: reason }: Error) =>
+      log("warn", "Could not keep the blocks that the next start asks for", { chain_id: chainId, reason }),
+    );
 
 const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
 
@@ -341,6 +348,8 @@ async function historyBegin(): Promise<number | undefined> {
   if (typeof historyBlocks !== "number") return undefined;
   const client = ponder.ofChain(publicClients, rootChainId);
   const newest = Number(await client?.getBlockNumber());
+  // Its blocks cannot be read. What was kept before stays.
+  if (shared().silentChains.has(rootChainId)) return 0;
   const number = Math.max(0, Math.min(newest, blockRange.endBlock ?? newest) - historyBlocks);
   return (await blocks.find(rootChainId, { number }))?.timestamp;
 }

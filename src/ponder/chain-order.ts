@@ -1,6 +1,7 @@
 import type { Log } from "../log/json-log.ts";
 import { processLog } from "./process.ts";
 import { shared } from "./shared.ts";
+import { createStartKeeper } from "./start-blocks.ts";
 
 // The order in which Ponder follows all chains: by time of block, then by chain. cli/preload.mjs puts it in place of Ponder's own, which waits
 // for the next block of every chain. docs/ponder.md#chains-that-pause describes it.
@@ -22,7 +23,7 @@ type Progress = {
 };
 type PerChainSync = ReadonlyMap<Chain, { syncProgress: Progress }>;
 type Generator = AsyncGenerator<Item, unknown>;
-type Options = { pauseMs?: number; now?: () => number; log?: Log; away?: Set<number> };
+type Options = { pauseMs?: number; now?: () => number; log?: Log; away?: Set<number>; silent?: Set<number> };
 
 /** The chains that are waited for, and `chain`: how far all of them are is how far rows stay when a chain's blocks are replaced. */
 export function chainsInOrder<Sync extends PerChainSync>(
@@ -59,8 +60,11 @@ export async function* mergeInOrder(
     now = () => performance.now(),
     log = processLog(),
     away = shared().awayChains,
+    silent = shared().silentChains,
   }: Options = {},
 ): AsyncGenerator<Item> {
+  const keep = createStartKeeper();
+  for (const [chain, { syncProgress }] of perChainSync) await keep(chain, syncProgress);
   const following = [...perChainSync].filter(([, { syncProgress }]) => !syncProgress.isEnd());
   const wakeUp = createWakeUp();
   // ponder: one generator for each chain that has not ended, in this order.
@@ -69,6 +73,7 @@ export async function* mergeInOrder(
     return generator ? createSource({ chain, progress, generator, now, wake: wakeUp.wake }) : [];
   });
   const timing = { pauseMs, now, log, away };
+  for (const id of silent) away.add(id);
   // All events up to here are executed, and none after it.
   let reached = "";
   for (;;) {
@@ -98,13 +103,14 @@ export async function* mergeInOrder(
       if (!isLater && source.openItems(away)[0]?.event.type === "block") event.isHeld = true;
       else reached = at;
     }
+    if (event.type === "finalize") await keep(chain, progress, event.block);
     yield { chain, event };
     if (event.type === "reorg") reached = lowest();
   }
 }
 
 type Source = ReturnType<typeof createSource>;
-type Timing = Required<Options>;
+type Timing = Required<Omit<Options, "silent">>;
 
 function createSource({
   generator,

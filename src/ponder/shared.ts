@@ -39,6 +39,17 @@ export type KeptPast = { from: number; schema: string; tables: ReadonlySet<strin
 /** Gives rows of a table the labels that have become known. */
 export type HealRows = (table: string, rows: readonly Row[]) => Promise<readonly Row[]>;
 
+/**
+ * A block that Ponder asks for at a start, in hexadecimal. `newest`: of a final block, the number of the newest block when it became final.
+ */
+export type StartBlock = {
+  number: string;
+  hash: string;
+  parentHash: string;
+  timestamp: string;
+  newest?: string;
+};
+
 /** State shared by the parts of this process. */
 export type Shared = {
   /** The last events of each kind of anomaly, newest first: from the handlers, for the API. */
@@ -59,6 +70,10 @@ export type Shared = {
   chainPauseMs: number;
   /** Ids of the chains that are left out of the order of all chains. */
   awayChains: Set<number>;
+  /** Ids of the chains whose nodes did not respond at the start. */
+  silentChains: Set<number>;
+  /** Keeps the blocks of a chain that the next start asks for. */
+  keepStartBlocks?: (chainId: number, blocks: readonly StartBlock[]) => Promise<void>;
   /** Called for each new block once its rows are there. */
   blockIndexed?: () => void;
   /** Prepares for the events of a batch; they are handled once it resolves. */
@@ -82,6 +97,7 @@ export function shared(scope: object = globalThis): Shared {
     otherResults: new Map(),
     chainPauseMs: Number.POSITIVE_INFINITY,
     awayChains: new Set(),
+    silentChains: new Set(),
   };
   return holder[key];
 }

@@ -17,6 +17,7 @@ export function readNeededColumns(): void {
 const ownStores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
 const changes = [
   ...["beginning of the next range", "newest block that failed", "new connection that is lost"],
+  "last final block",
   ...[
     "polls that fail",
     "order of all chains",

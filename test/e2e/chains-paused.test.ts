@@ -22,7 +22,7 @@ beforeAll(async () => {
   world = await startWorld({ chains: chainNames, datasources: datasourcesFile(), environment });
   // Without most of what is recorded, which other tests index.
   for (const chain of chainNames) world.nodes[chain].chain.setHead(60);
-  for (let second = 0; second < 400; second += 10) for (const chain of chainNames) mine(chain, second);
+  for (const chain of chainNames) mine(chain, 0);
 });
 afterAll(async () => {
   await fresh?.close();
@@ -55,9 +55,9 @@ async function eachChainByItself({ chains, omnichainIndexingCursor }: OmnichainS
     chainNames.map((name) => [chainIds[name], world.nodes[name].chain.block(headOf(name))!]),
   );
   const [root, base] = [heads[chainIds.root]!, heads[chainIds.base]!];
-  expect(base.timestamp).toBe(began + 390);
+  expect(base.timestamp).toBe(began + 395);
   expect(chains[chainIds.base]).toMatchObject({
-    latestIndexedBlock: { number: base.number, timestamp: began + 390 },
+    latestIndexedBlock: { number: base.number, timestamp: began + 395 },
   });
   expect(omnichainIndexingCursor).toBe(root.timestamp);
 
@@ -84,10 +84,30 @@ async function eachChainByItself({ chains, omnichainIndexingCursor }: OmnichainS
   expect(_meta.block.number).toBe(root.number);
 }
 
+/** Checks what a start without any node of Base serves: the rows, and which chain is behind. */
+async function isServedWithout() {
+  const ask = async (path: string) => {
+    const response = await fetch(`${world.url}${path}`);
+    return { status: response.status, body: await response.json() };
+  };
+  expect(await ask("/v1/names/early400.eth")).toMatchObject({ status: 200 });
+  expect(await ask("/amirealtime?maxWorstCaseDistance=600")).toEqual({
+    status: 503,
+    body: { message: expect.stringContaining(`of chain ${chainIds.base} is`) },
+  });
+  const { distances } = (await ask("/api/indexing-status")).body;
+  expect(distances[chainIds.base]).toBeGreaterThan(
+    Math.max(distances[chainIds.root], distances[chainIds.linea]),
+  );
+}
+
 test("a chain that pauses holds back no other, and comes back into its place", async ({ skip }) => {
   if (!inject("postgresUrl")) return skip("needs a Postgres server: kill -9 restarts the embedded index");
   const others = ["root", "linea"] as const;
   world.start();
+  await atHeads(world, chainNames);
+  // Blocks become final while they are followed.
+  for (let second = 5; second < 400; second += 5) for (const chain of chainNames) mine(chain, second);
   await atHeads(world, chainNames);
   for (let second = 400; second < 2_000; second += 50)
     for (const chain of others) mine(chain, second, second % 200 === 0 ? `early${second}` : undefined);
@@ -99,10 +119,17 @@ test("a chain that pauses holds back no other, and comes back into its place", a
   await eachChainByItself(during);
 
   await world.crash();
-  for (let second = 2_100; second < 3_900; second += 50)
-    for (const chain of others) mine(chain, second, second % 200 === 0 ? `late${second}` : undefined);
+  world.nodes.base.faults.set({ down: true });
   world.start();
   await atHeads(world, others);
+  await isServedWithout();
+  for (let second = 2_100; second < 3_900; second += 50)
+    for (const chain of others) mine(chain, second, second % 200 === 0 ? `late${second}` : undefined);
+  await atHeads(world, others);
+  await world.crash();
+  world.start();
+  await atHeads(world, others);
+  world.nodes.base.faults.set({ down: false });
 
   for (let second = 410; second < 3_900; second += 40)
     mine("base", second, second % 200 === 50 ? `inside${second}` : undefined);
