@@ -39,6 +39,7 @@ function api({
   stale = undefined as CurrentStatus["stale"],
   subgraph = undefined as Hono | undefined,
   now = 1768400411,
+  logChecks = undefined as Record<string, string> | undefined,
 } = {}) {
   const logged: string[] = [];
   const context = {
@@ -47,6 +48,7 @@ function api({
     plugins: service.config.plugins,
     status: { current: () => (hasSnapshot && snapshot ? { snapshot, stale } : undefined) },
     clock: () => now * 1000 + 999,
+    logChecks,
     subregistries: [],
     referrals: async () => [],
     editions: [],
@@ -105,6 +107,12 @@ describe("a stale index", () => {
 });
 
 describe("/api/indexing-status", () => {
+  test("of the indexing process says how the logs of each chain are checked", async () => {
+    const logChecks = { 1: "sampled 1 %", 8453: "not at all" };
+    const { text } = await api({ logChecks }).get("/api/indexing-status");
+    expect(JSON.parse(text).logChecks).toEqual(logChecks);
+  });
+
   test("projects the snapshot to the second of the request", async () => {
     const { text, status, headers } = await api().get("/api/indexing-status");
     expect(status).toBe(200);

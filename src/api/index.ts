@@ -3,7 +3,13 @@ import { db, publicClients } from "ponder:api";
 import { type Context, Hono } from "hono";
 import type { Hex } from "viem";
 import { getBlock } from "viem/actions";
-import { type Config, ConfigurationError, parseEnvironment, readConfig } from "../config/environment.ts";
+import {
+  type Config,
+  ConfigurationError,
+  logChecksOf,
+  parseEnvironment,
+  readConfig,
+} from "../config/environment.ts";
 import { changesOf, environmentOf, type RowSettings, rowSettings } from "../config/row-settings.ts";
 import { contractSources } from "../config/sources.ts";
 import { indexedSubregistries, tokenIssuers } from "../deployments/namespaces.ts";
@@ -446,6 +452,8 @@ function commonOf(config: Config) {
     database,
     indexes: () => indexBuild?.progress(),
     provenFrom: async () => (await readProven()).value,
+    // A reader asks no logs.
+    logChecks: ponder.isIndexer ? logChecksOf(configured) : undefined,
     healing: () => healing && { ...healing, ...progressOf(healing, Date.now()) },
     coverage: async () => (await readCoverage()).value,
     clock: Date.now,

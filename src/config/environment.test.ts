@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   type Environment,
   knownVariables,
+  logChecksOf,
   misspeltVariables,
   parseEnvironment,
 } from "./environment.ts";
@@ -78,6 +79,15 @@ test("reads the minimal environment with the documented defaults", () => {
     address: "0x00000000000c2e074ec69a0dfb2997ba6c7d2e1e",
     startBlock: 9380380,
   });
+});
+
+test.each([
+  [{}, "sampled 1 %"],
+  [{ RPC_CROSS_CHECK_PERCENT: "0" }, "not at all"],
+  [{ RPC_CROSS_CHECK_PERCENT: "100" }, "every log"],
+  [{ RPC_VERIFY: "receipts", RPC_URL_1: "https://a.example,https://b.example" }, "every log"],
+])("with %o the logs of each chain are checked: %s", (more, words) => {
+  expect(logChecksOf(parseEnvironment({ ...root, ...more }, noFiles))).toEqual({ 1: words });
 });
 
 test("proofs compare all ranges of logs, and a trusted block takes the place of a second URL", () => {

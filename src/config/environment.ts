@@ -170,6 +170,12 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
 /** The checked configuration. */
 export type Config = ReturnType<typeof parseEnvironment>;
 
+/** How the logs of each chain are checked, in words, by chain id. */
+export function logChecksOf({ chains, rpcCrossCheckPercent: percent }: Config): Record<string, string> {
+  const words = percent === 0 ? "not at all" : percent === 100 ? "every log" : `sampled ${percent} %`;
+  return Object.fromEntries(chains.map(({ id }) => [id, words]));
+}
+
 type BlockRange = { startBlock?: number | undefined; endBlock?: number | undefined };
 
 const metadataSettingsOf = (given: Variables) => ({

@@ -6,7 +6,7 @@ const calls = "what contracts return to handlers";
 test.each([
   [1, 0.01, ["logs of the backfill beyond a sample of 1 %", calls]],
   [1, 0, ["logs of the backfill", calls]],
-  [1, 1, ["that logs of the backfill lack no block", calls]],
+  [1, 1, ["that logs of the backfill lack no block", "which blocks of the backfill are the chain's", calls]],
   [2, 0.005, ["logs of the backfill beyond a sample of 0.5 %"]],
   [2, 0, ["logs of the backfill", calls]],
   [3, 1, []],

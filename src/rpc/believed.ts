@@ -19,7 +19,8 @@ export function believedOfUrls(urls: number, share: number, needsProofs = false)
   const logs = "logs of the backfill";
   const beyond = share === 0 ? logs : `${logs} beyond a sample of ${Number((share * 100).toFixed(2))} %`;
   const ofRanges = share < 1 ? [beyond] : urls === 1 ? [`that ${logs} lack no block`] : [];
-  const ofBlocks = needsProofs && urls === 1 ? ["which blocks of the backfill are the chain's"] : [];
+  const ofBlocks =
+    urls === 1 && (needsProofs || share === 1) ? ["which blocks of the backfill are the chain's"] : [];
   const ofCalls = urls === 1 || share === 0 ? ["what contracts return to handlers"] : [];
   return [...ofRanges, ...ofBlocks, ...ofCalls];
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fromRlp, type Hex, keccak256, toRlp } from "viem";
 import { expect, test } from "vitest";
-import { headerHash, receiptsRoot } from "./block-proofs.ts";
+import { areComplete, headerHash, receiptsRoot } from "./block-proofs.ts";
 
 // Blocks of October 2026 as the public endpoints of the chains return them, without transactions.
 const headers = JSON.parse(
@@ -53,4 +53,19 @@ test.each([
   const encoded: Hex = `0x${start}0182b741b90100${noBloom}c0${end}`;
   expect(fromRlp(`0x${encoded.slice(encoded.indexOf("f9"))}`)).toHaveLength(end === "" ? 4 : 6);
   expect(receiptsRoot([{ ...receipt, ...fields }])).toBe(rootOf(encoded));
+});
+
+test.each([
+  ["with a status", 1, 4_370_000, { status: "0x1" }, true],
+  ["of a chain that began later", 11_155_111, 12, { status: "0x1" }, true],
+  // EIP-609: until block 4,370,000 of Ethereum receipts have a state root, which not every node returns.
+  ["without a state root, from before Byzantium", 1, 4_369_999, { status: "0x1" }, false],
+  ["with a state root, from before Byzantium", 1, 4_369_999, { root: `0x${"ab".repeat(32)}` }, true],
+  ["with neither", 10, 1, {}, false],
+  ["without gas", 10, 1, { status: "0x1", cumulativeGasUsed: undefined }, false],
+  ["of a deposit without a version", 8453, 1, { status: "0x1", type: "0x7e" }, false],
+  ["of a deposit with its version", 8453, 1, { status: "0x1", ...canyon }, true],
+])("a receipt %s on chain %i can contradict a header: %#", (_, chainId, block, more, isComplete) => {
+  const receipt = { type: "0x2", cumulativeGasUsed: "0x5208", logs: [], ...more };
+  expect(areComplete([receipt], { chainId, block })).toBe(isComplete);
 });

@@ -142,6 +142,28 @@ export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefine
   }
 }
 
+// EIP-609: from this block of Ethereum on, receipts have a status in place of a state root.
+const byzantium = 4_370_000;
+
+/**
+ * Whether receipts have all fields that a root covers, so that another root contradicts them. Not every node returns the state roots of
+ * receipts before Byzantium, or the versions of deposits.
+ */
+export const areComplete = (
+  receipts: readonly Record<string, unknown>[],
+  { chainId, block }: { chainId: number; block: number },
+): boolean =>
+  receipts.every(({ type, status, root, cumulativeGasUsed, logs, depositReceiptVersion: version }) => {
+    const outcome = chainId === 1 && block < byzantium ? root : (status ?? root);
+    const hasVersion = type !== "0x7e" || version !== undefined;
+    return (
+      typeof outcome === "string" &&
+      typeof cumulativeGasUsed === "string" &&
+      hasVersion &&
+      Array.isArray(logs)
+    );
+  });
+
 type Leaf = { path: string; value: Hex };
 type TrieNode = Hex | readonly TrieNode[];
 

@@ -182,7 +182,7 @@ test.each([
     await alone.request(getLogs({ blockHash: other }));
     isLying = true;
     await expect(alone.request(getLogs({ blockHash }))).rejects.toThrow(
-      /no receipts prove the logs of block/,
+      /the logs of block \d+ differ from the receipts root of its header/,
     );
     isLying = false;
     expect(await alone.request(getLogs({ blockHash }))).toEqual(await honest(getLogs({ blockHash })));
@@ -302,6 +302,59 @@ test("a single URL that changes topics of the backfill is proven wrong when the 
   expect(kinds()).toContain("one missing-logs");
 });
 
+test.each([
+  ["alone", 0.01, {}],
+  ["alone, with all logs checked", 1, {}],
+  ["beside one that serves no receipts", 1, { bare: bare(withOtherData) }],
+] as const)(
+  "a URL whose receipts of a backfill block contradict its header, as its logs do, is at fault: %s",
+  async (_, share, others) => {
+    const { blockNumber } = all[0]!;
+    const { request, kinds, log, believe } = checked({ liar: changingLogs(withOtherData), ...others }, share);
+    await request(logsAt(blockNumber));
+    // JSON-RPC: Ponder does not repeat a request with this code, but fetches the range again, logs included.
+    await expect(request(blockAt(blockNumber))).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /^Rejected logs from liar: the logs of block \d+ differ from the receipts root of its header\.$/,
+      ),
+      code: -32_700,
+    });
+    expect(kinds()).toContain("liar missing-logs");
+    expect(log).toHaveBeenCalledWith(
+      "error",
+      expect.stringContaining("RPC endpoint returned incomplete or fabricated logs"),
+      expect.objectContaining({ hostname: "liar" }),
+    );
+    expect(JSON.stringify(believe.mock.calls)).not.toContain("no URL serves");
+  },
+);
+
+test("a URL that serves receipts of some blocks and none of others is said to, whichever come first", async () => {
+  const numbers = [...new Set(all.map((log) => log["blockNumber"]))];
+  const { hash } = (await honest(blockAt(numbers[1], false))) as { hash: string };
+  const hiding: Request = async (body) =>
+    body.method === "eth_getBlockReceipts" && (body.params as string[])[0] === hash ? null : honest(body);
+  const { request, believe } = checked({ hiding }, 1);
+  for (const number of numbers.slice(0, 2)) {
+    await request(logsAt(number));
+    await request(blockAt(number));
+  }
+  expect(believe.mock.lastCall).toEqual([
+    ["logs of blocks of the backfill whose receipts no URL serves, although one serves those of others"],
+  ]);
+});
+
+test("what a configuration believes is a warning, also of two URLs, except on a local chain", () => {
+  for (const [urls, isPublic, level] of [
+    [{ one: honest }, true, "warn"],
+    [{ one: honest, two: honest }, true, "warn"],
+    [{ one: honest, two: honest }, false, "info"],
+  ] as const)
+    expect(checked(urls, 0.01, 0, isPublic).believe.mock.calls).toEqual([
+      [expect.arrayContaining(["logs of the backfill beyond a sample of 1 %"]), level],
+    ]);
+});
+
 test("a URL with three refused answers in a row is put aside where there is another, named by its host alone", async () => {
   const reversed = (logs: Answer[]) => [...logs].reverse();
   const { request, kinds } = checked({ liar: changing("eth_getLogs", reversed), honest });
@@ -397,7 +450,7 @@ test("all that a single URL returned stays unverified once it was found wrong: n
   await request(getLogs({ fromBlock: "0x0", toBlock: "0x3c" }));
   await request(getLogs({ blockHash: all.at(-1)!["blockHash"] }));
   isHonest = false;
-  await expect(request(live)).rejects.toThrow(/no receipts prove/);
+  await expect(request(live)).rejects.toThrow(/differ from the receipts root of its header/);
   isHonest = true;
   await request(live);
   await request(getLogs({ fromBlock: "0x3d", toBlock: "0x50" }));

@@ -60,8 +60,7 @@ export function checkedBackends(
   });
   const all = newNodes(options, [...byUrl.values()]);
   const { crossCheckShare, isPublic, needsProofs } = options;
-  const isWarning = isPublic && (byUrl.size === 1 || crossCheckShare === 0);
-  options.believe(believedOfUrls(byUrl.size, crossCheckShare, needsProofs), isWarning ? "warn" : "info");
+  options.believe(believedOfUrls(byUrl.size, crossCheckShare, needsProofs), isPublic ? "warn" : "info");
   return nodes.map((node) => ({
     hostname: node.host,
     request: (body) => checkedRequest(all, inPlaceOf(all, node), body),

@@ -136,7 +136,7 @@ export async function requestLiveLogs(
   if (header.receiptsRoot === emptyRoot) return [];
   const body = { method: "eth_getBlockReceipts", params: [blockHash] };
   const receipts = await node.request(body).catch((error: unknown) => error);
-  const proven = await logsByReceipts(nodes, node, header, receipts);
+  const proven = await logsByReceipts(nodes, node, header, { known: receipts });
   if (proven !== undefined) return proven.logs.filter((log) => matches(log, query));
   const problem = `no receipts prove the logs of block ${Number(header.number)}`;
   if (nodes.areReceiptsProvable || nodes.needsProofs)
@@ -300,11 +300,14 @@ async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Com
   if (!(isSampled || ranges.some(mayBeWrong)) || !nodes.checks.spend()) return;
   const [first = node] = ranges.map((range) => range.node);
   const witness = othersThan(nodes, first)[0] ?? first;
-  const proven = await logsByReceipts(nodes, witness, block);
+  const proven = await logsByReceipts(nodes, witness, block, { isFinal: true });
   if (proven === undefined) {
     if (nodes.needsProofs)
       throw refusal(nodes, witness, `no receipts prove the logs of block ${number}`, { isFinal: true });
-    sayUnverified(nodes, witness, "logs of the backfill, because no URL serves the receipts of whole blocks");
+    const what = nodes.areReceiptsProvable
+      ? "logs of blocks of the backfill whose receipts no URL serves, although one serves those of others"
+      : "logs of the backfill, because no URL serves the receipts of whole blocks";
+    sayUnverified(nodes, witness, what);
     return;
   }
   const wrong = ranges.find(({ selection, byBlock }) => {

@@ -3,7 +3,7 @@ import { Counter } from "prom-client";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import type { Believe } from "./believed.ts";
-import { emptyRoot, headerHash, provenLogs } from "./block-proofs.ts";
+import { areComplete, emptyRoot, headerHash, provenLogs } from "./block-proofs.ts";
 import {
   type Header,
   headerIn,
@@ -288,15 +288,18 @@ export async function askHeader(nodes: Nodes, node: Node, block: string): Promis
 
 /**
  * All logs of a block by receipts that have the root that the header names, of a node or else of another, and what proves them, in words;
- * undefined if none has them. `known`: receipts that the node returned before. Reports nodes whose receipts of the block contradict the proven ones.
+ * undefined if none serves its receipts. `known`: receipts that the node returned before. Reports nodes whose receipts of the block contradict
+ * the proven ones or, where none are proven, the header; then it throws, an error that is `isFinal`.
  */
 export async function logsByReceipts(
   nodes: Nodes,
   first: Node,
   header: Header,
-  known?: unknown,
+  { known, isFinal = false }: { known?: unknown; isFinal?: boolean } = {},
 ): Promise<{ logs: RpcLog[]; truth: string } | undefined> {
   if (header.receiptsRoot === emptyRoot) return { logs: [], truth: "its header" };
+  const block = Number(header.number);
+  let liar: Node | undefined;
   const contradicting = nodes.contradicting.get(header.hash) ?? new Set();
   const body = { method: "eth_getBlockReceipts", params: [header.hash] };
   for (const node of [first, ...othersThan(nodes, first)]) {
@@ -304,19 +307,23 @@ export async function logsByReceipts(
     const receipts = isKnown ? known : await probe(nodes, node, body);
     const logs = provenLogs(receipts, header);
     if (logs === undefined) {
-      if (areOfBlock(receipts, header)) nodes.contradicting.set(header.hash, contradicting.add(node));
+      if (!areOfBlock(receipts, header)) continue;
+      nodes.contradicting.set(header.hash, contradicting.add(node));
+      if (areComplete(receipts, { chainId: nodes.chainId, block })) liar ??= node;
       continue;
     }
     nodes.areReceiptsProvable = true;
     const truth = `the receipts of ${node.host}`;
-    for (const wrong of contradicting) missingLogs(nodes, wrong, { block: Number(header.number), truth });
+    for (const wrong of contradicting) missingLogs(nodes, wrong, { block, truth });
     nodes.contradicting.delete(header.hash);
     return { logs, truth };
   }
+  if (liar !== undefined)
+    throw missingLogs(nodes, liar, { block, truth: "the receipts root of its header", isFinal });
   return undefined;
 }
 
-const areOfBlock = (receipts: unknown, { hash }: Header) =>
+const areOfBlock = (receipts: unknown, { hash }: Header): receipts is Record<string, unknown>[] =>
   Array.isArray(receipts) && receipts.length > 0 && receipts.every((receipt) => receipt?.blockHash === hash);
 
 /** A request for logs: the filter as it is sent, and as answers are tested against it. */

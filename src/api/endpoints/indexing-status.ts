@@ -37,6 +37,12 @@ const schema = z.strictObject({
       "Anomalous events that were skipped or repaired, by kind, since the process started; only from the indexing process, once it has seen one",
     ),
   provenFrom: provenFromSchema,
+  logChecks: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe(
+      'How the logs of RPC URLs are checked, by chain id: "sampled 1 %", "every log" or "not at all"; only from the indexing process',
+    ),
 });
 
 /** `clock` gives milliseconds, `indexes` the progress of the indexes for queries, `anomalies` the number of anomalies by kind. */
@@ -45,6 +51,7 @@ export type StatusContext = {
   indexes?: () => { built: number; total: number } | undefined;
   anomalies?: () => Promise<Readonly<Record<string, number>> | undefined>;
   provenFrom?: ProvenFrom;
+  logChecks?: Readonly<Record<string, string>> | undefined;
 };
 
 /** GET /api/indexing-status. */
@@ -60,7 +67,7 @@ export const indexingStatus = endpoint({
   answers: { 200: { description: "The status", schema } },
   handle: async (
     { current: { snapshot, stale } },
-    { clock, indexes, anomalies, provenFrom }: StatusContext,
+    { clock, indexes, anomalies, provenFrom, logChecks }: StatusContext,
   ) => {
     const found = indexes?.();
     const realtimeProjection = { ...project(snapshot, Math.floor(clock() / 1000)), snapshot };
@@ -75,6 +82,7 @@ export const indexingStatus = endpoint({
       indexes: found !== undefined && found.built < found.total ? found : undefined,
       anomalies: await anomalies?.(),
       provenFrom: await provenFrom?.(),
+      logChecks,
     };
     return { status: 200, body };
   },

@@ -226,7 +226,14 @@ test("anomalies by kind with the last ones; labels, database, configuration", as
     ["mainnet", new Set(["logs", "headers"])],
     ["base", new Set<string>()],
   ]);
-  const shown = page({ registry, archives, believed, examples: new Map([["unknown-node", [place]]]) });
+  const logChecks = { 1: "sampled 1 %", 8453: "every log" };
+  const shown = page({
+    registry,
+    archives,
+    believed,
+    logChecks,
+    examples: new Map([["unknown-node", [place]]]),
+  });
   const facts = await shown.json();
   expect(facts.anomalies).toEqual([{ kind: "unknown-node", count: 1_234, examples: [place] }]);
   expect(facts.labels).toMatchObject({
@@ -248,6 +255,8 @@ test("anomalies by kind with the last ones; labels, database, configuration", as
   expect(text).toContain("3 GiB");
   expect(text).toContain("2 of mainnet, 1 of base");
   expect(text).toContain("mainnet: files.example, level header; of 12 blocks receipts");
+  expect(facts.configuration.logChecks).toEqual(["mainnet: sampled 1 %", "base: every log"]);
+  expect(text).toContain("mainnet: sampled 1 %");
   expect(facts.configuration.believedWithoutProof).toEqual(["mainnet: logs; headers"]);
   expect(text).toContain("mainnet: logs; headers");
   expect(text + JSON.stringify(facts)).not.toContain("hunter2");

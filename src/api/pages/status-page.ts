@@ -191,6 +191,8 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     coverage?: () => Promise<{ at: number; counts: readonly Coverage[] } | undefined>;
     /** Since when ENSv2 registers names: null if it does not yet, undefined if that is not indexed. */
     goLive?: () => GoLive | null | undefined;
+    /** How the logs of each chain are checked, in words, by chain id. */
+    logChecks?: Readonly<Record<string, string>> | undefined;
     hashOf: HashOf;
     clock: () => number;
     log: Log;
@@ -339,7 +341,7 @@ function describe(sources: StatusSources, found: Found) {
       namespace: config.namespace,
       mode: config.isSubgraphCompatible ? "subgraph" : "multichain",
       plugins: [...config.plugins],
-      rpcUrls: config.chains.map(({ name, rpc }) => `${rpc.http.length} of ${name}`),
+      ...textsOfChains(sources),
       archives: archives.size === 0 ? undefined : [...archives].map(([chain, found]) => `${chain}: ${found}`),
       provenByReceipts: found.provenFrom && provenTexts(config.chains, found.provenFrom),
       believedWithoutProof: [...believed].flatMap(([chain, what]) =>
@@ -351,6 +353,11 @@ function describe(sources: StatusSources, found: Found) {
     },
   };
 }
+
+const textsOfChains = ({ config: { chains }, logChecks }: StatusSources) => ({
+  rpcUrls: chains.map(({ name, rpc }) => `${rpc.http.length} of ${name}`),
+  logChecks: logChecks && chains.map(({ id, name }) => `${name}: ${logChecks[id]}`),
+});
 
 const coverageFacts = ({ at, counts }: { at: number; counts: readonly Coverage[] }, now: number) => ({
   age: Math.max(0, (now - at) / 1_000),
@@ -463,7 +470,7 @@ const database =
   "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes, " +
   "History since block=earliest.number:number, History reaches back=earliest.seconds:span";
 const configuration =
-  "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Logs proven by receipts=provenByReceipts, Believed without proof=believedWithoutProof, " +
+  "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Logs checked=logChecks, Logs proven by receipts=provenByReceipts, Believed without proof=believedWithoutProof, " +
   "Software version=version, Ponder=ponder, Node=node";
 
 // A reader counts no events, and a backfill follows no reorganizations.
