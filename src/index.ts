@@ -2,7 +2,7 @@ import { readConfig } from "./config/environment.ts";
 import type { PluginId } from "./config/plugins.ts";
 import { contractSources } from "./config/sources.ts";
 import type { Namespace } from "./deployments/deployment.ts";
-import { isContractOf, v2KnownContracts } from "./deployments/namespaces.ts";
+import { isContractOf, managedLabels, v2KnownContracts } from "./deployments/namespaces.ts";
 import { type EventsOf, type LogsOf, registerHandlers, registerStrictHandlers } from "./handlers/on.ts";
 import { createAnomalyLog } from "./indexing/anomalies.ts";
 import { createHealer } from "./indexing/healing.ts";
@@ -46,12 +46,13 @@ const log = processLog();
 const logAnomaly = createAnomalyLog(log, shared().examples);
 const metrics = openMetrics();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
+const managed = managedLabels(config.datasources);
+const heal: Settings["heal"] = (labelhash) => managed.get(labelhash) ?? labels.heal(labelhash);
 shared().prefetch = async (events) => labels.expect?.(labelhashesOf(events));
 const naming = config.isSubgraphCompatible ? subgraphNaming : multichainNaming;
 if (config.healsLabels)
   shared().healRows = createHealer({
-    naming,
-    heal: (labelhash) => labels.heal(labelhash),
+    ...{ naming, heal },
     expect: async (labelhashes) => labels.expect?.(labelhashes),
   });
 const settings: Settings = {
@@ -59,7 +60,7 @@ const settings: Settings = {
   rootChainId: config.rootChainId,
   isV2Indexed: config.plugins.includes("ensv2"),
   v2: v2KnownContracts(config.datasources),
-  heal: (labelhash) => labels.heal(labelhash),
+  heal,
   nodes: createNodes(config.chains, {
     onOutage: (chainId) =>
       log("warn", "No node of the chain responds; indexing waits for one", {

@@ -1,7 +1,5 @@
 import type { Config } from "../../src/config/environment.ts";
 import { changesOf, rowSettings } from "../../src/config/row-settings.ts";
-import { labelhash } from "../../src/ens/labels.ts";
-import { openLabels } from "../../src/labels/open-labels.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import { readStartBlocks } from "../../src/operations/start-blocks.ts";
 import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
@@ -47,7 +45,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
     const changes = stored === undefined ? [] : changesOf(stored.settings, rowSettings(config));
     const before = Number(stored?.settings["LABEL_SET_VERSION"]);
     const isHealed = config.healsLabels && changes.length === 1 && before !== config.labelSet.labelSetVersion;
-    const fault = isHealed || isOpen ? await faultOfHealing(config, before) : undefined;
+    const fault = isHealed || isOpen ? faultOfHealing(config, before) : undefined;
     if (fault !== undefined) return [fail(fault, seeOperations("Heal labels"))];
     const verb = changes.length === 1 ? "changes" : "change";
     if (changes.length > 0 && !isHealed)
@@ -80,25 +78,14 @@ export const startBlocksOf = (config: DatabaseLocation): ReturnType<typeof readS
   );
 
 /** Why the index of an earlier version of the label set cannot be healed to the configured one. */
-async function faultOfHealing(config: Config, before: number): Promise<string | undefined> {
+function faultOfHealing(config: Config, before: number): string | undefined {
   const { labelSetVersion } = config.labelSet;
   if (labelSetVersion < before)
     return `LABEL_SET_VERSION must not decrease: the index has version ${before}, not ${labelSetVersion}`;
   if (config.ponderStores === "stock") return "Labels are not healed with PONDER_STORES=stock";
   if (config.blockRange.startBlock !== undefined)
     return "Labels of an index with START_BLOCK are not healed: it may lack the names above";
-  const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log: () => undefined });
-  try {
-    const managed = Object.values(config.datasources).flatMap(
-      ({ managedName }) => managedName?.split(".") ?? [],
-    );
-    for (const label of new Set(managed))
-      if ((await labels.heal(labelhash(label))) === undefined)
-        return `Version ${labelSetVersion} of the label set lacks the label "${label}"`;
-    return undefined;
-  } finally {
-    await labels.close();
-  }
+  return undefined;
 }
 
 /** Ponder's record of its last run on a schema; undefined without an index. */

@@ -1,6 +1,13 @@
+import { labelhash } from "viem";
 import { describe, expect, test } from "vitest";
 import { currencies } from "./currencies.ts";
-import { indexedSubregistries, managedNameOf, namespaces, tokenIssuers } from "./namespaces.ts";
+import {
+  indexedSubregistries,
+  managedLabels,
+  managedNameOf,
+  namespaces,
+  tokenIssuers,
+} from "./namespaces.ts";
 
 test("Sepolia's Base names end in basetest.eth", () => {
   expect(managedNameOf(namespaces.sepolia, "basenames")).toEqual({
@@ -80,4 +87,11 @@ describe("currencies", () => {
     const contracts = { USDC: { address: token, startBlock: 0 } };
     expect(currencies({ seaport: { chainId: 5, contracts } })(5, token)).toBe("USDC");
   });
+});
+
+test("labels of the names that deployments manage are known by hash, from no label set", () => {
+  const known = managedLabels(namespaces.mainnet);
+  for (const label of ["eth", "base", "linea"]) expect(known.get(labelhash(label))).toBe(label);
+  const own = { ...namespaces.mainnet, own: { chainId: 1, managedName: "names.example", contracts: {} } };
+  expect(managedLabels(own).get(labelhash("example"))).toBe("example");
 });

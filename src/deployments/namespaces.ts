@@ -1,5 +1,6 @@
 import { type Hex, namehash } from "viem";
 import { accountId, rootNode, subnode, tokenIdToHex } from "../ens/ids.ts";
+import { labelhash } from "../ens/labels.ts";
 import type {
   ContractGroup,
   ContractOf,
@@ -76,6 +77,14 @@ export function managedNameOf(namespace: Namespace, datasourceId: string): Manag
   if (name === undefined) throw new Error(`Datasource "${datasourceId}" manages no name.`);
   return { name, node: namehash(name) };
 }
+
+/** The labels of the names that contracts of a namespace issue subnames of, by labelhash. No label set needs to have them. */
+export const managedLabels = (namespace: Namespace): ReadonlyMap<Hex, string> =>
+  new Map(
+    Object.values(namespace)
+      .flatMap(({ managedName }) => managedName?.split(".") ?? [])
+      .map((label) => [labelhash(label), label]),
+  );
 
 /** The datasource with its own managed name, else with its deployment's. */
 export function withManagedName(datasourceId: string, source: Datasource): Datasource {
