@@ -21,6 +21,14 @@ const storesOfPonder = {
 };
 
 const chainOrder = JSON.stringify(new URL("../src/ponder/chain-order.ts", import.meta.url).href);
+const branch = JSON.stringify(new URL("../src/ponder/branch.ts", import.meta.url).href);
+// Stores the branch of a live event, in the transaction `tx` of its rows; `head`: the chain's checkpoint.
+const keepBranch = (head) => `{
+      const rows = (await import(${branch})).branchRows(event.chain, event.branch, ${head});
+      await tx.wrap((db) => db.execute(sql\`INSERT INTO \${sql.identifier(namespaceBuild.schema)}._indexing_status
+        SELECT b.id, b.snapshot, now() FROM json_to_recordset(\${rows}::text::json) AS b (id text, snapshot json)
+        ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at\`), context);
+    }`;
 const following = /\/node_modules\/ponder\/dist\/esm\/runtime\/realtime\.js$/;
 
 // What is changed in Ponder's text, as often as `times` says. docs/ponder.md describes them.
@@ -95,6 +103,21 @@ const patches = [
     patched: `perChainSync: (await import(${chainOrder})).chainsInOrder(params.perChainSync, chain),`,
   },
   {
+    // Events wait in a buffer, while the list of blocks goes on.
+    name: "branch of a live event",
+    file: following,
+    times: 6,
+    text: /blockCallback: event\.blockCallback,|yield \{ type: "reorg", chain,/g,
+    patched: "$& branch: (params.perChainSync?.get(chain) ?? params).unfinalizedBlocks.slice(),",
+  },
+  {
+    name: "branch of a block",
+    file: /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/,
+    times: 1,
+    text: /(?=if \(database\.userQB\.\$dialect === "pglite"\) \{\s*await tx\.wrap\(\(tx\) => tx\.execute\(`TRUNCATE)/g,
+    patched: keepBranch("event.checkpoint"),
+  },
+  {
     // Until the next block the chain's checkpoint would name a block whose rows are gone. The next one may have the same number and time: the
     // count tells it from the block before.
     name: "head of a reorganization",
@@ -105,7 +128,8 @@ const patches = [
       await tx.wrap((db) => db.update(PONDER_CHECKPOINT).set({ latestCheckpoint: head })
         .where(sql\`\${PONDER_CHECKPOINT.chainId} = \${event.chain.id} AND \${PONDER_CHECKPOINT.latestCheckpoint} > \${head}\`), context);
       await tx.wrap((db) => db.execute(sql\`INSERT INTO \${sql.identifier(namespaceBuild.schema)}._indexing_status AS s VALUES ('reorganizations', '1', now())
-        ON CONFLICT (id) DO UPDATE SET snapshot = to_json(s.snapshot::text::int + 1), saved_at = excluded.saved_at\`), context);`,
+        ON CONFLICT (id) DO UPDATE SET snapshot = to_json(s.snapshot::text::int + 1), saved_at = excluded.saved_at\`), context);
+      ${keepBranch("head")}`,
   },
 ];
 

@@ -33,7 +33,8 @@ import {
   takeOverWhenReady,
   watchShownSchema,
 } from "../operations/stored-indexes.ts";
-import { type BlockRef, headNumberSql, readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
+import { branchSql, hasBlockSql, parseBranch } from "../ponder/branch.ts";
+import { forgetBranches, headNumberSql, readCheckpoints, restoreHeads } from "../ponder/checkpoints.ts";
 import { addGauge } from "../ponder/gauge.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import {
@@ -91,7 +92,7 @@ import { createSubgraph, subgraphRoutes } from "./subgraph/routes.ts";
 import { startWebhooks } from "./webhooks/deliver.ts";
 
 const configured = readConfig();
-// Blocks by number are checked against their hashes. A hash that no node knows must not count as a fault of the node that indexing asks.
+// A hash that no node knows must not count as a fault of the node that indexing asks.
 const unchecked = createChainClients(configured.chains);
 const readBlock: ReadBlock = async (chainId, by) => {
   const client = "number" in by ? ponder.ofChain(publicClients, chainId) : unchecked(chainId);
@@ -144,6 +145,7 @@ if (ponder.isIndexer) {
     plugins: configured.plugins,
     settings: rowSettings(configured),
   });
+  await forgetBranches(ponder.write, ponder.schema);
   await installChecksums(ponder.write, ponder.schema);
   const { chains, needsProofs } = configured;
   const chainIds = chains.map(({ id }) => id);
@@ -293,12 +295,14 @@ const readPastFrom = async (signal: AbortSignal) => {
   const [from] = await database.row(`SELECT ${pastFromSql}::text`, [], signal);
   return from ? Number(from) : undefined;
 };
+const readBranch = async (chainId: number, signal: AbortSignal) =>
+  parseBranch((await database.row(`SELECT ${branchSql(chainId)}`, [], signal))[0]);
 const readPast = createReadPast({
-  ...{ blocks, schema: servedSchema, clock: Date.now },
+  ...{ blocks, readBranch, schema: servedSchema, clock: Date.now },
   readFrom: readPastFrom,
 });
-const firstFrom = async (chainId: number, time: number, head: BlockRef) =>
-  ((await blocks.lastUpTo(chainId, time - 1, head))?.number ?? -1) + 1;
+const firstFrom = async (...[chainId, time, ...rest]: Parameters<typeof blocks.lastUpTo>) =>
+  ((await blocks.lastUpTo(chainId, time - 1, ...rest))?.number ?? -1) + 1;
 const readEarliest = sharedReading(
   "The first block that can be read",
   async (signal) => {
@@ -306,7 +310,8 @@ const readEarliest = sharedReading(
     const { rootChainId: chainId } = configured;
     const head = indexedBlockOf(status.current()?.snapshot.omnichainSnapshot.chains[chainId]);
     if (from === undefined || head === undefined || from > head.timestamp) return undefined;
-    return blocks.find(chainId, { number: await firstFrom(chainId, from, head) });
+    const branch = await readBranch(chainId, signal);
+    return blocks.find(chainId, { number: await firstFrom(chainId, from, head, branch) }, branch);
   },
   { everyMs: 15_000, log },
 );
@@ -357,7 +362,7 @@ async function historyBegin(): Promise<number | undefined> {
   // Its blocks cannot be read. What was kept before stays.
   if (shared().silentChains.has(rootChainId)) return 0;
   const number = Math.max(0, Math.min(newest, blockRange.endBlock ?? newest) - historyBlocks);
-  return (await blocks.find(rootChainId, { number }))?.timestamp;
+  return (await readBlock(rootChainId, { number }))?.timestamp;
 }
 
 /** Starts healing, if rows lack labels that the configured version of the label set has. */
@@ -603,14 +608,16 @@ function openSubgraph(config: Config): Hono {
       const { schemas, isKept } = pastOf(servedSchema());
       const { rootChainId: chainId } = config;
       return {
-        fromSql: pastFromSql,
-        momentOf: ({ number, timestamp }) => ({
+        ...{ fromSql: pastFromSql, branchSql: branchSql(chainId) },
+        momentOf: ({ number, timestamp, hash }) => ({
           schemas,
           position: positionOf(timestamp, config.chains.length === 1 ? { chainId, number } : undefined),
-          isKept: `${isKept(timestamp)} AND ${headNumberSql(chainId)} >= ${number}`,
+          isKept:
+            `${isKept(timestamp)} AND ${headNumberSql(chainId)} >= ${number}` +
+            (hash === undefined ? "" : ` AND ${hasBlockSql(chainId, { number, hash })}`),
         }),
-        find: (by) => blocks.find(chainId, by),
-        firstFrom: (time, head) => firstFrom(chainId, time, head),
+        find: (...given) => blocks.find(chainId, ...given),
+        firstFrom: (...given) => firstFrom(chainId, ...given),
       };
     },
   });

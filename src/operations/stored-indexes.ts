@@ -28,7 +28,7 @@ const metaTable = "_ponder_meta";
 // that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts), `labels` how
 // far a newer version of the label set has healed it, `coverage` how many labels are known, `past` how far back the index keeps its past
 // (src/operations/past.ts), `stats` how far the figures of days are counted (src/api/stats/count.ts), `reorganizations` how many the index has
-// followed (cli/preload.mjs).
+// followed, `head <chain id>` and `branch <chain id>` which blocks its rows are of (src/ponder/branch.ts).
 const statusTable = "_indexing_status";
 
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */

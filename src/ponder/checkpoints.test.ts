@@ -76,6 +76,7 @@ test("the checkpoints of all chains are keyed by chain id, with whether the back
   const row = (chainId: number, safe: string, latestCheckpoint: string) => ({
     ...{ chainId, isReady: true, safeCheckpoint: safe, finalizedCheckpoint: safe, latestCheckpoint },
     reorganizations: null,
+    head: null,
   });
   expect(await readCheckpoints(database, signal())).toEqual([
     row(1, mainnet(90), mainnet(100)),
@@ -134,6 +135,21 @@ describe("the head", () => {
     await restore();
     await setReady(1);
     expect((await headOf(chainId))?.number).toBe(number);
+  });
+
+  test("has the hashes that were stored with it, unless they are of another block", async () => {
+    await setReady(1);
+    await addRow(10, encode(10, 1, 1_700_000_000), encode(10, 9, 1_700_000_018));
+    const store = (number: number) =>
+      client.query(
+        "insert into _indexing_status values ('head 10', $1, now()) on conflict (id) do update set snapshot = excluded.snapshot",
+        [JSON.stringify({ number, timestamp: 1_700_000_018, hash: "0x09", parentHash: "0x08" })],
+      );
+    await store(9);
+    const head = { number: 9, timestamp: 1_700_000_018 };
+    expect(await headOf(10)).toEqual({ ...head, hash: "0x09", parentHash: "0x08" });
+    await store(8);
+    expect(await headOf(10)).toEqual(head);
   });
 
   test("of a live index stays as it is", async () => {

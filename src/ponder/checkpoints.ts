@@ -4,12 +4,17 @@ import { quoted, type RowReader, type Statement, throughOutage } from "./sql-cli
 /** A block, without further members; `timestamp` is in Unix seconds. */
 export type BlockRef = { timestamp: number; number: number };
 
-/** The block that an index has reached on a chain; `timestamp` (Unix seconds) is absent while unknown. */
-export type Head = { number: number; timestamp?: number | undefined };
+/** A block of a chain, of one of its branches. */
+export type ChainBlock = BlockRef & { hash: string; parentHash: string };
+
+/** The block that an index has reached on a chain; `timestamp` (Unix seconds) is absent while unknown, hashes while none are stored. */
+export type Head = Pick<ChainBlock, "number"> & {
+  [Member in Exclude<keyof ChainBlock, "number">]?: ChainBlock[Member] | undefined;
+};
 
 /**
  * A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete. `reorganizations`: how many the index
- * has followed, on all chains; null before the first.
+ * has followed, on all chains; null before the first. `head`: the block of a head that was followed (branch.ts).
  */
 export type CheckpointRow = {
   chainId: number;
@@ -18,6 +23,7 @@ export type CheckpointRow = {
   latestCheckpoint: string;
   safeCheckpoint: string;
   finalizedCheckpoint: string;
+  head?: Partial<ChainBlock> | null;
 };
 
 /**
@@ -62,11 +68,20 @@ export const headsOf = (rows: readonly (HeadRow & Pick<CheckpointRow, "reorganiz
 export const isReorganized = (before: string | undefined, after: string | undefined): boolean =>
   before?.split(" ", 1)[0] !== after?.split(" ", 1)[0];
 
+/** The last indexed block of a row's chain, with its hashes if they are stored. */
+export function indexedHead(row: HeadRow & Pick<CheckpointRow, "head">): (BlockRef & Head) | undefined {
+  const [block, { head }] = [indexedBlock(row), row];
+  // After a restart rows are reverted before what was stored with them is forgotten.
+  const isSame = head?.number === block?.number && head?.timestamp === block?.timestamp;
+  return block && (isSame ? { ...head, ...block } : block);
+}
+
 const isReadySqlOf = (meta: string) => `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
 const isReadySql = isReadySqlOf("_ponder_meta");
 
 const members = `'chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
-  'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint`;
+  'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint,
+  'head', (SELECT s.snapshot FROM _indexing_status s WHERE s.id = 'head ' || c.chain_id)`;
 
 /** SQL expression for a chain's row, as a text for `parseHead`. */
 export const headSql = (chainId: number) =>
@@ -88,11 +103,11 @@ function headPartSql(chainId: number, part: string): string {
 }
 
 /** The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row. */
-export const parseHead = (text: string | null): BlockRef | undefined =>
-  text === null ? undefined : indexedBlock(JSON.parse(text) as HeadRow);
+export const parseHead = (text: string | null): (BlockRef & Head) | undefined =>
+  text === null ? undefined : indexedHead(JSON.parse(text) as HeadRow);
 
 /** The head of a chain whose range ends at `end`: Ponder follows the chain past the last indexed block. */
-export function headUpTo(end: Head | undefined, head: BlockRef | undefined): Head | undefined {
+export function headUpTo(end: Head | undefined, head: Head | undefined): Head | undefined {
   return end !== undefined && head !== undefined && head.number > end.number ? end : head;
 }
 
@@ -104,6 +119,12 @@ export const checkpointsSql = `(SELECT json_agg(json_build_object(${members},
 export async function readCheckpoints(database: RowReader, signal: AbortSignal): Promise<CheckpointRow[]> {
   const [text] = await database.row(`SELECT ${checkpointsSql}::text`, [], signal);
   return JSON.parse(text ?? "[]") as CheckpointRow[];
+}
+
+/** Forgets the branches of an earlier run. Run it before Ponder indexes: it begins again at the last final block, maybe on another branch. */
+export async function forgetBranches(run: Statement, schema: string): Promise<void> {
+  const own = quoted(schema);
+  await throughOutage(() => run(`DELETE FROM ${own}._indexing_status WHERE id ~ '^(head|branch) '`));
 }
 
 /**

@@ -30,6 +30,8 @@ test("a Ponder whose stores were not replaced does not start, and the message na
       "order of all chains",
       "blocks that are held",
       "chains that a reorganization concerns",
+      "branch of a live event",
+      "branch of a block",
       "head of a reorganization",
     ],
   ];

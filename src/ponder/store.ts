@@ -23,6 +23,8 @@ const changes = [
     "order of all chains",
     "blocks that are held",
     "chains that a reorganization concerns",
+    "branch of a live event",
+    "branch of a block",
     "head of a reorganization",
   ],
 ];

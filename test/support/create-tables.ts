@@ -12,9 +12,12 @@ export const tables = new Map(
     .map((table) => [getTableConfig(table).name, table as PgTable]),
 );
 
+const statusTable =
+  "CREATE UNLOGGED TABLE _indexing_status (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)";
+
 /**
- * CREATE statements for the schema's tables, their function, and the tables that Ponder adds to them: an index whose backfill
- * is complete. Unlogged: no test outlives a crash of its server.
+ * CREATE statements for the schema's tables, their function, its statuses, and the tables that Ponder adds to them: an index whose
+ * backfill is complete. Unlogged: no test outlives a crash of its server.
  */
 export function tableStatements(schema = "public"): string[] {
   const create = [...tables.values()].map((table) => {
@@ -33,7 +36,7 @@ export function tableStatements(schema = "public"): string[] {
     );
     return `CREATE UNLOGGED TABLE ${name} (${[...lines, ...keys].join(", ")})`;
   });
-  return [...create, ...stateTables({ is_ready: 1 }).split(";"), reachedFunction(schema)];
+  return [...create, statusTable, ...stateTables({ is_ready: 1 }).split(";"), reachedFunction(schema)];
 }
 
 /** A row, by names of columns in SQL, for JSON from which Postgres reads it: bytes are not in the hex of handlers there. */

@@ -5,7 +5,7 @@ import { isEncodedLabel, normalizedName } from "../../ens/normalization.ts";
 import { bodyOfRest } from "../rest/endpoint.ts";
 import { ApiError, type CodedError, type Envelope, envelope } from "../rest/errors.ts";
 import { addressSchema, type CursorQuery, oneText, openCursorPage, type SortType } from "../rest/values.ts";
-import { type Block, type CurrentStatus, indexedBlockOf } from "../status/status.ts";
+import { type Block, type CurrentStatus, headHash, indexedBlockOf } from "../status/status.ts";
 
 // The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors, limits.
 
@@ -212,21 +212,22 @@ export function withGaps(meta: Meta, more: Meta): Meta {
   return { ...meta, ...more, unsupported_fields: fields.length > 0 ? fields : undefined };
 }
 
-/** The hash of a chain's block, if known. */
+/** The hash of a chain's final block, if known. */
 export type HashOf = (chainId: number, block: { number: number; timestamp: number }) => string | undefined;
 
 /** The last indexed block of each chain. */
-export function asOf({ snapshot }: CurrentStatus, hashOf: HashOf): Meta {
+export function asOf(current: CurrentStatus, hashOf: HashOf): Meta {
   const as_of: z.output<typeof blocks> = {};
   const missing: NonNullable<Meta["as_of_completeness"]> = {};
-  for (const [id, chain] of Object.entries(snapshot.omnichainSnapshot.chains)) {
+  for (const [id, chain] of Object.entries(current.snapshot.omnichainSnapshot.chains)) {
     const indexed = indexedBlockOf(chain);
     if (indexed === undefined) {
       missing[id] = { completeness: "unsupported", unsupported_reason: "temporarily_unavailable" };
       continue;
     }
     const { number, timestamp } = indexed;
-    const block_hash = hashOf(Number(id), { number, timestamp }) ?? null;
+    const block_hash =
+      headHash(current.blocks?.[id], indexed) ?? hashOf(Number(id), { number, timestamp }) ?? null;
     as_of[id] = { block_number: number, block_hash, timestamp: String(timestamp) };
   }
   return { as_of, ...(Object.keys(missing).length > 0 ? { as_of_completeness: missing } : {}) };
@@ -254,14 +255,16 @@ export function tokenTime(text: string): number | undefined {
   return times.length > 0 ? Math.max(...times) : undefined;
 }
 
-/** Whether a value of `as_of_token` names the blocks of a status. A hash may become known later, so it does not count. */
-export function isTokenOf(text: string, { snapshot }: Pick<CurrentStatus, "snapshot">): boolean {
-  const named = Object.entries(readToken(text) ?? {}).map(([id, block]) => [
-    id,
-    block.block_number,
-    block.timestamp,
-  ]);
-  const indexed = Object.entries(snapshot.omnichainSnapshot.chains).flatMap(([id, chain]) => {
+/** Whether a value of `as_of_token` names the blocks of a status. A hash that is not known yet does not count. */
+export function isTokenOf(text: string, current: CurrentStatus): boolean {
+  const named = Object.entries(readToken(text) ?? {}).map(([id, block]) => {
+    const known = { number: block.block_number, timestamp: Number(block.timestamp) };
+    const hash = headHash(current.blocks?.[id], known);
+    const isOther = block.block_hash !== null && hash !== undefined && block.block_hash !== hash;
+    return [id, block.block_number, isOther ? undefined : block.timestamp];
+  });
+  const { chains } = current.snapshot.omnichainSnapshot;
+  const indexed = Object.entries(chains).flatMap(([id, chain]) => {
     const block = indexedBlockOf(chain);
     return block === undefined ? [] : [[id, block.number, String(block.timestamp)]];
   });

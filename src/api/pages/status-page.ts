@@ -12,6 +12,7 @@ import type { GoLive } from "../status/go-live.ts";
 import { shared } from "../status/shared-reading.ts";
 import {
   type ChainSnapshot,
+  headHash,
   indexedBlockOf,
   isBackfilled,
   type Snapshot,
@@ -285,7 +286,7 @@ async function readNewest({ ask, config }: StatusSources): Promise<Newest[]> {
 }
 
 function describe(sources: StatusSources, found: Found) {
-  const { config, versions, examples, archives, believed, process, clock, hashOf } = sources;
+  const { config, versions, examples, archives, believed, process, clock, status, hashOf } = sources;
   const { snapshot, counts, rate, size, names } = found;
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && Math.max(0, now - slowestOf(snapshot).time);
@@ -294,7 +295,7 @@ function describe(sources: StatusSources, found: Found) {
   const chains = config.chains.map(({ id, name }) => {
     const ofChain = chainProgress(snapshot?.omnichainSnapshot.chains[id], now);
     const { indexed } = ofChain;
-    const hash = indexed && hashOf(id, indexed);
+    const hash = indexed && (headHash(status.current()?.blocks?.[id], indexed) ?? hashOf(id, indexed));
     return { ...ofChain, id, name, head: indexed && hash ? { block: indexed.number, hash } : undefined };
   });
   const used = counts.labels;

@@ -204,11 +204,14 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
         );
         return toResponse(c, reply, answers, cachingOf(read));
       }
-      const found = (await context.past?.(at, current, c.req.raw.signal)) ?? { refusal: notKept.details };
-      if ("refusal" in found) return c.json(envelope.body({ ...notKept, details: found.refusal }), 409);
-      const pinned = { ...call, current: found.current, query: { ...(input.query as object), at: found.at } };
-      const reply = await atMoment(found.moment, async () => handle(pinned, context));
-      return toResponse(c, reply, answers, cachingOf(current, found.moment && Number(found.at)));
+      const pinned = await pinnedReply(
+        async (one) =>
+          handle({ ...call, ...one, query: { ...(input.query as object), at: one.at } }, context),
+        { at, current, signal: c.req.raw.signal },
+        context,
+      );
+      if ("refusal" in pinned) return c.json(envelope.body({ ...notKept, details: pinned.refusal }), 409);
+      return toResponse(c, pinned.reply, answers, cachingOf(pinned.current, pinned.past));
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -235,6 +238,25 @@ async function confirmedReply<Call extends { current: CurrentStatus | undefined 
     if (isSame || (spent > readAgainMs && !isReorganized(current.heads, confirmed.heads)))
       return { reply, current };
     current = confirmed;
+  }
+}
+
+// What was the present may be the past by the end of the handler, and a former block may be of another branch: it reads again.
+async function pinnedReply(
+  handle: (call: { current: CurrentStatus; at: string }) => Promise<AnyReply>,
+  { at, current, signal }: { at: string; current: CurrentStatus; signal: AbortSignal },
+  { past, status }: Pick<GateContext, "past" | "status">,
+) {
+  for (let known = current; ; ) {
+    const found = (await past?.(at, known, signal)) ?? { refusal: notKept.details };
+    if ("refusal" in found) return found;
+    const { moment, ...position } = found;
+    const reply = await atMoment(moment, async () => handle(position));
+    const confirmed = (await status.confirm?.(known)) ?? known;
+    const isSame = confirmed.heads === known.heads;
+    if (isSame || "stream" in reply || (moment && !isReorganized(known.heads, confirmed.heads)))
+      return { reply, current: known, past: moment && Number(found.at) };
+    known = confirmed;
   }
 }
 

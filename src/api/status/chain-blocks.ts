@@ -1,9 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { currentClient } from "../../http/turn.ts";
+import type { ChainBlock } from "../../ponder/checkpoints.ts";
 import { createLane } from "../database/client.ts";
-
-/** A block as a node of its chain has it; `timestamp` is in Unix seconds. */
-export type ChainBlock = { number: number; hash: string; parentHash: string; timestamp: number };
 
 type By = { number: number } | { hash: string };
 
@@ -16,7 +14,10 @@ export type ChainBlocks = ReturnType<typeof createChainBlocks>;
 // Indexing asks the same nodes, so that clients must not keep them busy.
 const places = { concurrency: 8, spare: 2, queue: 200, queuePerClient: 40 };
 
-/** Creates a reader of blocks, which keeps them for 15 s: a reorganization may replace them. Throws BusyError if too many are asked for. */
+/**
+ * Creates a reader of blocks of the branch that an index is of: `branch` has those that a reorganization may replace, nodes have what is
+ * final, kept for 15 s. Throws BusyError if too many are asked for.
+ */
 export function createChainBlocks(readBlock: ReadBlock) {
   const lane = createLane(places);
   const known = new LRUCache<string, ChainBlock, { chainId: number; by: By }>({
@@ -27,29 +28,41 @@ export function createChainBlocks(readBlock: ReadBlock) {
       return readBlock(chainId, by).finally(leave);
     },
   });
-  const find = (chainId: number, by: By) =>
+  const ask = (chainId: number, by: By) =>
     known.fetch(`${chainId} ${JSON.stringify(by)}`, { context: { chainId, by } });
   return {
-    /** A block; undefined if the node does not know it, or has another one by now at the number of this hash. Rejects likewise. */
-    async find(chainId: number, by: By): Promise<ChainBlock | undefined> {
-      const block = await find(chainId, by);
-      if (block === undefined || "number" in by) return block;
-      const canonical = await find(chainId, { number: block.number });
+    /**
+     * A block; undefined if it is not of the branch, or no node knows it. One after the branch is as a node has it. Rejects if no node
+     * responds.
+     */
+    async find(chainId: number, by: By, branch: readonly ChainBlock[]): Promise<ChainBlock | undefined> {
+      const own = branch.find((one) => ("number" in by ? one.number === by.number : one.hash === by.hash));
+      const [first, last] = [branch[0]?.number ?? Infinity, branch.at(-1)?.number ?? Infinity];
+      if (own !== undefined || ("number" in by && by.number >= first)) return own;
+      const block = await ask(chainId, by);
+      if (block === undefined || "number" in by || block.number > last) return block;
+      if (block.number >= first) return undefined;
+      const canonical = await ask(chainId, { number: block.number });
       return canonical?.hash === by.hash ? canonical : undefined;
     },
-    /** The last block up to a time (Unix seconds), of those before `head`; undefined if there is none. Rejects likewise. */
-    async lastUpTo(chainId: number, time: number, head: { number: number; timestamp: number }) {
-      let [low, high]: [ChainBlock | undefined, { number: number; timestamp: number }] = [
-        await find(chainId, { number: 0 }),
-        head,
-      ];
+    /** The last block up to a time (Unix seconds), of those up to `head`; undefined if there is none. Rejects likewise. */
+    async lastUpTo(
+      chainId: number,
+      time: number,
+      head: { number: number; timestamp: number },
+      branch: readonly ChainBlock[],
+    ): Promise<ChainBlock | undefined> {
+      const own = branch.filter(({ number }) => number <= head.number);
+      const found = own.findLast(({ timestamp }) => timestamp <= time);
+      if (found !== undefined) return found;
+      let [low, high] = [await ask(chainId, { number: 0 }), own[0] ?? head];
       if (low === undefined || low.timestamp > time) return undefined;
       for (let isGuess = true; high.number - low.number > 1; isGuess = !isGuess) {
         // Blocks come at an even pace, mostly.
         const share = isGuess ? (time - low.timestamp) / Math.max(1, high.timestamp - low.timestamp) : 0.5;
         const steps = Math.floor(share * (high.number - low.number));
         const number: number = Math.min(high.number - 1, Math.max(low.number + 1, low.number + steps));
-        const block = await find(chainId, { number });
+        const block = await ask(chainId, { number });
         if (block === undefined) return undefined;
         if (block.timestamp <= time) low = block;
         else high = block;

@@ -6,11 +6,13 @@ import { type Log, seeOperations } from "../../log/json-log.ts";
 import { saveStatus } from "../../operations/stored-indexes.ts";
 import {
   type BlockRef,
+  type ChainBlock,
   type CheckpointRow,
   checkpointsSql,
   type Head,
   headsOf,
   indexedBlock,
+  indexedHead,
   parseCheckpoint,
   readCheckpoints,
 } from "../../ponder/checkpoints.ts";
@@ -18,7 +20,6 @@ import { addGauge } from "../../ponder/gauge.ts";
 import type { PonderProcess, SyncMetrics } from "../../ponder/process.ts";
 import { shared } from "../../ponder/shared.ts";
 import type { RowReader } from "../../ponder/sql-client.ts";
-import type { ChainBlock } from "./chain-blocks.ts";
 
 const seconds = z.int().describe("Unix seconds");
 const block = z.strictObject({ timestamp: seconds, number: z.int().min(0) });
@@ -338,8 +339,20 @@ export function createFindBlock(
   };
 }
 
+/** The last indexed blocks by chain id, of those whose hashes are stored. */
+type HeadBlocks = Readonly<Record<string, Head>>;
+
+const headBlocksOf = (rows: readonly CheckpointRow[]): HeadBlocks =>
+  Object.fromEntries(rows.flatMap((row) => [[row.chainId, indexedHead(row)]]).filter(([, head]) => head));
+
 /** A snapshot, the heads that it was read with (`headsOf`), when the indexing process reported it (Unix seconds), and how many seconds ago. */
-export type Reading = { snapshot: Snapshot; heads: string; reportedAt: number; age: number };
+export type Reading = {
+  snapshot: Snapshot;
+  heads: string;
+  blocks?: HeadBlocks;
+  reportedAt: number;
+  age: number;
+};
 
 type IndexerFacts = {
   chains: readonly StatusChain[];
@@ -362,16 +375,18 @@ export function createIndexerStatus(facts: IndexerFacts): () => Promise<Reading 
     if (found.length < chains.length) return undefined;
     const now = Math.floor(clock() / 1000);
     const snapshot = snapshotOf(found, now, backfilledBefore(found, [...metrics.values()]));
-    return snapshot && { snapshot, heads: headsOf(rows), reportedAt: now, age: 0 };
+    return (
+      snapshot && { snapshot, heads: headsOf(rows), blocks: headBlocksOf(rows), reportedAt: now, age: 0 }
+    );
   };
 }
 
-/** Hashes of a block, which are not indexed. */
+/** Hashes of a block. */
 export type BlockHashes = Pick<ChainBlock, "hash" | "parentHash">;
 
 const patienceMs = 2_000;
 
-/** Looks up hashes of indexed blocks, and caches them for 15 seconds: a reorg may replace a block by one of the same height and time. */
+/** Looks up hashes of final blocks, of which the index stores none, and caches them for 15 seconds. */
 export function createBlockHashes(
   blockOf: (chainId: number, number: number) => Promise<Omit<ChainBlock, "number"> | undefined>,
 ) {
@@ -407,8 +422,17 @@ export function createBlockHashes(
 /** Since when (Unix seconds) the index cannot be relied on, and why, as a sentence. */
 export type Staleness = { since: number; reason: string };
 
-/** The newest snapshot and its heads (`headsOf`); `stale` if it is too old, or contradicted by the chain. */
-export type CurrentStatus = { snapshot: Snapshot; heads?: string; stale?: Staleness | undefined };
+/** The newest snapshot and its heads (`headsOf`, `blocks`); `stale` if it is too old, or contradicted by the chain. */
+export type CurrentStatus = {
+  snapshot: Snapshot;
+  heads?: string;
+  blocks?: HeadBlocks | undefined;
+  stale?: Staleness | undefined;
+};
+
+/** The hash of a chain's last indexed block, if it is the block whose hash is known. */
+export const headHash = (known: Head | undefined, { number, timestamp }: BlockRef): string | undefined =>
+  known?.number === number && known.timestamp === timestamp ? known.hash : undefined;
 
 /** Holds the current indexing status. */
 export type StatusSource = ReturnType<typeof createStatusSource>;
@@ -484,8 +508,8 @@ export function createStatusSource({
     try {
       const reading = await read();
       if (reading !== undefined) {
-        const { snapshot, heads, reportedAt, age } = reading;
-        latest = { snapshot, heads, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
+        const { reportedAt, age, snapshot } = reading;
+        latest = { ...reading, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
         verb = "save";
         if (fault?.() === undefined) await save?.(snapshot);
       }
@@ -669,7 +693,12 @@ function ofRows(saved: SavedReading | undefined): Reading | undefined {
     snapshotTime: Math.max(snapshot.snapshotTime, cursor),
     omnichainSnapshot: { ...snapshot.omnichainSnapshot, chains, omnichainIndexingCursor: cursor },
   };
-  return { ...saved, heads: headsOf(checkpoints), snapshot: { ...snapshot, ...of } };
+  return {
+    ...saved,
+    heads: headsOf(checkpoints),
+    blocks: headBlocksOf(checkpoints),
+    snapshot: { ...snapshot, ...of },
+  };
 }
 
 const savedReading = z.object({

@@ -100,8 +100,8 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     /** The latest indexed block; undefined before the first. */
     head: async (signal: AbortSignal) =>
       (await answer(readMembers({ query: "{ __typename }" }, { persisted }), signal)).head,
-    /** Hashes of an indexed block, if they are known. */
-    hashesOf: (head: Head) => hashes.peek(chainId, head),
+    /** Hash of an indexed block, if it is known. */
+    hashOf: (head: Head) => head.hash ?? hashes.peek(chainId, head)?.hash,
   };
 }
 
@@ -171,11 +171,14 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
     });
 }
 
-// The ETag of GET responses contains the block: it changes with the next one.
+// The ETag of GET responses contains the block: it changes with the next one, also with one of the same number and time.
 function taggedBy(subgraph: Subgraph, search: string) {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
   return (head: Head | undefined) => {
-    return head && `W/"${head.number}-${head.timestamp}-${asked}${subgraph.edition()}"`;
+    return (
+      head &&
+      `W/"${[head.number, head.timestamp, head.hash?.slice(2, 18), asked].join("-")}${subgraph.edition()}"`
+    );
   };
 }
 
@@ -218,7 +221,7 @@ function createResponder(subgraph: Subgraph, send: Send) {
     };
     if (head !== undefined) {
       const { number, timestamp = null } = head;
-      const hash = subgraph.hashesOf(head)?.hash ?? null;
+      const hash = subgraph.hashOf(head) ?? null;
       headers["graph-indexed"] = JSON.stringify({ hash, number, timestamp });
     }
     const caching = tagOf && subgraph.caching(answer);

@@ -112,6 +112,7 @@ export function openLookups({
     clock: () => clock * 1_000,
     past: createReadPast({
       blocks: createChainBlocks(async () => undefined),
+      readBranch: async () => [],
       schema: () => "public",
       readFrom: async () => time,
       clock: () => clock * 1_000,

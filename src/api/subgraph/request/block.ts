@@ -1,7 +1,6 @@
-import type { Head } from "../../../ponder/checkpoints.ts";
+import type { ChainBlock, Head } from "../../../ponder/checkpoints.ts";
 import { BusyError } from "../../database/client.ts";
 import type { Moment } from "../../database/moment.ts";
-import type { ChainBlock } from "../../status/chain-blocks.ts";
 import type { BlockHashes } from "../../status/status.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
@@ -46,6 +45,7 @@ function invalid(value: Value): QueryError {
 export type MetaSource = {
   head: Head | undefined;
   deployment: string;
+  /** Hashes of a final block, from a node. */
   hashes: (head: Head) => Promise<BlockHashes | undefined>;
   hasErrors: () => boolean;
 };
@@ -61,8 +61,8 @@ export function metaJson(
   const hasHash = head !== undefined && constraint.kind !== "number";
   let asked: Promise<BlockHashes | undefined> | undefined;
   const hash = async (name: keyof BlockHashes) => {
-    if (hasHash) asked ??= hashes(head);
-    return JSON.stringify((await asked)?.[name] ?? null);
+    if (hasHash && head[name] === undefined) asked ??= hashes(head);
+    return JSON.stringify((hasHash && head[name]) || (await asked)?.[name] || null);
   };
   const block: Readers = {
     number: () => `${head?.number ?? 0}`,
@@ -101,13 +101,17 @@ async function selectedJson(
 export type PastSource = {
   /** SQL of the first second (Unix time) that can be read. */
   fromSql: string;
-  /** The moment after a block. */
-  momentOf: (block: { number: number; timestamp: number }) => Moment;
-  /** A block of the chain; undefined if it has none. Rejects if no node responds. */
-  find: (by: { number: number } | { hash: string }) => Promise<ChainBlock | undefined>;
+  /** SQL of the text of the chain's branch (`parseBranch`). */
+  branchSql: string;
+  /** The moment after a block; with a hash only as long as the index has that block. */
+  momentOf: (block: { number: number; timestamp: number; hash?: string | undefined }) => Moment;
+  /** A block of the chain's branch; undefined if it has none. Rejects if no node responds. */
+  find: (by: { number: number } | { hash: string }, branch: Branch) => Promise<ChainBlock | undefined>;
   /** The first block from a time (Unix seconds) on. Rejects likewise. */
-  firstFrom: (time: number, head: { number: number; timestamp: number }) => Promise<number>;
+  firstFrom: (time: number, head: { number: number; timestamp: number }, branch: Branch) => Promise<number>;
 };
+
+type Branch = readonly ChainBlock[];
 
 /** What root fields are read at: the block, and the moment for their statement unless it is the latest one. */
 export type Position = { head: Head | undefined; moment?: Moment };
@@ -115,13 +119,14 @@ export type Position = { head: Head | undefined; moment?: Moment };
 type Latest = Pick<MetaSource, "head" | "deployment"> & {
   /** The first second (Unix time) that can be read. */
   from: number;
+  branch: Branch;
 };
 
 /** The former block that a constraint by number or hash names, to read it; the error of the request if it cannot be read. */
 export async function pinnedPosition(
   constraint: BlockConstraint & { kind: "number" | "hash" },
   past: PastSource,
-  { head, deployment, from }: Latest,
+  { head, deployment, from, branch }: Latest,
 ): Promise<Position | QueryError> {
   const key = constraint.kind;
   const isAhead = key === "number" && (head === undefined || constraint.number > head.number);
@@ -130,18 +135,18 @@ export async function pinnedPosition(
   let earliest = 0;
   try {
     const isHead = key === "number" && constraint.number === head?.number;
-    block = isHead ? head : await past.find(key === "number" ? constraint : { hash: constraint.hash });
+    block = isHead ? head : await past.find(constraint, branch);
     if (block?.timestamp !== undefined && block.timestamp < from && head?.timestamp !== undefined)
-      earliest = await past.firstFrom(from, { ...head, timestamp: head.timestamp });
+      earliest = await past.firstFrom(from, { ...head, timestamp: head.timestamp }, branch);
   } catch (error) {
     if (error instanceof BusyError) throw error;
     return undecodable(key, "no node responds to provide the block's timestamp");
   }
   if (block?.timestamp === undefined) return key === "hash" ? noSuchHash() : noSuchNumber(constraint.number);
-  const { number, timestamp } = block;
+  const { number, timestamp, hash } = block;
   if (head === undefined || number > head.number) return notYet(key, number, { head, deployment });
   if (timestamp < from) return pruned(key, number, { earliest, deployment });
-  return { head: { number, timestamp }, moment: past.momentOf({ number, timestamp }) };
+  return { head: block, moment: past.momentOf({ number, timestamp, hash }) };
 }
 
 /** The error of a request if `head` does not meet the constraint, where only the latest block can be read. */
@@ -151,7 +156,7 @@ export async function unservedBlock(
 ): Promise<QueryError | undefined> {
   if (constraint.kind === "latest") return undefined;
   if (constraint.kind === "hash") {
-    const known = head === undefined ? undefined : await hashes(head);
+    const known = head?.hash === undefined && head ? await hashes(head) : head;
     return known?.hash === constraint.hash ? undefined : noSuchHash();
   }
   const { kind, number } = constraint;

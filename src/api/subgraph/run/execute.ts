@@ -1,4 +1,5 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
+import { parseBranch } from "../../../ponder/branch.ts";
 import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
 import { BusyError, type Database } from "../../database/client.ts";
 import { atMoment, MomentGoneError } from "../../database/moment.ts";
@@ -141,14 +142,15 @@ async function positionsOf(
     return new QueryError(
       `The document reads ${pinned.size} blocks, more than ${mostBlocks}. Split it into several requests.`,
     );
-  const [text = null, from] = await options.row(
-    `SELECT ${options.headSql}, ${past.fromSql}::text`,
+  const [text = null, from, branchText] = await options.row(
+    `SELECT ${options.headSql}, ${past.fromSql}::text, ${past.branchSql}`,
     [],
     signal,
   );
+  const branch = parseBranch(branchText);
   const head = headUpTo(options.endBlock(), parseHead(text));
   for (const [key, constraint] of pinned) {
-    const position = await pinnedPosition(constraint, past, { ...options, head, from: Number(from) });
+    const position = await pinnedPosition(constraint, past, { ...options, head, from: Number(from), branch });
     if (position instanceof QueryError) return position;
     positions.set(key, position);
   }
