@@ -608,7 +608,7 @@ function openSubgraph(config: Config): Hono {
       const { schemas, isKept } = pastOf(servedSchema());
       const { rootChainId: chainId } = config;
       return {
-        ...{ fromSql: pastFromSql, branchSql: branchSql(chainId) },
+        ...{ fromSql: pastFromSql, branchSql: branchSql(chainId), start: rootChain?.startBlock ?? 0 },
         momentOf: ({ number, timestamp, hash }) => ({
           schemas,
           position: positionOf(timestamp, config.chains.length === 1 ? { chainId, number } : undefined),

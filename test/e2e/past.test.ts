@@ -160,7 +160,13 @@ describe.runIf(hasAnvil())("after a reorganization", () => {
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     };
     const name = "/v1/names/kept1.eth";
-    expect((await get(`${name}?at=${root}:${common + 1}`)).status).toBe(404);
+    const before = await get(`${name}?at=${root}:${common + 1}`);
+    expect([before.status, before.body]).toMatchObject([
+      404,
+      { error: { message: "The name did not exist yet at that block or time" } },
+    ]);
+    const never = await get(`/v1/names/nobody.eth?at=${root}:${common + 1}`);
+    expect(never.body).toMatchObject({ error: { message: "The index has never seen this name" } });
     const { status, body } = await get(`${name}?at=${root}:${common + 2}`);
     const { as_of, as_of_token } = body["meta"] as { as_of: Record<string, object>; as_of_token: string };
     expect([status, as_of[root]]).toMatchObject([

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import { rootNode } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { createPacer, yieldToEventLoop } from "../../http/turn.ts";
+import { atMoment, currentMoment } from "../database/moment.ts";
 import {
   allNames,
   columns,
@@ -222,6 +223,11 @@ export async function readNameOfPath(
   addKeys(call, ...asked.flatMap(keysOfName));
   if (!one?.found) {
     nameIn(given);
+    const [later] =
+      currentMoment() === undefined
+        ? []
+        : await atMoment(undefined, () => readGivenNames(source, call, { given: [given] }));
+    if (later?.found) return refuse("not_found", "The name did not exist yet at that block or time");
     return refuse("not_found", "The index has never seen this name");
   }
   const { row } = one.found;

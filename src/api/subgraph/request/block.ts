@@ -101,6 +101,8 @@ async function selectedJson(
 export type PastSource = {
   /** SQL of the first second (Unix time) that can be read. */
   fromSql: string;
+  /** The first block that is indexed. */
+  start: number;
   /** SQL of the text of the chain's branch (`parseBranch`). */
   branchSql: string;
   /** The moment after a block; with a hash only as long as the index has that block. */
@@ -145,7 +147,8 @@ export async function pinnedPosition(
   if (block?.timestamp === undefined) return key === "hash" ? noSuchHash() : noSuchNumber(constraint.number);
   const { number, timestamp, hash } = block;
   if (head === undefined || number > head.number) return notYet(key, number, { head, deployment });
-  if (timestamp < from) return pruned(key, number, { earliest, deployment });
+  if (timestamp < from || number < past.start)
+    return pruned(key, number, { earliest: Math.max(earliest, past.start), deployment });
   return { head: block, moment: past.momentOf({ number, timestamp, hash }) };
 }
 
