@@ -39,7 +39,8 @@ export type Anomaly =
   | "malformed-label"
   | "unknown-entry"
   | "contradictory-entry"
-  | "odd-roles";
+  | "odd-roles"
+  | "names-left-out";
 
 /** Where an anomaly happened: enough to find the log on any explorer. */
 type AnomalyReport = { anomaly: Anomaly; chainId: number; transactionHash: string; logIndex: number };

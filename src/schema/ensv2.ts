@@ -67,6 +67,9 @@ export const v2Contract = keyed("v2_contracts", ["chainId", "address"], (t) => (
   /** Present rows of `v2_registry_paths`, the oldest first, and how many there ever were. */
   paths: list(t.integer().array()),
   pathCount: t.integer(),
+  /** Whether a bound left names of its entries out, and the path at which all entries are listed nevertheless. */
+  leavesOut: t.boolean(),
+  homePath: t.integer(),
 }));
 
 /** Names that a registry with no fixed path is put under. The entries above tell whether a path holds at a time. */

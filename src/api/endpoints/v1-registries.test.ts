@@ -37,7 +37,7 @@ const chainId = v2ContractsOf(datasources)?.chainId ?? 0;
 
 /** What happens to registries, each in a block of its own. */
 async function createWorld() {
-  const { next, store } = createScopes({ chainId, v2 });
+  const { next, store, anomalies } = createScopes({ chainId, v2 });
   const time = 1_700_000_000;
   let block = 1_000;
   const at = (emitter: Hex) => {
@@ -47,6 +47,7 @@ async function createWorld() {
   };
   const world = {
     store,
+    anomalies,
     at,
     block: () => block,
     deploy: (proxyAddress: Hex) =>
@@ -63,10 +64,10 @@ async function createWorld() {
     renew: (registry: Hex, label: string, newExpiry: bigint) =>
       applyExpiryUpdated(at(registry), { tokenId: tokenOf(label), newExpiry }),
     /** A registry of a stranger, with so many names that lead to the victim's. */
-    async fill(count: number, name = "attacker") {
+    async fill(count: number, name = "attacker", given: { expiry?: bigint } = {}) {
       const registry: Hex = `0x${keccak256(stringToHex(name)).slice(2, 42)}`;
       await world.deploy(registry);
-      await world.register(eth, name, { holder: stranger });
+      await world.register(eth, name, { holder: stranger, ...given });
       await world.put(eth, name, registry);
       for (const i of times(count)) {
         await world.register(registry, `f${i}`, { holder: stranger });
@@ -196,6 +197,60 @@ test("what strangers take back makes room, also for names that were too many bef
   await putEach(world, attacker, address("00"));
   await world.put(address("d2"), "deep", victim);
   expect(await (await world.open()).owned()).toContain("pay.deep.other.eth");
+});
+
+describe("200 entries of a registry that strangers put under 8 names first stay in lists", () => {
+  const expiry = 1_700_000_000n + 5_000n;
+  const takeBack = async (world: World, attacker: Hex) => {
+    for (const i of times(8)) await world.put(attacker, `f${i}`, address("00"));
+  };
+  test.each<[string, Partial<{ expiry: bigint }>, (world: World, attacker: Hex) => Promise<unknown>]>([
+    ["which they take back", {}, takeBack],
+    [
+      "which they let others register",
+      {},
+      async (world, attacker) => {
+        for (const i of times(8)) await world.register(attacker, `f${i}`, { holder: stranger });
+      },
+    ],
+    [
+      "of a name that expires",
+      { expiry },
+      async (world) => {
+        while (world.block() < 5_001) world.at(eth);
+      },
+    ],
+    [
+      "of a name from which they detach all, at the next event of the registry",
+      {},
+      async (world) => {
+        await world.put(eth, "attacker", address("00"));
+        await world.renew(victim, "t7", forever);
+      },
+    ],
+  ])("%s", async (_, given, play) => {
+    const world = await createWorld();
+    await world.deploy(victim);
+    const attacker = await world.fill(8, "attacker", given);
+    // Longer names than those of the strangers.
+    const [middle, deep] = [address("d6"), address("d7")];
+    for (const registry of [middle, deep]) await world.deploy(registry);
+    await world.register(eth, "home");
+    await world.put(eth, "home", middle);
+    await world.register(middle, "deep");
+    await world.put(middle, "deep", deep);
+    await world.register(deep, "team");
+    await world.put(deep, "team", victim);
+    for (const i of times(200)) await world.register(victim, `t${i}`);
+    await play(world, attacker);
+    const names = times(200)
+      .map((i) => `t${i}.team.deep.home.eth`)
+      .sort();
+    const { owned, below } = await world.open();
+    expect((await owned()).filter((name) => name.endsWith(".team.deep.home.eth"))).toEqual(names);
+    expect(await below("team.deep.home.eth")).toEqual(names);
+    expect(world.anomalies).toContain("names-left-out");
+  });
 });
 
 test("a name that is too many for lists is found by its text, with what holds of it", async () => {

@@ -159,10 +159,11 @@ async function replaceEntry(
     subregistry: zeroAddress,
     createdAt: scope.timestamp,
   };
+  const before = await scope.db.find(v2Entry, keyOf(scope, storageId));
   const previous = await countEntry(scope, storageId);
   const first = { resource: storageId, previous: previous ?? null };
   const entry = await upsert(scope, v2Entry, { ...keyOf(scope, storageId), ...first }, replaced);
-  await nameEntry(scope, { entry, isBack: false });
+  await nameEntry(scope, { entry, isBack: false, left: before?.subregistry });
   return true;
 }
 
@@ -187,7 +188,7 @@ function changing<Args extends object>(
     const isBack = updated.subregistry !== before.subregistry || before.expiry <= scope.timestamp;
     // Rows of names have no tokens or resources.
     if (Object.keys(set).some((key) => key !== "tokenId" && key !== "resource"))
-      await nameEntry(scope, { entry: updated, isBack });
+      await nameEntry(scope, { entry: updated, isBack, left: before.subregistry });
     if (event !== undefined) await addEntryEvent(scope, updated.labelhash, event);
     return updated;
   };

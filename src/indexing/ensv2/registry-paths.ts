@@ -36,15 +36,18 @@ export function saveContract(
   return upsert(scope, v2Contract, first, set);
 }
 
-/** Names the entry at each path of its registry, and the entries of its subregistry where the name is new or `isBack` in force. */
+/**
+ * Names the entry at each path of its registry, and the entries of its subregistry where the name is new or `isBack` in force. `left`: the
+ * subregistry that it had before.
+ */
 export async function nameEntry(
   scope: Scope,
-  { entry, isBack }: { entry: Entry; isBack: boolean },
+  { entry, isBack, left = zeroAddress }: { entry: Entry; isBack: boolean; left?: Hex | undefined },
 ): Promise<void> {
   const named: RegistryPath[] = [];
   for (const path of await pathsOf(scope, entry.registry))
     if (await nameAt(scope, path, entry)) named.push(path);
-  await nameBelow(scope, { entry, paths: named, isBack });
+  await nameBelow(scope, { entry, paths: named, isBack, left });
 }
 
 /** Puts the registry under the name that it claims, if the claimed entry points to it. */
@@ -56,7 +59,7 @@ export async function nameClaim(scope: Scope, registry: Hex): Promise<void> {
   const entry = await db.find(v2Entry, { chainId, registry: row.parent, storageId });
   if (entry === null || entry.subregistry !== registry) return;
   const paths = await pathsOf(scope, row.parent);
-  await nameBelow(scope, { entry, paths, isBack: false });
+  await nameBelow(scope, { entry, paths, isBack: false, left: zeroAddress });
 }
 
 const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label))));
@@ -64,7 +67,12 @@ const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label)
 // A log without new names still works off its share of the waiting jobs.
 async function nameBelow(
   scope: Scope,
-  { entry, paths, isBack }: { entry: Entry; paths: readonly RegistryPath[]; isBack: boolean },
+  {
+    entry,
+    paths,
+    isBack,
+    left,
+  }: { entry: Entry; paths: readonly RegistryPath[]; isBack: boolean; left: Hex },
 ): Promise<void> {
   const { registry, subregistry, storageId } = entry;
   const leads =
@@ -75,8 +83,25 @@ async function nameBelow(
   const jobs = paths
     .filter((path) => leads && !below.some(({ above }) => isSame(above, edgeOf(path, entry))))
     .map(({ path }) => ({ registry, path, storageId, count: 1, node: null }));
+  for (const one of new Set([registry, subregistry, left])) jobs.push(...(await moveHome(scope, one)));
   await runNamingJobs(scope, jobs, (job, budget) => nameEntries(scope, job, budget));
 }
+
+// Names all entries of a registry that leaves names out at its home, once that is another path.
+async function moveHome(scope: Scope, registry: Hex): Promise<NamingJob[]> {
+  const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
+  if (!row?.leavesOut) return [];
+  const home = await homeOf(scope, await presentPaths(scope, registry));
+  if (home === undefined || home.path === row.homePath) return [];
+  await saveContract(scope, registry, { homePath: home.path });
+  return entriesAt(home.path, row);
+}
+
+// The job that names all entries of a registry at a path.
+const entriesAt = (path: number, row: ContractRow | null): NamingJob[] =>
+  row?.lastEntry
+    ? [{ registry: row.address, path, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
+    : [];
 
 const edgeOf = ({ registry: parent, path: parentPath }: RegistryPath, { storageId }: Entry): Edge => ({
   parent,
@@ -175,13 +200,30 @@ async function passUpwards(
   return false;
 }
 
-// Whether each entry on the way is in force and points to the next registry.
-function isReached(scope: Scope, from: RegistryPath): Promise<boolean> {
+// Until when (Unix seconds) each entry on the way is in force and points to the next registry; 0 if they do not now.
+async function reachedUntil(scope: Scope, from: RegistryPath): Promise<bigint> {
   const { db, chainId, timestamp } = scope;
-  return passUpwards(scope, from, async ({ registry, above }) => {
+  let until = 2n ** 64n;
+  const isReached = await passUpwards(scope, from, async ({ registry, above }) => {
     const entry = await db.find(v2Entry, { chainId, registry: above.parent, storageId: above.storageId });
-    return entry !== null && entry.subregistry === registry && entry.expiry > timestamp;
+    if (entry === null || entry.subregistry !== registry || entry.expiry <= timestamp) return false;
+    if (entry.expiry < until) until = entry.expiry;
+    return true;
   });
+  return isReached ? until : 0n;
+}
+
+const isReached = async (scope: Scope, from: RegistryPath) => (await reachedUntil(scope, from)) > 0n;
+
+// The path that leads to the registry for longest. Whatever else a bound leaves out, all entries are listed there: while names of strangers
+// hold, or after them, an entry that the walk reaches has a name in lists.
+async function homeOf(scope: Scope, paths: readonly RegistryPath[]): Promise<RegistryPath | undefined> {
+  let [home, longest]: [RegistryPath | undefined, bigint] = [undefined, 0n];
+  for (const path of paths) {
+    const until = await reachedUntil(scope, path);
+    if (until > longest) [home, longest] = [path, until];
+  }
+  return home;
 }
 
 // Whether the registry claims to be there, and so does each one above it, up to one without a claim.
@@ -220,7 +262,7 @@ function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
 
 type Listed = RegistryPath & { isListed: boolean };
 
-// The paths of a registry, the oldest first. New entries are listed only at the paths within its capacity.
+// The paths of a registry, the oldest first. New entries are listed only at the paths within its capacity, and at its home.
 async function pathsOf(scope: Scope, registry: Hex): Promise<Listed[]> {
   const fixed = scope.v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return [{ ...fixed, registry, path: 0, isListed: true }];
@@ -229,7 +271,15 @@ async function pathsOf(scope: Scope, registry: Hex): Promise<Listed[]> {
   const paths = await presentPaths(scope, registry);
   const capacity = capacityOf(row?.entryCount ?? 0);
   const tooMany = (await rankUnclaimed(scope, { paths, capacity })).slice(capacity);
-  return paths.map((path) => ({ ...path, isListed: !tooMany.includes(path) }));
+  if (tooMany.length === 0) return paths.map((path) => ({ ...path, isListed: true }));
+  if (!row?.leavesOut) await leaveOut(scope, registry);
+  const home = await homeOf(scope, paths);
+  return paths.map((path) => ({ ...path, isListed: path === home || !tooMany.includes(path) }));
+}
+
+async function leaveOut(scope: Scope, registry: Hex): Promise<void> {
+  await saveContract(scope, registry, { leavesOut: true });
+  scope.report("names-left-out", scope);
 }
 
 async function presentPaths({ db, chainId }: Scope, registry: Hex): Promise<RegistryPath[]> {
@@ -268,10 +318,7 @@ async function putSubregistry(
   const edge = edgeOf(above, entry);
   const there = present.find((path) => isSame(path.above, edge));
   const spent = 1 + present.length;
-  const jobs = (path: number): NamingJob[] =>
-    row?.lastEntry
-      ? [{ registry, path, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
-      : [];
+  const jobs = (path: number) => entriesAt(path, row);
   if (there !== undefined) return { spent, jobs: jobs(there.path) };
   if (!(await passUpwards(scope, above, (path) => path.registry !== registry))) return { spent, jobs: [] };
   const { part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
@@ -280,6 +327,7 @@ async function putSubregistry(
   const all = [...present, { registry, path, ...names, above: edge }];
   const capacity = capacityOf(row?.entryCount ?? 0);
   const outdone = await outdonePath(scope, { paths: all, capacity });
+  if (outdone !== undefined) await leaveOut(scope, registry);
   if (outdone?.path === path) return { spent, jobs: [] };
   await db.insert(v2RegistryPath).values({ chainId, registry, path, ...names, ...edge });
   const paths = all.filter((one) => one !== outdone).map((one) => one.path);
@@ -293,12 +341,13 @@ async function putSubregistry(
 /** Paths of a registry, the oldest first, and how many of those that it does not claim may be listed. */
 type Bounded = { paths: readonly RegistryPath[]; capacity: number };
 
-// The path that exceeds the capacity: one that is not reached, else the last by rank.
+// The path that exceeds the capacity: one that is not reached, else the last by rank. Never the home.
 async function outdonePath(scope: Scope, bounded: Bounded): Promise<RegistryPath | undefined> {
   const unclaimed = await rankUnclaimed(scope, bounded);
   if (unclaimed.length <= bounded.capacity) return undefined;
   for (const path of unclaimed) if (!(await isReached(scope, path))) return path;
-  return unclaimed.at(-1);
+  const home = await homeOf(scope, bounded.paths);
+  return unclaimed.findLast((path) => path !== home);
 }
 
 // The paths that the registry does not claim, by rank: the older half of the capacity, which nobody can displace, then the shortest, then
