@@ -41,36 +41,39 @@ export const v2Entry = indexed(
 );
 
 /** One row per proxy of the factory, and per contract that claims a parent. */
-export const v2Contract = keyed("v2_contracts", ["chainId", "address"], (t) => ({
-  chainId: t.integer().notNull(),
-  address: hex(t).notNull(),
-  /** First implementation of a proxy of the factory; null for other contracts. */
-  implementation: hex(t),
-  /** Who had the factory deploy it; null for other contracts. */
-  deployer: hex(t),
-  /** Where and when (Unix seconds) it did; null likewise. */
-  blockNumber: t.integer(),
-  timestamp: t.integer(),
-  transactionHash: bytes(t),
-  /** Whether the proxy announced another implementation since. */
-  isUpgraded: t.boolean().notNull(),
-  /** Whether the contract announced itself as a resolver with record ids. */
-  hasRecordIds: t.boolean().notNull(),
-  /** Registry and label (bytes) that it claims to be under, which is true only if that entry points to it. */
-  parent: hex(t),
-  parentLabel: hex(t),
-  /** Node of the migrated, locked name whose wrapped subnames the registry may take over. */
-  node: hex(t),
-  /** Of a registry: storage id of its latest entry, and the number of its entries, expired ones included. */
-  lastEntry: hex(t),
-  entryCount: t.integer(),
-  /** Present rows of `v2_registry_paths`, the oldest first, and how many there ever were. */
-  paths: list(t.integer().array()),
-  pathCount: t.integer(),
-  /** Whether a bound left names of its entries out, and the path at which all entries are listed nevertheless. */
-  leavesOut: t.boolean(),
-  homePath: t.integer(),
-}));
+export const v2Contract = indexed(
+  keyed("v2_contracts", ["chainId", "address"], (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    /** First implementation of a proxy of the factory; null for other contracts. */
+    implementation: hex(t),
+    /** Who had the factory deploy it; null for other contracts. */
+    deployer: hex(t),
+    /** Where and when (Unix seconds) it did; null likewise. */
+    blockNumber: t.integer(),
+    timestamp: t.integer(),
+    transactionHash: bytes(t),
+    /** Whether the proxy announced another implementation since. */
+    isUpgraded: t.boolean().notNull(),
+    /** Whether the contract announced itself as a resolver with record ids. */
+    hasRecordIds: t.boolean().notNull(),
+    /** Registry and label (bytes) that it claims to be under, which is true only if that entry points to it. */
+    parent: hex(t),
+    parentLabel: hex(t),
+    /** Node of the migrated, locked name whose wrapped subnames the registry may take over. */
+    node: hex(t),
+    /** Of a registry: storage id of its latest entry, and the number of its entries, expired ones included. */
+    lastEntry: hex(t),
+    entryCount: t.integer(),
+    /** Present rows of `v2_registry_paths`, the oldest first, and how many there ever were. */
+    paths: list(t.integer().array()),
+    pathCount: t.integer(),
+    /** Whether a bound left names of its entries out, and the path at which all entries are listed nevertheless. */
+    leavesOut: t.boolean(),
+    homePath: t.integer(),
+  })),
+  (table) => ({ byLeavesOut: { on: [table.address], where: "leaves_out" } }),
+);
 
 /** Names that a registry with no fixed path is put under. The entries above tell whether a path holds at a time. */
 export const v2RegistryPath = keyed("v2_registry_paths", ["chainId", "registry", "path"], (t) => ({

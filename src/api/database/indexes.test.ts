@@ -24,7 +24,6 @@ test("has indexes of every table but those that are read by their keys alone", (
     "subregistries",
     "v2_accounts",
     "v2_aliases",
-    "v2_contracts",
     "v2_kept_fuses",
     "v2_labels",
     "v2_naming_jobs",

@@ -198,6 +198,7 @@ export const addressNames = endpoint({
       },
       extra: (statement) => extraOf(asked, statement),
       mostCounted: relation.alone === undefined ? mostCounted : undefined,
+      of: isResolving ? undefined : { holder: address },
       show: (listed) => {
         shown.set(listed.row.node, listed.row);
         return {

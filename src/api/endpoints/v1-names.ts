@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { agentKeys } from "../../ens/record-values.ts";
 import type { Listed } from "../database/names.ts";
@@ -34,6 +35,7 @@ import {
   listPage,
   listSql,
   nameIn,
+  namesLeftOut,
   namespaceParameter,
   namespacesIn,
   ofAuthority,
@@ -353,6 +355,7 @@ export const subnames = endpoint({
         filters: include_expired === "true" ? [] : unexpired,
       }),
       mostCounted: include_expired === "true" ? mostSubnames : mostFiltered,
+      of: { registry: found.row.v2?.subregistry ?? zeroAddress },
       show: ({ row }) => labelRow(lookup.namespaces, row),
     });
     if (!include.includes("counts")) return listing;
@@ -420,7 +423,8 @@ async function relevant(
   const search = { text, filters, after: opened.after, limit: opened.size + 1 };
   const { shown, page } = opened.of(await rows<Listed>(relevanceSql(lookup, search, bind)));
   const data = shown.map(({ row }) => searchRow(lookup.namespaces, row));
-  return { status: 200 as const, body: { data, page, meta: asOf(call.current, lookup.hashOf) } };
+  const meta = { ...asOf(call.current, lookup.hashOf), ...(await namesLeftOut(lookup, call)) };
+  return { status: 200 as const, body: { data, page, meta } };
 }
 
 // Normalizes the text between leading and trailing dots, which mark label boundaries.
@@ -577,6 +581,7 @@ export const deadlineNames = endpoint({
       ...listRow(lookup.namespaces, row),
       ...(member === undefined ? {} : { [member]: index }),
     }));
-    return { status: 200, body: { data, page, meta: asOf(current, lookup.hashOf) } };
+    const meta = { ...asOf(current, lookup.hashOf), ...(await namesLeftOut(lookup, call)) };
+    return { status: 200, body: { data, page, meta } };
   },
 });

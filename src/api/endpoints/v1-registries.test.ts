@@ -264,6 +264,13 @@ test("a name that is too many for lists is found by its text, with what holds of
   const [last] = times(300)
     .map((i) => `pay.f${i}.attacker.eth`)
     .filter((name) => !listed.includes(name));
+  const metaOf = async (path: string) => ((await ask(path)).body as { meta: object }).meta;
+  const parent = last?.replace("pay.", "");
+  const paths = [`/v1/addresses/${owner}/names`, `/v1/names/${parent}/subnames`, "/v1/search?q=pay"];
+  const partial = { completeness: "partial", unsupported_reason: "names_above_limit" };
+  for (const path of paths) expect([path, await metaOf(path)]).toMatchObject([path, partial]);
+  const whole = [`/v1/addresses/${address("77")}/names`, "/v1/names/eth/subnames"];
+  for (const path of whole) expect([path, await metaOf(path)]).not.toMatchObject([path, partial]);
   const one = await ask(`/v1/names/${last}`);
   const registry_path = [root, eth, attacker, victim];
   const data = { name: last, owner, status: "active", authority: "ens_v2", registry_path };

@@ -26,6 +26,7 @@ import {
   errorSchema,
   type HashOf,
   lookupEnvelope,
+  type Meta,
   metaSchema,
   openPage,
   readName,
@@ -591,14 +592,39 @@ type List = {
   isCommon?: boolean;
   /** Up to which number the total is counted; without it there is no total. */
   mostCounted?: number | undefined;
+  /** Whose names the list has, if not all. */
+  of?: NamesOf | undefined;
   show: (one: Listed) => Row;
 };
+
+/** Names that an address holds, or those in a registry of ENSv2. */
+type NamesOf = { holder: Hex } | { registry: Hex };
+
+/** What `meta` says of a list where a bound left names of ENSv2 out (docs/data-model.md). */
+export async function namesLeftOut(
+  { database, namespaces }: Pick<NamesSource, "database" | "namespaces">,
+  { request }: StatementCall,
+  of?: NamesOf,
+): Promise<Meta> {
+  const v2 = secondGeneration(namespaces);
+  if (v2 === undefined) return {};
+  const [[kind, value] = ["all"]] = Object.entries(of ?? {});
+  const isOf = {
+    all: "true",
+    registry: "c.address = $1",
+    holder:
+      "EXISTS (SELECT FROM v2_entries e WHERE e.chain_id = c.chain_id AND e.registry = c.address AND e.owner = $1)",
+  }[kind];
+  const sql = `SELECT EXISTS (SELECT FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.leaves_out AND ${isOf})::text`;
+  const [isLess] = await database.row(sql, value === undefined ? [] : [value], request.raw.signal);
+  return isLess === "true" ? { completeness: "partial", unsupported_reason: "names_above_limit" } : {};
+}
 
 /** A page of a list, by one statement, and another for its total. */
 export async function listPage(
   { lookup }: LookupContext,
   call: StatementCall & { query: CursorQuery },
-  { list, branches: find, extra, isDescending = false, isCommon = false, mostCounted, show }: List,
+  { list, branches: find, extra, isDescending = false, isCommon = false, mostCounted, of, show }: List,
 ) {
   const statement = openStatement(lookup, call, { isCommon });
   const found = find(statement);
@@ -613,8 +639,12 @@ export async function listPage(
     limit: opened.limit,
     extra: extra?.(statement),
   };
-  const rows = await Promise.all([statement.rows<Listed>(listSql(lookup.namespaces, options)), total]);
+  const [leftOut, ...rows] = await Promise.all([
+    namesLeftOut(lookup, call, of),
+    statement.rows<Listed>(listSql(lookup.namespaces, options)),
+    total,
+  ]);
   const { shown, page } = opened.of(...rows);
-  const meta = asOf(call.current, lookup.hashOf);
+  const meta = { ...asOf(call.current, lookup.hashOf), ...leftOut };
   return { status: 200 as const, body: { data: shown.map(show), page, meta } };
 }

@@ -80,7 +80,7 @@ async function nameBelow(
     entry.expiry > scope.timestamp &&
     !scope.v2.fixedRegistries.has(subregistry);
   const below = leads && !isBack ? await presentPaths(scope, subregistry) : [];
-  const jobs = paths
+  const jobs: NamingJob[] = paths
     .filter((path) => leads && !below.some(({ above }) => isSame(above, edgeOf(path, entry))))
     .map(({ path }) => ({ registry, path, storageId, count: 1, node: null }));
   for (const one of new Set([registry, subregistry, left])) jobs.push(...(await moveHome(scope, one)));
