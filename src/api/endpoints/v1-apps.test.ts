@@ -263,7 +263,7 @@ describe("manager", () => {
 
   test("the profile of an address", async () => {
     const { data } = await read(`${names}?relation=any&sort=registered_at&order=desc`);
-    const times = data.map(({ registered_at }) => Number(registered_at ?? 0));
+    const times = data.map(({ registered_at }) => Number(registered_at ?? Number.MAX_SAFE_INTEGER));
     expect(times).toEqual(times.toSorted((a, b) => b - a));
     expect(data.every(({ relations }) => relations?.length)).toBe(true);
     expect(namesOf(data.filter(isUnderEth)).sort()).toEqual([...inV2, ...inV1].sort());
@@ -294,7 +294,7 @@ describe("portal", () => {
     const { data } = await read(
       `${names}?relation=any&namespace=ens&include=counts,role_summary&sort=expires_at&order=asc&page_size=200`,
     );
-    const dates = data.map(({ expires_at }) => Number(expires_at ?? 0));
+    const dates = data.map(({ expires_at }) => Number(expires_at ?? Number.MAX_SAFE_INTEGER));
     expect(dates).toEqual(dates.toSorted((a, b) => a - b));
     const { data: found } = await post({ inputs: data.map(({ name }) => ({ name })), profile: "detail" });
     for (const [at, row] of data.entries()) {

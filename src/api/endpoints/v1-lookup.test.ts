@@ -4,6 +4,14 @@ import { alice, bob, createStoredNames } from "../../../test/support/lookups/sto
 
 const { get, post } = await createStoredNames();
 
+// bigname: a client that compares two APIs asks one of them with this word.
+test("the profile shadow is that of details", async () => {
+  const inputs = [{ name: "plain.eth" }, { address: bob }];
+  const detail = await post({ inputs, profile: "detail" });
+  expect((await post({ inputs, profile: "shadow" })).data).toEqual(detail.data);
+  expect(detail.data[0]).toMatchObject({ status: "ok", record: { name: "plain.eth" } });
+});
+
 test("answers each input in its place", async () => {
   const { data } = await post({
     inputs: [

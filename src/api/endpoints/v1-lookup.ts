@@ -77,7 +77,9 @@ const body = z.strictObject(
         error: `inputs must have names of at most ${mostCharacters} characters in all`,
       })
       .describe("Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`"),
-    profile: z.enum(["feed", "detail"], { error: "profile must be feed or detail" }).default("detail"),
+    profile: z
+      .enum(["feed", "detail", "shadow"], { error: "profile must be feed or detail" })
+      .default("detail"),
     namespace: z.string().trim().max(60).optional().describe(`${namespacesText}, \`auto\` or \`public\``),
   },
   {

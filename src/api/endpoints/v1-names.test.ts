@@ -171,9 +171,9 @@ test("a wrapper entry without a date says why", async () => {
   expect(await none("sub.wrapped.eth")).toEqual([null, "not_set"]);
   expect(await none("forever.plain.eth")).toEqual([null, "no_expiry"]);
   expect(await none("dated.plain.eth")).toEqual([String(later), undefined]);
-  // What has no date is the smallest, in either order.
+  // What has no date is the greatest, in either order, as bigname has it.
   const path = `/v1/addresses/${patient}/names?sort=expires_at`;
-  const sorted = ["forever.plain.eth", "dated.plain.eth"];
+  const sorted = ["dated.plain.eth", "forever.plain.eth"];
   expect(namesOf((await get(`${path}&order=asc`)).data)).toEqual(sorted);
   expect(namesOf((await get(`${path}&order=desc`)).data)).toEqual(sorted.toReversed());
 });

@@ -36,6 +36,7 @@ import {
   listSql,
   nameIn,
   namesLeftOut,
+  namesOfNamespaces,
   namespaceParameter,
   namespacesIn,
   ofAuthority,
@@ -386,6 +387,8 @@ export const search = endpoint({
     const { lookup } = context;
     const { q, match = "prefix", namespace, status, sort } = call.query;
     addKeys(call, keyOfAll);
+    if (namespace !== undefined && lookup.namespaces.every((home) => home.namespace !== namespace))
+      refuse("invalid_input", `namespace is invalid: indexed are ${namesOfNamespaces(lookup)}`);
     if (sort === "relevance" && call.query.match !== undefined)
       refuse("invalid_input", "match has no meaning with sort=relevance");
     const text = fragmentOf(q, match);

@@ -216,6 +216,7 @@ describe("what is wrong with a request", () => {
     [`${calendar}?alarms=0`, "alarms must be at most 5 numbers from 1 to 365"],
     [`${calendar}?alarm=1`, "unknown query parameter: alarm"],
     ["/v1/search?q=%20", "q is missing"],
+    ["/v1/search?q=a&namespace=internal", /^namespace is invalid/],
     ["/v1/search?q=a_&match=contains", /^The name is invalid/],
     ["/v1/search?q=a&sort=best", /^sort must be one of name, relevance/],
     ["/v1/search?q=a&sort=relevance&match=prefix", /^match has no meaning/],

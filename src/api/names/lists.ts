@@ -241,9 +241,9 @@ export const sortedByName = ({ name, id }: { name: string; id: string }): readon
 /** Order by the name of the row. */
 export const byName = sortedByName({ name: "domain.name", id: "domain.id" });
 
-/** Order by a number of `names` or of the row, missing ones first, then by name. */
+/** Order by a number of `names` or of the row, missing ones as the greatest, then by name. */
 export const byNumber = (sql: string, { isDerived = true } = {}): readonly SortKey[] => [
-  { sql: `coalesce(${sql}, -1)`, type: "numeric", isDerived },
+  { sql: `coalesce(${sql}, ${noExpiry})`, type: "numeric", isDerived },
   ...byName,
 ];
 
@@ -538,9 +538,13 @@ export function namespacesIn({ namespaces }: Namespaces, namespace: string | und
   if (namespace === undefined) return [];
   const ofIt = namespaces.filter((home) => home.namespace === namespace);
   if (ofIt.length > 0) return ofIt;
-  const known = [...new Set(namespaces.map((home) => home.namespace))].join(", ");
+  const known = namesOfNamespaces({ namespaces });
   return refuse("not_found", `The namespace ${JSON.stringify(namespace)} is not indexed; indexed: ${known}`);
 }
+
+/** The indexed namespaces, in words. */
+export const namesOfNamespaces = ({ namespaces }: Namespaces) =>
+  [...new Set(namespaces.map((home) => home.namespace))].join(", ");
 
 /** SQL condition that names belong to a namespace. Refuses one that is not indexed. */
 export function inNamespace(source: Namespaces, namespace: string | undefined): string[] {
