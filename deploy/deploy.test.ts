@@ -92,6 +92,10 @@ const composeFile = z.object({
       ports: z.array(z.string()).default([]),
       profiles: z.array(z.string()).default([]),
       volumes: z.array(z.string()).default([]),
+      read_only: z.literal(true),
+      cap_drop: z.tuple([z.literal("ALL")]),
+      cap_add: z.array(z.string()).optional(),
+      security_opt: z.tuple([z.literal("no-new-privileges:true")]),
     }),
   ),
   volumes: z.record(z.string(), z.null()),
@@ -114,6 +118,11 @@ describe("containers", () => {
       // A tag that moves would change a running system.
       else expect(image).toMatch(/:v?\d/);
     }
+  });
+
+  test("containers are confined, and Postgres alone begins with what it needs to become its user", () => {
+    const capable = Object.entries(compose.services).filter(([, { cap_add }]) => cap_add !== undefined);
+    expect(capable.map(([name]) => name)).toEqual(["postgres"]);
   });
 
   test("containers listen on addresses that published ports reach, whatever .env.local says", () => {
@@ -234,3 +243,19 @@ describe("containers", () => {
       }
   });
 });
+
+test.each(["nsindex", "nsindex-labels", "nsindex-reader@"])(
+  "the unit %s has nothing of the system that it does not need",
+  (unit) => {
+    const lines = read(`deploy/systemd/${unit}.service`).split("\n");
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        ...["NoNewPrivileges=true", "ProtectSystem=strict", "PrivateDevices=true", "CapabilityBoundingSet="],
+        ...[
+          "SystemCallFilter=@system-service",
+          "RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX",
+        ],
+      ]),
+    );
+  },
+);
