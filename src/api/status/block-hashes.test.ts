@@ -27,3 +27,9 @@ test.each([
   expect(await hashes.ask(1, head)).toBeUndefined();
   expect(await hashes.ask(1, head)).toEqual(known);
 });
+
+test("many blocks that a node does not know at once are unknown, though the cache has room for few", async () => {
+  const hashes = createBlockHashes(async () => undefined);
+  const asked = Array.from({ length: 200 }, (_, number) => hashes.ask(1, { number, timestamp: number }));
+  expect(new Set(await Promise.all(asked))).toEqual(new Set([undefined]));
+});

@@ -11,6 +11,9 @@ export type ReadBlock = (chainId: number, by: By) => Promise<ChainBlock | undefi
 /** Blocks of the chains, by number, hash or time. */
 export type ChainBlocks = ReturnType<typeof createChainBlocks>;
 
+// A cache rejects for an undefined value that it has no room for any more. One instance: a new error would compute its stack each time.
+const noBlock = new Error("no such block");
+
 // Indexing asks the same nodes, so that clients must not keep them busy.
 const places = { concurrency: 8, spare: 2, queue: 200, queuePerClient: 40 };
 
@@ -23,13 +26,19 @@ export function createChainBlocks(readBlock: ReadBlock) {
   const known = new LRUCache<string, ChainBlock, { chainId: number; by: By }>({
     max: 2_000,
     ttl: 15_000,
-    fetchMethod: async (_key, _stale, { signal, context: { chainId, by } }) => {
-      const leave = await lane.turn(currentClient(), signal);
-      return readBlock(chainId, by).finally(leave);
+    ignoreFetchAbort: true,
+    fetchMethod: async (_key, _stale, { context: { chainId, by } }) => {
+      const leave = await lane.turn(currentClient(), AbortSignal.timeout(30_000));
+      const block = await readBlock(chainId, by).finally(leave);
+      if (block === undefined) throw noBlock;
+      return block;
     },
   });
-  const ask = (chainId: number, by: By) =>
-    known.fetch(`${chainId} ${JSON.stringify(by)}`, { context: { chainId, by } });
+  const ask = (chainId: number, by: By): Promise<ChainBlock | undefined> =>
+    known.forceFetch(`${chainId} ${JSON.stringify(by)}`, { context: { chainId, by } }).catch((error) => {
+      if (error !== noBlock) throw error;
+      return undefined;
+    });
   return {
     /**
      * A block; undefined if it is not of the branch, or no node knows it. One after the branch is as a node has it. Rejects if no node

@@ -315,6 +315,7 @@ export function createFindBlock(
     max: 1_000,
     perf: { now: clock },
     ttlResolution: 0,
+    ignoreFetchAbort: true,
     fetchMethod: async (_key, _stale, { options, context: { chainId, number } }) => {
       try {
         const block = await clientOf(chainId)?.getBlock({ blockNumber: BigInt(number) });
@@ -406,9 +407,11 @@ export function createBlockHashes(
     },
   });
   const keyOf = (chainId: number, { number, timestamp }: Head) => `${chainId}/${number}/${timestamp}`;
-  /** Undefined if the RPC request fails, takes over two seconds, or returns another block (a reorg that is not indexed yet). */
+  /** Undefined if the RPC request fails, takes over two seconds, or returns another block, and if the cache drops it before that. */
   const ask = (chainId: number, head: Head) =>
-    known.fetch(keyOf(chainId, head), { context: { chainId, head }, allowStale: false });
+    known
+      .fetch(keyOf(chainId, head), { context: { chainId, head }, allowStale: false })
+      .catch(() => undefined);
   return {
     ask,
     /** The hashes if they are known, else undefined. Fetches them for the next time. */
