@@ -191,7 +191,7 @@ describe("an archive", () => {
       {
         subject: "archive of test",
         state: "ok",
-        found: `${logs} logs up to block ${to}, level receipts; believed without proof: that the archive has all blocks of the chain and no others, and senders of transactions; data of logs of 20 archived blocks beyond a sample of 5 %`,
+        found: `${logs} logs up to block ${to}, level receipts; believed without proof: that the archive has all blocks of the chain and no others; hashes and senders of transactions; data of logs of 20 archived blocks beyond a sample of 5 %`,
       },
     ]);
     await start({ archive, chains: chains() });

@@ -159,7 +159,8 @@ export function shuffled<Item>(items: readonly Item[]): Item[] {
 export type Ask = (body: RpcRequest) => Promise<unknown>;
 
 type Store = "archive" | "cache";
-type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unknown>[] };
+/** A whole block as a node returns it. */
+export type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unknown>[] };
 
 // Not every node returns these.
 const otherFields = ["size", "totalDifficulty"];
@@ -179,16 +180,22 @@ export async function blockDifferences(
   const problems = Object.entries(header)
     .filter(([field, value]) => !otherFields.includes(field) && !isSame(value, other[field] ?? value))
     .map(([field]) => `${name} has another ${field} in the ${store} than at the node.`);
+  return [...problems, ...transactionDifferences(store, { header, transactions }, theirs)];
+}
+
+/** How a stored block's transactions differ from those of the node's whole block: in hash, sender or recipient. */
+export function transactionDifferences(
+  store: Store,
+  { header, transactions }: Pick<ArchivedBlock, "header" | "transactions">,
+  theirs: NodeBlock,
+): string[] {
   const sent = new Map(theirs.transactions?.map((one) => [Number(one["transactionIndex"]), one]));
-  for (const { transactionIndex, hash, from, to } of transactions) {
-    const index = Number(transactionIndex);
-    const one = sent.get(index);
-    if (!isSame(hash, one?.["hash"]) || !isSame(from, one?.["from"]) || !isSame(to, one?.["to"] ?? null))
-      problems.push(
-        `Transaction ${index} of ${name.toLowerCase()} is not the same in the ${store} and at the node.`,
-      );
-  }
-  return problems;
+  return transactions.flatMap(({ transactionIndex, hash, from, to }) => {
+    const one = sent.get(Number(transactionIndex));
+    return isSame(hash, one?.["hash"]) && isSame(from, one?.["from"]) && isSame(to, one?.["to"] ?? null)
+      ? []
+      : `Transaction ${Number(transactionIndex)} of block ${Number(header.number)} is not the same in the ${store} and at the node.`;
+  });
 }
 
 const isSame = (one: unknown, other: unknown) => String(one).toLowerCase() === String(other).toLowerCase();

@@ -138,7 +138,10 @@ test("other requests, logs of one block by its hash, and what is of a chain with
 
 const plain = all.map(({ receipts: _, ...block }) => block);
 const later = plain.map((block) => ({ ...block, header: { ...block.header, timestamp: "0x1" } }));
-const everyBlock = "that the archive has all blocks of the chain and no others, and senders of transactions";
+const always = [
+  "that the archive has all blocks of the chain and no others",
+  "hashes and senders of transactions",
+];
 
 test("a header that does not hash to its hash is refused where the manifest says that it does", async () => {
   const whole = { bloom: 0, header: later.length, receipts: 0 };
@@ -160,7 +163,7 @@ test.each([
 ])("what is believed of an archive of level %s is said when it is opened", async (_, blocks, believed) => {
   const { getLogs, believe } = await fronted([{ ...range, blocks: [...blocks] }]);
   expect(await getLogs(0, 158)).toEqual(logs);
-  expect(believe.mock.calls).toEqual([[[everyBlock, ...believed]]]);
+  expect(believe.mock.calls).toEqual([[[...always, ...believed]]]);
 });
 
 test("receipts that do not have their root are refused", async () => {
@@ -201,3 +204,27 @@ test("where proofs are needed, the nodes name each block of the archive too", as
     `Block ${Number(header.number)} of chain ${chainId} is ${header.hash} in the archive, and 0x${"7".repeat(64)} at the nodes`,
   );
 });
+
+test.each([
+  ["hash", `0x${"7".repeat(64)}`],
+  ["from", `0x${"7".repeat(40)}`],
+])(
+  "where proofs are needed, a transaction with another %s than at the nodes is refused",
+  async (field, value) => {
+    const [{ blockNumber, transactionHash }] = logs as [RpcLog];
+    const block = { method: "eth_getBlockByNumber", params: [blockNumber, true] };
+    const isOf = (one: { hash?: string }) => one.hash === transactionHash;
+    const node = (answer: unknown) => {
+      const { transactions, ...header } = answer as { transactions: { hash?: string }[] };
+      return {
+        ...header,
+        transactions: transactions.map((one) => (isOf(one) ? { ...one, [field]: value } : one)),
+      };
+    };
+    const { front, getLogs } = await fronted([range], undefined, { needsProofs: true, node });
+    await getLogs(0, 158);
+    await expect(front(block)).rejects.toThrow(
+      `Transaction 0 of block ${Number(blockNumber)} is not the same in the archive and at the node.`,
+    );
+  },
+);

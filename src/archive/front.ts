@@ -5,9 +5,11 @@ import { type Backend, urlsAs } from "../rpc/checked-rpc.ts";
 import { type LogsFilter, limitSize, queryOf, type RpcLog } from "../rpc/log-answers.ts";
 import { inRange, type LogsRequest, type NodesOptions, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { createPaces } from "./ask.ts";
+import { type NodeBlock, transactionDifferences } from "./check.ts";
 import { type ArchiveLocation, nameOfLocation, readManifest } from "./folder.ts";
 import { archivedHashes, requireSame } from "./headers.ts";
 import {
+  ArchiveError,
   believedOfArchive,
   levelOf,
   type Manifest,
@@ -158,7 +160,7 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   }
   const [{ header } = {}] = found;
   if (header === undefined) return undefined;
-  if (archive.needsProofs) await requireOnChain(archive, header);
+  if (archive.needsProofs) for (const block of found) await requireOnChain(archive, block);
   const sent = found.flatMap(({ transactions }) => transactions);
   const { number: blockNumber, hash: blockHash } = header;
   const transactions = [...new Map(sent.map((one) => [Number(one.transactionIndex), one]))]
@@ -168,11 +170,18 @@ async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
   return { ...header, transactions };
 }
 
-async function requireOnChain({ ask, archivedHash, chainId }: OpenArchive, block: ArchivedBlock["header"]) {
-  const number = Number(block.number);
+// Nothing in an archive proves hashes and senders of transactions: the receipts root covers neither.
+async function requireOnChain({ ask, archivedHash, chainId }: OpenArchive, block: ArchivedBlock) {
+  const number = Number(block.header.number);
   const linked = await archivedHash(number);
-  const [who, hash] = linked ? ["in its headers", linked] : ["at the nodes", await namedByNodes(ask, number)];
-  requireSame({ chainId, number }, { archived: block.hash, known: hash, who });
+  const theirs = (await ask({
+    method: "eth_getBlockByNumber",
+    params: [toHex(number), true],
+  })) as NodeBlock | null;
+  const [who, hash] = linked ? ["in its headers", linked] : ["at the nodes", theirs?.["hash"] as string];
+  requireSame({ chainId, number }, { archived: block.header.hash, known: hash, who });
+  const [problem] = transactionDifferences("archive", block, theirs ?? {});
+  if (problem !== undefined) throw new ArchiveError(problem);
 }
 
 type Blocks = Map<number, ArchivedBlock>;

@@ -162,8 +162,12 @@ export function believedOfArchive(manifest: Manifest, needsProofs = false): stri
     [
       manifest.segments.length,
       isLinked
-        ? "that the archive has all blocks with logs, and senders of transactions"
-        : "that the archive has all blocks of the chain and no others, and senders of transactions",
+        ? "that the archive has all blocks with logs"
+        : "that the archive has all blocks of the chain and no others",
+    ],
+    [
+      manifest.segments.length,
+      `hashes and senders of transactions${needsProofs ? " that a node returns alike" : ""}`,
     ],
     [unproven, `headers of ${ofBlocks(unproven)} (level bloom)`],
     [unproven + header, `number and data of logs of ${ofBlocks(unproven + header)}`],
