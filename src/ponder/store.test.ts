@@ -24,7 +24,12 @@ test("of cached blocks and transactions Ponder reads what handlers see, and noth
 test("a Ponder whose stores were not replaced does not start, and the message names what is not", () => {
   const stores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
   const faults = [
-    ...["beginning of the next range", "newest block that failed", "new connection that is lost"],
+    ...[
+      "beginning of the next range",
+      "newest block that failed",
+      "new connection that is lost",
+      "last final block",
+    ],
     ...[
       "polls that fail",
       "order of all chains",
