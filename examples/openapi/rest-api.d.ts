@@ -1197,6 +1197,10 @@ export interface operations {
                         provenFrom?: {
                             [key: string]: number;
                         };
+                        /** @description How the logs of RPC URLs are checked, by chain id: "sampled 1 %", "every log" or "not at all"; only from the indexing process */
+                        logChecks?: {
+                            [key: string]: string;
+                        };
                     };
                 };
             };
@@ -2673,7 +2677,7 @@ export interface operations {
                      * @default detail
                      * @enum {string}
                      */
-                    profile?: "feed" | "detail";
+                    profile?: "feed" | "detail" | "shadow";
                     /** @description `ens`, `basenames`, `lineanames` or `threedns`, `auto` or `public` */
                     namespace?: string;
                 };

@@ -171,7 +171,10 @@ for (const { start } of watches) ponder.onStop(start());
 if (ponder.isIndexer && configured.keepsRpcCache)
   shared().keepStartBlocks = (chainId, blocks) =>
     saveStartBlocks(run, { owner: schema, chainId, blocks }).catch(({ message: reason }: Error) =>
-      log("warn", "Could not keep the blocks that the next start asks for", { chain_id: chainId, reason }),
+      log("warn", "Could not keep the blocks that the next start asks for", {
+        ...{ chain_id: chainId, reason },
+        section: seeOperations("When a chain pauses"),
+      }),
     );
 
 const chains = statusChains(configured.chains, Object.values(contractSources(configured)));
