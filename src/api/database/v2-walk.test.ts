@@ -2,8 +2,9 @@ import { type Hex, keccak256, stringToHex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEmbedded } from "../../../test/support/embedded/database.ts";
 import { labelhash } from "../../ens/labels.ts";
-import { pathOf, readV2Names, type V2Contracts } from "../resolution/v2-names.ts";
+import { readV2Names, type V2Contracts } from "../resolution/v2-names.ts";
 import { createDatabase } from "./client.ts";
+import { pathOf } from "./v2-walk.ts";
 
 const address = (index: number): Hex => `0x${index.toString(16).padStart(40, "0")}`;
 const [root, eth, registry] = [address(1), address(2), address(3)];

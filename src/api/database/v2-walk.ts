@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
+import { labelhashIn } from "../../ens/names.ts";
 import { emancipation, gracePeriod, gracePeriodOfV2, mostLevels } from "../../ens/registrations.ts";
 import { quoted } from "../../ponder/sql-client.ts";
 
@@ -225,3 +226,31 @@ export function reachedFunction(schema: string): string {
       )
       SELECT FROM up WHERE up.registry = root OR up.registry = eth AND is_eth); END $$`;
 }
+
+/** A name for walks, top label first: storage ids and hashes of its labels, and the node at each label. */
+export type NamePath = { ids: readonly Hex[]; labels: readonly Hex[]; nodes: readonly Hex[] };
+
+/** The path of a name by its labelhashes, leftmost label first. */
+export function pathOf(labelhashes: readonly Hex[]): NamePath {
+  const labels = labelhashes.toReversed();
+  let node = rootNode;
+  const nodes = labels.map((labelhash) => {
+    node = subnode(node, labelhash);
+    return node;
+  });
+  return { ids: labels.map((hash): Hex => `${hash.slice(0, -8) as Hex}00000000`), labels, nodes };
+}
+
+/** The path of a name. Its labels may be encoded (`[labelhash]`). */
+export const pathOfName = (name: string): NamePath =>
+  pathOf((name === "" ? [] : name.split(".")).map(labelhashIn));
+
+/** A name by its text, as `nameOfPath` and `domainsByNameSql` read it. */
+export function walkedName(name: string) {
+  const path = pathOfName(name);
+  const [parent = rootNode, node] = [path.nodes.at(-2), path.nodes.at(-1)];
+  return { ...path, name, node, labelhash: path.labels.at(-1), parent };
+}
+
+/** Whether a name may lack a row: names of registries in fixed places (up to two labels) have one, and none longer than in DNS is resolved. */
+export const mayLackRow = (name = "") => name.split(".").length > 2 && Buffer.byteLength(name) < 255;

@@ -11,8 +11,9 @@ import { gracePeriod } from "../../ens/registrations.ts";
 import { hexOf } from "../../schema/sql.ts";
 import type { Database } from "../database/client.ts";
 import { planOnce } from "../database/prepared.ts";
+import { pathOfName } from "../database/v2-walk.ts";
 import { atParameter, minBlockParameter } from "../names/contract.ts";
-import { pathOfName, readV2Names, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
+import { readV2Names, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { envelope } from "../rest/errors.ts";
 import {

@@ -3,13 +3,8 @@ import { z } from "zod/v4";
 import { namehash, nameOfWire } from "../../ens/names.ts";
 import { mostLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
-import {
-  pathOfName,
-  readV2Names,
-  storedLabel,
-  type V2Contracts,
-  type V2Name,
-} from "../resolution/v2-names.ts";
+import { pathOfName } from "../database/v2-walk.ts";
+import { readV2Names, storedLabel, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { ApiError } from "../rest/errors.ts";
 import {

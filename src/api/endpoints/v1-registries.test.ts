@@ -1,10 +1,12 @@
-import { type Hex, keccak256, stringToHex } from "viem";
+import { type Hex, keccak256, namehash, stringToHex } from "viem";
 import { describe, expect, test } from "vitest";
 import { v2Addresses, v2Environment } from "../../../devnet/recorded-chains.ts";
+import { checkpointOf } from "../../../test/support/checkpoints.ts";
 import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { namesOf, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { createScopes } from "../../../test/support/scope.ts";
+import { bodyText } from "../../../test/support/subgraph/endpoint.ts";
 import { v2KnownContracts } from "../../deployments/namespaces.ts";
 import {
   applyExpiryUpdated,
@@ -17,6 +19,8 @@ import {
 import { v2Domain, v2NamingJob } from "../../schema/ensv2.ts";
 import type { Row } from "../names/rows.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
+import { createBlockHashes } from "../status/status.ts";
+import { createSubgraph } from "../subgraph/routes.ts";
 
 // Which names /v1 has of registries that strangers put under their own names, as many as they like.
 const { datasources } = createV2Index().config;
@@ -283,7 +287,44 @@ test("a name that is too many for lists is found by its text, with what holds of
     data: [{ status: "ok", record: { name: last } }, { status: "not_found" }],
   });
   expect((await ask("/v1/names/never.f1.attacker.eth")).status).toBe(404);
+  // The subgraph too, with the fields of a name that has a row.
+  const domains = await openSubgraph(world);
+  const [[unlisted], [row]] = [
+    await domains(`"${last}", "never.f1.attacker.eth"`),
+    await domains(`"${listed[0]}"`),
+  ];
+  expect(unlisted).toEqual({ ...row, id: namehash(last ?? ""), name: last, parent: { name: parent } });
+  expect(await domains(`"${last}", "${listed[0]}", "attacker.eth"`)).toHaveLength(3);
 });
+
+/** The domains that the subgraph has by their names, at the present block. */
+async function openSubgraph(world: World) {
+  const checkpoint = checkpointOf(
+    { number: world.block(), timestamp: 1_700_000_000 + world.block() },
+    chainId,
+  );
+  await stored.client.query("INSERT INTO _ponder_checkpoint VALUES ('v2', $1, $2, $2, $2)", [
+    chainId,
+    checkpoint,
+  ]);
+  const hashes = createBlockHashes(async () => undefined);
+  const given = { chainId, deployment: "test", hashes, database: stored.database };
+  const subgraph = createSubgraph({ ...given, v2: v2ContractsOf(datasources) });
+  return async (names: string) => {
+    const query = `{ domains(where: { name_in: [${names}] }) { id name labelName labelhash createdAt subdomainCount expiryDate isMigrated
+      parent { name } owner { id } registrant { id } resolver { id } registration { id } } }`;
+    const request = {
+      query,
+      variables: {},
+      operationName: undefined,
+      extensions: { counts: false, truncated: false },
+    };
+    const { body } = await subgraph.answer(request, AbortSignal.timeout(60_000));
+    const { data, errors } = JSON.parse(bodyText(body)) as { data: { domains: Row[] }; errors?: unknown };
+    expect(errors).toBeUndefined();
+    return data.domains;
+  };
+}
 
 // birchatlas.eth has dao, whose registry has pay, whose registry has dao and so on; a registry is under every name on the way.
 test("a registry with 47 names has what it holds under each of them", async () => {

@@ -1,5 +1,4 @@
 import type { Hex } from "viem";
-import { rootNode } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { createPacer, yieldToEventLoop } from "../../http/turn.ts";
 import { atMoment, currentMoment } from "../database/moment.ts";
@@ -20,7 +19,7 @@ import {
   secondGeneration,
 } from "../database/names.ts";
 import { planOnce } from "../database/prepared.ts";
-import { pathOfName } from "../resolution/v2-names.ts";
+import { mayLackRow, walkedName } from "../database/v2-walk.ts";
 import { readV2Records, recordsJson, type V2Resolver } from "../resolution/v2-records.ts";
 import { addKeys, keysOfName, nameKey, reverseNode } from "./cache-keys.ts";
 import { type GivenName, isNode, readName, refuse } from "./contract.ts";
@@ -129,12 +128,12 @@ async function readNames(
   await read(statements.names[form], nodes, (at) => at);
   const contracts = secondGeneration(source.namespaces);
   if (contracts === undefined) return found;
-  const missing = found.flatMap((one, at) => (one === null && isWalked(names[at]) ? [at] : []));
+  const missing = found.flatMap((one, at) => (one === null && mayLackRow(names[at]?.name) ? [at] : []));
   if (missing.length > 0) {
     const paths: object[] = [];
     const pace = createPacer(pathsOfSlice);
     for (const at of missing) {
-      paths.push(pathOfText(names[at]?.name ?? ""));
+      paths.push(walkedName(names[at]?.name ?? ""));
       await pace(1);
     }
     await read(statements.paths[form], JSON.stringify(paths), (at) => missing[at] ?? 0);
@@ -145,24 +144,8 @@ async function readNames(
   return found;
 }
 
-// Lists have all names of registries in fixed places (up to two labels), and no name longer than in DNS can be resolved.
-const isWalked = ({ name }: Partial<AskedName> = {}) =>
-  name !== undefined && name.split(".").length > 2 && Buffer.byteLength(name) < 255;
-
 // Other requests run after this many names are hashed.
 const pathsOfSlice = 32;
-
-// The form that `nameOfPath` reads.
-function pathOfText(name: string) {
-  const path = pathOfName(name);
-  return {
-    ...path,
-    name,
-    node: path.nodes.at(-1),
-    labelhash: path.labels.at(-1),
-    parent: path.nodes.at(-2) ?? rootNode,
-  };
-}
 
 // Other requests run after this many characters of names.
 const charactersOfSlice = 2_000;

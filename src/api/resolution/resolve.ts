@@ -3,6 +3,7 @@ import { namehash, namesAbove } from "../../ens/names.ts";
 import { nameValue } from "../../ens/record-values.ts";
 import { parseReverseName, reverseName } from "../../ens/reverse-names.ts";
 import type { Database } from "../database/client.ts";
+import { pathOfName } from "../database/v2-walk.ts";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import {
   type IndexedRecords,
@@ -13,7 +14,7 @@ import {
 import type { KnownContracts, Registry } from "./known-contracts.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "./selection.ts";
 import { span } from "./trace.ts";
-import { kindOf, pathOfName, readV2Names, type V2Contracts } from "./v2-names.ts";
+import { kindOf, readV2Names, type V2Contracts } from "./v2-names.ts";
 import { readV2Records } from "./v2-records.ts";
 
 /** What one request resolves with. Without `database` it does not use the index. */

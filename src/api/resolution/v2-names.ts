@@ -8,13 +8,12 @@ import {
   tokenIssuers,
   v2Subregistries,
 } from "../../deployments/namespaces.ts";
-import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
-import { labelhashIn } from "../../ens/names.ts";
+import { zeroAddress } from "../../ens/ids.ts";
 import { interpretedLabel } from "../../ens/normalization.ts";
 import type { Database } from "../database/client.ts";
 import { walkedNames } from "../database/names.ts";
 import { planOnce } from "../database/prepared.ts";
-import type { WalkContracts } from "../database/v2-walk.ts";
+import type { NamePath, WalkContracts } from "../database/v2-walk.ts";
 
 /** The ENSv2 contracts: those of the walk, and others that read or write names. */
 export type V2Contracts = WalkContracts & {
@@ -102,9 +101,6 @@ export type V2Name = ResolverFacts & {
   effective: { owner: Hex | null; resolver: Hex | null; expiry: string | null; graceEnds: string | null };
 };
 
-/** A name for walks, top label first: storage ids and hashes of its labels, and the node at each label. */
-export type NamePath = { ids: readonly Hex[]; labels: readonly Hex[]; nodes: readonly Hex[] };
-
 /** The interpreted label of a stored text: labelhash and label, both in hex. */
 export function storedLabel(stored: string): string {
   const [labelhash, label] = [stored.slice(0, 66) as Hex, stored.slice(68)];
@@ -115,21 +111,6 @@ export function storedLabel(stored: string): string {
 export function nameOfStored(stored: string): string {
   return stored.startsWith(" ") ? `${storedLabel(stored.slice(1))}.${ethName.name}` : stored;
 }
-
-/** The path of a name by its labelhashes, leftmost label first. */
-export function pathOf(labelhashes: readonly Hex[]): NamePath {
-  const labels = labelhashes.toReversed();
-  let node = rootNode;
-  const nodes = labels.map((labelhash) => {
-    node = subnode(node, labelhash);
-    return node;
-  });
-  return { ids: labels.map((hash): Hex => `${hash.slice(0, -8) as Hex}00000000`), labels, nodes };
-}
-
-/** The path of a name. Its labels may be encoded (`[labelhash]`). */
-export const pathOfName = (name: string): NamePath =>
-  pathOf((name === "" ? [] : name.split(".")).map(labelhashIn));
 
 const askedSql = `
   SELECT n.index, n.value->'ids' AS ids, n.value->'labels' AS labels, n.value->'nodes' AS nodes,

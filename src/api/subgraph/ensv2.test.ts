@@ -10,7 +10,8 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { domain } from "../../schema/subgraph.ts";
-import { pathOf, v2ContractsOf } from "../resolution/v2-names.ts";
+import { pathOf } from "../database/v2-walk.ts";
+import { v2ContractsOf } from "../resolution/v2-names.ts";
 import { createBlockHashes } from "../status/status.ts";
 import { createSubgraph, type SubgraphOptions } from "./routes.ts";
 

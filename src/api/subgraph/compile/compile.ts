@@ -1,6 +1,8 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { zeroAddress } from "../../../ens/ids.ts";
+import { isNormalizedName } from "../../../ens/normalization.ts";
 import { yieldToEventLoop } from "../../../http/turn.ts";
+import { mayLackRow, walkedName } from "../../database/v2-walk.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
 import {
   argument,
@@ -21,6 +23,7 @@ import {
   type EntityType,
   entityType,
   entityTypes,
+  isObject,
   type RelationField,
   type Value,
 } from "../schema/inputs.ts";
@@ -225,7 +228,9 @@ function addTotals(
   if (!asked.counts && !asked.truncated) return;
   const scope = createScope(context.statement, type);
   const { first, skip } = range(context, node);
-  const where = whereSql(context, scope, { filter: argument(context, node, "where") });
+  const filter = argument(context, node, "where");
+  scope.named = namesAsked(context, type, filter);
+  const where = whereSql(context, scope, { filter });
   const from = `FROM ${rowsSql(context, scope, where)}`;
   const totals = {
     counts: `(SELECT count(*)::text ${from})`,
@@ -234,6 +239,17 @@ function addTotals(
   payForSql(context, totals.counts + totals.truncated);
   for (const member of ["counts", "truncated"] as const)
     if (asked[member]) extensions.push({ member, key, constraint, sql: totals[member] });
+}
+
+const maxNamesAsked = 1_000;
+
+// SQL of the names that a filter of domains asks for and rows may lack: registries of ENSv2 may have more names than rows (docs/data-model.md).
+function namesAsked({ v2, statement }: CompileContext, type: EntityType, filter: Value): string | undefined {
+  if (v2 === undefined || type.table !== "domain" || !isObject(filter)) return undefined;
+  const asked = [filter["name"], filter["name_in"]].flat();
+  const names = asked.filter((one) => typeof one === "string" && mayLackRow(one) && isNormalizedName(one));
+  if (names.length === 0 || names.length > maxNamesAsked) return undefined;
+  return statement.bind(JSON.stringify([...new Set(names as string[])].map(walkedName)));
 }
 
 // SQL of a list as JSON text. `link`: the column that holds the id of the row above, and SQL of that.
@@ -251,8 +267,9 @@ function listSql(
   const scope = createScope(context.statement, type, { depth, rows: rows * first });
   const { alias } = scope;
   scope.columns.add("id");
-  const order = orderSql(context, scope, { node, linkedBy: link?.by });
   const filter = argument(context, node, "where");
+  scope.named = namesAsked(context, type, filter);
+  const order = orderSql(context, scope, { node, linkedBy: link?.by });
   const where = whereSql(context, scope, { link: link && `${alias}.${link.by} = ${link.id}`, filter });
   context.budget.spend("rows", scope.rows);
   const object = objectSql(context, scope, nodes);

@@ -103,6 +103,8 @@ export type Scope = {
   isOneGroup?: boolean;
   /** Whether the ENSv2 walk reads a field. */
   isWalked?: boolean;
+  /** SQL of the names that the rows are asked for by, of which the ENSv2 walk finds those without a row. */
+  named?: string | undefined;
 };
 
 /** Creates a scope under an alias of its own. */
@@ -244,8 +246,8 @@ function concat(parts: string[]): string {
 }
 
 /** The tables of both generations with rows of a scope's type; undefined if one table has them all. */
-export function armsOf({ statement, v2 }: CompileContext, { type, alias }: Scope) {
-  const arms = v2?.armsOf(type.table, alias);
+export function armsOf({ statement, v2 }: CompileContext, { type, alias, named }: Scope) {
+  const arms = v2?.armsOf(type.table, alias, named);
   if (v2 && arms) statement.with(v2.at);
   return arms;
 }
