@@ -130,6 +130,9 @@ async function explainForAny(sql: string, values: readonly string[]) {
   }
 }
 
+// A row for each chain, and some for the index.
+const ofFewRows = /^_(ponder_|indexing_status$)/;
+
 const served = cases.filter(({ name }) => !name.startsWith("probe") && !unserved.has(name));
 
 test.each([
@@ -140,7 +143,7 @@ test.each([
   expect(answer.errors).toBeUndefined();
   expect(statements).toHaveLength(1);
   const nodes = await explain(statements[0]!);
-  expect(scannedTables(nodes, -1).filter((table) => !table?.startsWith("_ponder_"))).toEqual([]);
+  expect(scannedTables(nodes, -1).filter((table) => !ofFewRows.test(table ?? ""))).toEqual([]);
   expect(mostSorted(nodes)).toBeLessThan(1_000);
 });
 
@@ -310,7 +313,7 @@ const contextOf = (
   ...chainOf(),
   clock: () => 1_760_000_000_000,
   plugins,
-  status: { current: () => currentStatus("omnichain-following", 1_760_000_000) },
+  status: { current: () => ({ ...currentStatus("omnichain-following", 1_760_000_000), heads: "1" }) },
   lookup: {
     ...createNamesSource({ database, namespaces: indexed, hasRecords: true }),
     hashOf: () => undefined,
@@ -364,7 +367,9 @@ test.each([
   // The page, its total, whether roles were left out, and two statements for what is included, three if it is records in ENSv2. Of a
   // contract also itself, and the names of the page.
   const most = /role_summary|=counts|resolvers|registries/.test(path) ? 6 : 3;
-  expect(statements.length).toBeLessThanOrEqual(most);
+  // Not those that requests of one block share.
+  const own = statements.filter(({ sql }) => !sql.includes("AND c.leaves_out AND true"));
+  expect(own.length).toBeLessThanOrEqual(most);
   for (const statement of statements) {
     const nodes = await explain(statement);
     expect(scannedTables(nodes, 1_500)).toEqual([]);
