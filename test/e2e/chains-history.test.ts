@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Entities, readEntities } from "../../devnet/entities.ts";
 import { chainIds, chainNames, recordingFolder } from "../../devnet/recorded-chains.ts";
@@ -67,11 +68,15 @@ const decidedNames = new Map([
   ],
 ]);
 
+// Names that deployments manage have their labels, which ENSNode has from a label set alone.
+const managed = new Map(["base", "linea"].map((label) => [namehash(`${label}.eth`), label]));
+
 // 3DNS has no registry to migrate from, and its top level domain counts the names that were registered under it.
 function decidedDomain(type: string, entity: Entities[string][number]) {
   if (type !== "Domain") return entity;
   if (entity.id === box) return { ...entity, subdomainCount: 34 };
-  return { ...entity, isMigrated: true };
+  const labelName = managed.get(entity.id as Hex);
+  return { ...entity, isMigrated: true, ...(labelName && { labelName, name: `${labelName}.eth` }) };
 }
 
 const byId = (entities: Entities[string]) => new Map(entities.map((entity) => [entity.id, entity]));
