@@ -1,6 +1,7 @@
 // Preloaded into the indexing process.
 import { registerHooks } from "node:module";
 import { format } from "node:util";
+import { textOf } from "./native-modules.mjs";
 
 // When the launcher is gone, however it went, the process ends as on Ctrl-C. Without this a killed launcher would leave it
 // behind, holding port and database.
@@ -133,10 +134,22 @@ const patches = [
   },
 ];
 
-registerHooks({ ...(isStock ? {} : { resolve: resolveStore }), load: loadPatched });
+// Ponder's build loads the project through Vite, which takes longer than all else of a start.
+const isDev = process.argv[2] === "dev";
+const buildOfPonder = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
+const nativeModules = new URL("native-modules.mjs", import.meta.url).href;
+// Where the virtual modules seem to lie, so that they find the project's packages.
+const virtual = new URL("../ponder:", import.meta.url).href;
 
-function resolveStore(specifier, context, next) {
-  const own = indexingOfPonder.test(context.parentURL ?? "") ? storesOfPonder[specifier] : undefined;
+registerHooks({ resolve: resolveOwn, load: loadPatched });
+
+function resolveOwn(specifier, context, next) {
+  const { parentURL = "" } = context;
+  if (!isDev && specifier.startsWith("ponder:"))
+    return { url: virtual + specifier.slice("ponder:".length), format: "module", shortCircuit: true };
+  if (!isDev && specifier.startsWith("vite") && buildOfPonder.test(parentURL))
+    return { url: nativeModules, format: "module", shortCircuit: true };
+  const own = !isStock && indexingOfPonder.test(parentURL) ? storesOfPonder[specifier] : undefined;
   if (own === undefined) return next(specifier, context);
   markReplaced(specifier);
   return next(new URL(own, import.meta.url).href, context);
@@ -150,6 +163,8 @@ function markReplaced(what) {
 }
 
 function loadPatched(url, context, next) {
+  if (url.startsWith(virtual))
+    return { source: textOf(`ponder:${url.slice(virtual.length)}`), format: "module", shortCircuit: true };
   const loaded = next(url, context);
   const own = patches.filter(({ file }) => file.test(url));
   if (own.length === 0) return loaded;

@@ -128,3 +128,27 @@ process.exit(0);
 test("a new connection that is lost is an error of who asked for it, and ends no process", async () => {
   expect(await outputOf(pools)).toEqual(["ECONNRESET", "ECONNRESET"]);
 });
+
+// Ponder's build of a project whose schema throws in its third line. Prints the position in the stack, and what a schema without the
+// error exports.
+const project = `
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createBuild } from ${module("node_modules/ponder/dist/esm/build/index.js")};
+const folder = mkdtempSync(join(process.env.TMPDIR ?? "/tmp", "build-"));
+const file = (name, text) => { writeFileSync(join(folder, name), text); return join(folder, name); };
+const build = async (schemaFile) => {
+  const logger = { error() {}, trace() {} };
+  const options = { rootDir: folder, indexingDir: folder, apiDir: folder, ponderDir: folder, schemaFile };
+  const { executeSchema } = await createBuild({ common: { logger, options, buildShutdown: { add() {} } }, cliOptions: {} });
+  return executeSchema();
+};
+const { error } = await build(file("wrong.ts", "type A = string;\\n\\nthrow new Error('no' as A);\\n"));
+const { result } = await build(file("right.ts", "export const table: number = 1;\\n"));
+process.stdout.write(JSON.stringify([/wrong\\.ts:[0-9]+:[0-9]+/.exec(error.stack)?.[0], Object.keys(result.schema)]));
+process.exit(0);
+`;
+
+test("Node runs the project's TypeScript, and a stack names the line of the file", async () => {
+  expect(await outputOf(project)).toEqual(["wrong.ts:3:7", ["table"]]);
+});
