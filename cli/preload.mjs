@@ -1,5 +1,6 @@
 // Preloaded into the indexing process.
 import { registerHooks } from "node:module";
+import { extname } from "node:path";
 import { format } from "node:util";
 import { textOf } from "./native-modules.mjs";
 
@@ -150,9 +151,29 @@ function resolveOwn(specifier, context, next) {
   if (!isDev && specifier.startsWith("vite") && buildOfPonder.test(parentURL))
     return { url: nativeModules, format: "module", shortCircuit: true };
   const own = !isStock && indexingOfPonder.test(parentURL) ? storesOfPonder[specifier] : undefined;
-  if (own === undefined) return next(specifier, context);
+  if (own === undefined) return resolveFile(specifier, context, next);
   markReplaced(specifier);
   return next(new URL(own, import.meta.url).href, context);
+}
+
+// For each file Node parses the description of its package anew to find its format, which is that of the folder's other files with that
+// extension. A package is the same for all files of a folder.
+const formats = new Map();
+const packages = new Map();
+const folderOf = (url) => url.slice(0, url.lastIndexOf("/"));
+
+function resolveFile(specifier, context, next) {
+  const { conditions, parentURL } = context;
+  if (parentURL === undefined || !conditions.includes("import")) return next(specifier, context);
+  const isFile = specifier.startsWith(".");
+  const url = isFile ? new URL(specifier, parentURL).href : undefined;
+  const key = isFile ? folderOf(url) + extname(url) : `${specifier} ${folderOf(parentURL)}`;
+  const known = isFile ? formats.get(key) : packages.get(key);
+  if (known !== undefined) return { url, ...known, shortCircuit: true };
+  const found = next(specifier, context);
+  if (!isFile) packages.set(key, found);
+  else if (found.url === url) formats.set(key, { format: found.format });
+  return found;
 }
 
 // Checked by expectReplaced in src/ponder/store.ts.
