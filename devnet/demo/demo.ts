@@ -3,7 +3,8 @@ import { endingOf, isAnswered, waitWhileRunning } from "../indexing-service.ts";
 import { freePort } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
 import { WaitError } from "../wait.ts";
-import type { DemoWorld } from "./chains.ts";
+import type { DemoChains, DemoWorld } from "./chains.ts";
+import { type Chains, describeProgress, type Progress, progressOf } from "./progress.ts";
 import { demoScreen } from "./screen.ts";
 import { type DemoServices, startServices } from "./services.ts";
 
@@ -45,8 +46,8 @@ async function showProgress(
   { chains, labels, index, received }: Awaited<ReturnType<typeof startServices>>,
 ) {
   const [url, labelsUrl] = [`http://localhost:${port}`, `http://localhost:${labelsPort}`];
-  const answered = async (what: string, url: string) => {
-    const timer = setInterval(() => write(`${seconds()}  waiting for ${what}`), 4_000);
+  const answered = async (what: string, url: string, describe = async () => `waiting for ${what}`) => {
+    const timer = setInterval(async () => write(`${seconds()}  ${await describe()}`), 4_000);
     const unlessStopped = () => {
       if (signal.aborted) throw new WaitError("The demo was stopped.");
       return isAnswered(url)();
@@ -62,11 +63,31 @@ async function showProgress(
   }
   await answered("the label service", `${labelsUrl}/health`);
   write(`${seconds()}  label service is up on port ${labelsPort}`);
-  await answered("the index of the recorded blocks", `${url}/ready`);
+  const describe = describeIndex(url, chains);
+  await answered("the index of the recorded blocks", `${url}/ready`, describe);
   await answered("the subgraph", `${url}/subgraph?query={domains{id}}`);
   write(`${seconds()}  index is up on port ${port}`);
   await answered("the index to be in real time", `${url}/amirealtime`);
   write(demoScreen({ url, labelsUrl, received, seconds: seconds().trim(), world, isAll }));
+}
+
+type Status = { realtimeProjection: { snapshot: { omnichainSnapshot: { chains: Chains } } } };
+
+/** Describes how far the index at a URL is, and where to watch it. */
+function describeIndex(url: string, chains: DemoChains) {
+  const heads = new Map(chains.map(({ node: { chain } }) => [chain.chainId, chain.head()]));
+  let first: { progress: Progress; at: number } | undefined;
+  return async () => {
+    const response = await fetch(`${url}/api/indexing-status`, { signal: AbortSignal.timeout(3_000) }).catch(
+      () => undefined,
+    );
+    if (response?.status !== 200) return "the index is starting";
+    const { realtimeProjection } = (await response.json()) as Status;
+    const progress = progressOf(realtimeProjection.snapshot.omnichainSnapshot.chains, heads);
+    const at = performance.now();
+    first ??= { progress, at };
+    return `${describeProgress(progress, first.progress, (at - first.at) / 1_000)}; open ${url}/`;
+  };
 }
 
 // Both services listen on all interfaces.
