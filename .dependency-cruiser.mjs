@@ -2,7 +2,7 @@
 
 /**
  * A room, a folder or file of the project, the rooms further up that its files may import besides each other, so that no two rooms import
- * each other, and behind a bar its framework packages. Tests are free, and so are `test` and `bench`, which nothing else may import.
+ * each other, and behind a bar its framework packages. Tests and their configuration are free, and so are `test` and `bench`, which nothing else may import.
  * The API only reads: it never imports handlers. Of `src` the label service, a separate process, may import labels, names, and the limits and
  * documents of HTTP only. Examples are programs of their own, which know the services by HTTP alone. `.` is the project's own folder.
  */
@@ -87,7 +87,7 @@ const inside = (path) => {
   return rooms.some((room) => room.path.startsWith(`${path}/`)) ? `^${path}/[^/]+$` : `^${path}(/|$)`;
 };
 const ofPackage = (name) => (name.includes(":") ? `^${name}$` : `^node_modules/${name}/`);
-const isTest = "\\.test\\.ts$";
+const isTest = "\\.test\\.ts$|^vitest\\.config\\.ts$";
 
 const rulesOf = (room) => [
   {

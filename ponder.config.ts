@@ -74,15 +74,12 @@ const chains = Object.fromEntries(
 
 // The sources depend on the environment, so Ponder's types cannot know their keys.
 export default createConfig({
-  database:
-    config.databaseUrl === undefined
-      ? { kind: "pglite", directory: config.pgliteDirectory }
-      : {
-          kind: "postgres",
-          connectionString: config.databaseUrl,
-          // ponder: passes it on to its pools, whose connections are then of this class.
-          ...(config.sharesSessions ? { poolConfig: { Client: PooledConnection } as object } : {}),
-        },
+  database: {
+    kind: "postgres",
+    connectionString: config.databaseUrl,
+    // ponder: passes it on to its pools, whose connections are then of this class.
+    ...(config.sharesSessions ? { poolConfig: { Client: PooledConnection } as object } : {}),
+  },
   ordering: "omnichain",
   chains,
   contracts: sources as never,

@@ -1,6 +1,8 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { inLongRuns } from "./test/support/rounds.ts";
+import { slowestFiles } from "./test/support/slowest-files.ts";
 
 // Attacks that need neither an EVM node nor a service of their own.
 const inProcess = "test/hostile/{documents,{fuzz,labels,raw}-*}.test.ts";
@@ -12,19 +14,21 @@ const replacesModules = "src/plugins/made-up-deployment.test.ts";
 const workers = availableParallelism() + 1;
 
 // Limits for standstill, not for speed: no verdict depends on how busy the machine is.
+const [long] = inLongRuns([1_800]);
 const unit = {
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
-  expect: { poll: { timeout: 100_000 } },
+  testTimeout: (long ?? 30) * 1_000,
+  hookTimeout: (long ?? 60) * 1_000,
+  expect: { poll: { timeout: 15_000 } },
   sequence: { groupOrder: 0 },
 };
 const resolve = {
   alias: { "ponder:registry": fileURLToPath(new URL("test/support/registry.ts", import.meta.url)) },
 };
+const seconds = long ?? 120;
 const endToEnd = {
-  testTimeout: 1_800_000,
-  hookTimeout: 1_800_000,
-  expect: { poll: { timeout: 900_000 } },
+  testTimeout: seconds * 1_000,
+  hookTimeout: seconds * 1_000,
+  expect: { poll: { timeout: seconds * 500 } },
 };
 
 export default defineConfig({
@@ -33,6 +37,7 @@ export default defineConfig({
     // As many: workers that end when idle may be ended a second time between two projects, which fails the run.
     minWorkers: workers,
     globalSetup: "test/support/shared-postgres.ts",
+    reporters: ["default", slowestFiles()],
     // One group after the other.
     projects: [
       {
@@ -54,7 +59,7 @@ export default defineConfig({
         test: {
           ...endToEnd,
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts", "test/hostile/**/*.test.ts"],
+          include: ["e2e", "hostile", ...inLongRuns(["long"])].map((folder) => `test/${folder}/**/*.test.ts`),
           exclude: [inProcess],
           sequence: { groupOrder: 1 },
         },

@@ -19,7 +19,7 @@ import { createRandom } from "../devnet/random.ts";
 import { createDatabase } from "../src/api/database/client.ts";
 import { createBlockHashes } from "../src/api/status/status.ts";
 import { createSubgraph, subgraphRoutes } from "../src/api/subgraph/routes.ts";
-import type { SqlClient } from "../src/ponder/sql-client.ts";
+import type { Pool } from "../src/ponder/sql-client.ts";
 import { checkpointOf } from "../test/support/checkpoints.ts";
 import { startNginx } from "../test/support/nginx.ts";
 import { type LoadResult, requestOf } from "./load/load.ts";
@@ -62,7 +62,7 @@ async function mine() {
 await mine();
 const blocks = setInterval(() => void mine(), Number(options.block) * 1_000);
 
-const database = createDatabase(pool as unknown as SqlClient);
+const database = createDatabase(pool as unknown as Pool);
 const hashes = createBlockHashes(async () => undefined);
 const subgraph = createSubgraph({ database, chainId: 1, deployment: "bench", hashes });
 const app = new Hono()

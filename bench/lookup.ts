@@ -16,7 +16,7 @@ import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { type Endpoint, mount } from "../src/api/rest/endpoint.ts";
 import type { CurrentStatus } from "../src/api/status/status.ts";
 import { namespaces as deployments } from "../src/deployments/namespaces.ts";
-import type { SqlClient } from "../src/ponder/sql-client.ts";
+import type { Pool } from "../src/ponder/sql-client.ts";
 import { fillFigures } from "./lookup/figures.ts";
 import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
 import { processorSecondsOf, quantile } from "./measure.ts";
@@ -65,7 +65,7 @@ const context = {
   clock: () => now * 1_000,
   lookup: {
     ...createNamesSource({
-      database: createDatabase(pool as unknown as SqlClient),
+      database: createDatabase(pool as unknown as Pool),
       namespaces,
       hasRecords: true,
     }),

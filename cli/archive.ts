@@ -22,7 +22,8 @@ import {
   tenthsOf,
   whole,
 } from "./command.ts";
-import { PreflightError, withDatabase } from "./database.ts";
+import { withDatabase } from "./database.ts";
+import { PreflightError } from "./refusal.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
 /** `npm run archive`. */

@@ -9,13 +9,14 @@ import {
   unverifiedSection,
 } from "../src/operations/cache.ts";
 import { chainsOf, firstOf, loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
-import { PreflightError, withDatabase } from "./database.ts";
+import { withDatabase } from "./database.ts";
+import { PreflightError } from "./refusal.ts";
 import { mostWrong, newSeed, randomOf } from "./samples.ts";
 
 /** `npm run cache`. */
 export const cache = program(
   "cache",
-  "Ponder's cache of blocks, in the configured database (DATABASE_URL, else PGLITE_DIRECTORY).",
+  "Ponder's cache of blocks, in the configured database (DATABASE_URL, else DATABASE_FOLDER).",
 );
 
 cache

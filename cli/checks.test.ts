@@ -1,17 +1,11 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
-import Database from "better-sqlite3";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Config, parseEnvironment } from "../src/config/environment.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import type { Config } from "../src/config/environment.ts";
 import { hashOn, serveHashes } from "../test/support/ponder/cache.ts";
 import { examineIndex } from "./checks/index-state.ts";
 import { examinePort } from "./checks/machine.ts";
 import { examineUrls } from "./checks/nodes.ts";
 import { passed } from "./checks.ts";
-import { holdEmbeddedDatabase, openDatabase } from "./database.ts";
 
 const messages: string[] = [];
 beforeEach(() => void messages.splice(0));
@@ -114,9 +108,8 @@ test.each([
 
 test("a database that is away is waited for", async () => {
   const databaseUrl = "postgres://names:secret@127.0.0.1:1/names";
-  const config: { databaseUrl?: string } = { databaseUrl };
-  const there = { pgliteDirectory: "/nowhere", databaseSchema: "public" };
-  await start(examineIndex, Object.assign(config, there), () => delete config.databaseUrl);
+  const config = { databaseUrl, databaseSchema: "public" };
+  await start(examineIndex, config, () => Object.assign(config, { databaseUrl: inject("postgresUrl") }));
   expect(messages).toEqual([
     expect.stringMatching(/^The database does not respond; trying again every 2 s\. /),
   ]);
@@ -136,95 +129,4 @@ test("a port in use is refused, and so is an address that is not this machine's"
   await expect(start(examinePort, { port: 0, host: "192.0.2.1" })).rejects.toThrow(
     "This machine has no address 192.0.2.1 (EADDRNOTAVAIL). Correct API_HOST.",
   );
-});
-
-describe("an embedded database", () => {
-  // An empty database: copying it is many times faster than creating one.
-  let empty: string;
-  let folder: string;
-  let directory: string;
-  beforeAll(async () => {
-    empty = mkdtempSync(join(tmpdir(), "embedded-empty-"));
-    await (await PGlite.create(empty)).close();
-  });
-  afterAll(() => rmSync(empty, { recursive: true, force: true }));
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "embedded-"));
-    directory = join(folder, "pglite");
-  });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-  const config = () => {
-    const environment = { NAMESPACE: "ens-test-env", PLUGINS: "subgraph", LABELS_URL: "file:x" };
-    return parseEnvironment({ ...environment, PGLITE_DIRECTORY: directory }, () => "");
-  };
-  const check = (meanwhile?: () => unknown) => start(examineIndex, config(), meanwhile);
-
-  async function read(sql: string) {
-    const database = await openDatabase(config());
-    const { rows = [] } = (await database?.run(sql)) ?? {};
-    await database?.close();
-    return rows.map(({ value }) => value);
-  }
-
-  // Ponder 0.17's tables.
-  async function leave(app: { is_ready: number; is_locked: number; heartbeat_at: number }) {
-    cpSync(empty, directory, { recursive: true });
-    const database = await PGlite.create(directory);
-    await database.exec(`
-      CREATE SCHEMA ponder_sync; CREATE TABLE ponder_sync.blocks (number int); INSERT INTO ponder_sync.blocks VALUES (1);
-      CREATE TABLE domain (id text); INSERT INTO domain VALUES ('0x01');
-      CREATE TABLE _reorg__domain (id text, checkpoint text);
-      INSERT INTO _reorg__domain VALUES ('final', '099'), ('last final', '100'), ('live', '101');
-      CREATE TABLE _ponder_checkpoint (safe_checkpoint text); INSERT INTO _ponder_checkpoint VALUES ('100');
-      CREATE TABLE _ponder_meta (key text, value jsonb);
-      INSERT INTO _ponder_meta VALUES ('app', '${JSON.stringify(app)}');`);
-    await database.close();
-  }
-  const tables =
-    "SELECT schemaname || '.' || tablename AS value FROM pg_tables WHERE tablename IN ('domain', 'blocks')";
-
-  test("is not created", async () => {
-    await check();
-    expect(existsSync(directory)).toBe(false);
-  });
-
-  test("whose backfill was complete is kept, and an interrupted finalization completed", async () => {
-    await leave({ is_ready: 1, is_locked: 1, heartbeat_at: Date.now() });
-    await check();
-    expect(await read(tables)).toEqual(["ponder_sync.blocks", "public.domain"]);
-    expect(await read("SELECT id AS value FROM _reorg__domain")).toEqual(["live"]);
-    expect(await read("SELECT value ->> 'is_locked' AS value FROM _ponder_meta")).toEqual(["0"]);
-    expect(messages).toEqual([]);
-  });
-
-  test.each([
-    ["without a lock", { is_locked: 0, heartbeat_at: 0 }],
-    ["with the lock of a process that was killed", { is_locked: 1, heartbeat_at: Date.now() }],
-  ])("with an interrupted backfill keeps fetched data alone: %s", async (_, lock) => {
-    await leave({ is_ready: 0, ...lock });
-    await check();
-    expect(await read(tables)).toEqual(["ponder_sync.blocks"]);
-    expect(messages).toEqual([expect.stringContaining("restarting it. With Postgres (DATABASE_URL)")]);
-  });
-
-  test.each([
-    ["PG_VERSION", "cannot be opened ("],
-    ["letter.txt", "is none. Move the folder away, or choose another PGLITE_DIRECTORY."],
-  ])("that is not one is refused, and left as it is: %s", async (file, message) => {
-    mkdirSync(directory);
-    writeFileSync(join(directory, file), "16\n");
-    await expect(check()).rejects.toThrow(`The embedded database in ${directory} ${message}`);
-    expect(readdirSync(directory)).toEqual([file]);
-  });
-
-  test("serves one process", () => {
-    const other = new Database(`${directory}.lock`);
-    other.exec("BEGIN EXCLUSIVE");
-    expect(() => holdEmbeddedDatabase(directory)).toThrow(
-      `Another process uses the database in ${directory}. Stop it, or choose another PGLITE_DIRECTORY.`,
-    );
-    other.close();
-    holdEmbeddedDatabase(directory).release();
-  });
 });

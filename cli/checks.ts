@@ -11,7 +11,7 @@ import { examineReadServers } from "./checks/read-servers.ts";
 import { examineSessions } from "./checks/sessions.ts";
 import { examineWebhooks } from "./checks/webhooks.ts";
 import { messageOf } from "./command.ts";
-import { PreflightError } from "./database.ts";
+import { PreflightError } from "./refusal.ts";
 
 /** Commands of Ponder that a start runs. */
 export const starts = ["dev", "start", "serve"] as const;
@@ -26,7 +26,7 @@ type Check = {
 
 const indexer = ["dev", "start"] as const;
 
-/** All checks, in order. They change nothing; only a start carries out the repairs of their findings. */
+/** All checks, in order. They change nothing. */
 const checks: readonly Check[] = [
   { subject: "machine", by: ["doctor"], run: examineMachine },
   { subject: "webhooks", by: [...indexer, "doctor"], run: examineWebhooks },
@@ -72,14 +72,13 @@ type Tools = { log(message: string): void; wait(milliseconds: number): Promise<v
 const pause = 2_000;
 
 /**
- * Runs the checks of a start: logs warnings, waits while a dependency is unavailable, and carries out repairs. Throws a PreflightError that says what
- * to correct.
+ * Runs the checks of a start: logs warnings, and waits while a dependency is unavailable. Throws a PreflightError that says what to correct.
  */
 export async function requireSound(start: Start, config: Config, tools: Tools): Promise<void> {
   for (const check of checks.filter(({ by }) => by.includes(start))) await passed(check, config, tools);
 }
 
-/** Repeats a check while a dependency is unavailable, then logs warnings and carries out repairs. Throws a PreflightError for a failure. */
+/** Repeats a check while a dependency is unavailable, then logs warnings. Throws a PreflightError for a failure. */
 export async function passed(check: Omit<Check, "by">, config: Config, { log, wait }: Tools): Promise<void> {
   for (let said = ""; ; await wait(pause)) {
     const findings = await findingsOf(check, config);
@@ -92,8 +91,7 @@ export async function passed(check: Omit<Check, "by">, config: Config, { log, wa
       log(withSection(`${text}; trying again every ${pause / 1_000} s. ${away[0].remedy}`.trim(), "away"));
     said = text;
     if (away.length > 0) continue;
-    for (const finding of of("warning", "repair")) log(withSection(sentence(finding), finding.state));
-    for (const { repair } of findings) await repair?.();
+    for (const finding of of("warning")) log(withSection(sentence(finding), finding.state));
     return;
   }
 }

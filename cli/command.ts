@@ -8,7 +8,7 @@ import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, readConfig } from "../src/config/environment.ts";
 import { escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
 import { isDatabaseAway } from "../src/ponder/sql-client.ts";
-import { PreflightError } from "./database.ts";
+import { PreflightError } from "./refusal.ts";
 
 /** Creates the program of a script of package.json. */
 export const program = (script: string, about: string) =>

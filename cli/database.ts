@@ -1,73 +1,35 @@
-import { existsSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
-import Database from "better-sqlite3";
 import pg from "pg";
 import type { Config } from "../src/config/environment.ts";
 import { type BlockRef, headSql, parseHead } from "../src/ponder/checkpoints.ts";
 import { hasTable, quoted, type Statement } from "../src/ponder/sql-client.ts";
+import { holdServer } from "./postgres/private.ts";
+import { PreflightError } from "./refusal.ts";
 
-/** A start or command is refused as requested; the message says what to change. */
-export class PreflightError extends Error {
-  override name = "PreflightError";
-}
-
-/** Directory of an in-memory database, which is lost when the process ends. */
-const inMemory = "memory://";
-
-const held = new Set<string>();
+/** Where a database is; `databaseFolder`: of the private server, which a command starts for as long as it needs it. */
+export type DatabaseLocation = Pick<Config, "databaseUrl" | "databaseFolder">;
 
 /**
- * Locks the folder of an embedded database for this process, until the process exits. PGlite itself lets two processes open one folder and
- * corrupt it. Throws a PreflightError if another process has the lock.
- */
-export function holdEmbeddedDatabase(directory: string): { release(): void } {
-  if (directory === inMemory || held.has(directory)) return { release: () => {} };
-  mkdirSync(dirname(directory), { recursive: true });
-  const lock = new Database(`${directory}.lock`, { timeout: 0 });
-  try {
-    lock.exec("BEGIN EXCLUSIVE");
-  } catch (error) {
-    lock.close();
-    if ((error as { code?: string }).code !== "SQLITE_BUSY") throw error;
-    throw new PreflightError(
-      `Another process uses the database in ${directory}. Stop it, or choose another PGLITE_DIRECTORY.`,
-    );
-  }
-  held.add(directory);
-  return {
-    release() {
-      held.delete(directory);
-      lock.close();
-    },
-  };
-}
-
-type DatabaseLocation = Pick<Config, "databaseUrl" | "pgliteDirectory">;
-
-/**
- * Connects to the configured database; undefined if the embedded one, which only one process can use, does not exist yet. Throws a
- * PreflightError if the connection is refused, and the driver's error while Postgres is away. `settings`: of the driver.
+ * Connects to the configured database; undefined if the private server does not exist yet. Throws a PreflightError if the connection is
+ * refused, and the driver's error while Postgres is away. `settings`: of the driver.
  */
 export async function openDatabase(
-  { databaseUrl, pgliteDirectory: directory }: DatabaseLocation,
+  { databaseUrl, databaseFolder }: DatabaseLocation,
   settings: pg.ClientConfig = {},
 ): Promise<{ run: Statement; close(): Promise<void> } | undefined> {
-  if (databaseUrl === undefined) {
-    if (!existsSync(directory)) return undefined;
-    const lock = holdEmbeddedDatabase(directory);
-    const embedded = await PGlite.create(directory).catch((error: unknown) => {
-      lock.release();
-      const is = existsSync(join(directory, "PG_VERSION")) ? `cannot be opened (${error})` : "is none";
-      throw new PreflightError(
-        `The embedded database in ${directory} ${is}. Move the folder away, or choose another PGLITE_DIRECTORY.`,
-      );
-    });
-    return {
-      run: (text, values) => embedded.query(text, values),
-      close: () => embedded.close().finally(() => lock.release()),
-    };
+  if (databaseFolder === undefined) return connect(databaseUrl, settings);
+  const hold = await holdServer(databaseFolder, { isOwner: false });
+  if (hold === undefined) return undefined;
+  try {
+    const { run, close } = await connect(databaseUrl, settings);
+    return { run, close: () => close().finally(() => hold.release()) };
+  } catch (error) {
+    await hold.release();
+    throw error;
   }
+}
+
+/** Connects to a database. Throws as openDatabase does. */
+export async function connect(databaseUrl: string, settings: pg.ClientConfig = {}) {
   const client = new pg.Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
@@ -85,18 +47,19 @@ export async function openDatabase(
     if (!/^(28...|3D000)$/.test(String(error.code))) throw error;
     throw new PreflightError(`Postgres refuses the connection: ${error.message}. Correct DATABASE_URL.`);
   });
-  return { run: (text, values) => client.query(text, values), close: () => client.end() };
+  const run: Statement = (text, values) => client.query(text, values);
+  return { run, close: () => client.end() };
 }
 
 /**
- * Returns the result of `work` on a connection to the configured database; that of `absent` if the embedded one does not exist yet, else
+ * Returns the result of `work` on a connection to the configured database; that of `absent` if the private server does not exist yet, else
  * throws a PreflightError.
  */
 export async function withDatabase<T>(
   location: DatabaseLocation,
   work: (run: Statement) => Promise<T>,
   absent = (): T => {
-    throw new PreflightError(`There is no database in ${location.pgliteDirectory}.`);
+    throw new PreflightError(`There is no database in ${location.databaseFolder}.`);
   },
 ): Promise<T> {
   const database = await openDatabase(location);

@@ -15,7 +15,8 @@ import {
 } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram, whole } from "./command.ts";
-import { PreflightError, withDatabase } from "./database.ts";
+import { withDatabase } from "./database.ts";
+import { PreflightError } from "./refusal.ts";
 import { onStandbys, type Standbys } from "./standbys.ts";
 
 /** `npm run db`. */
@@ -134,8 +135,6 @@ function onIndexes(
   work: (run: Statement, indexes: readonly IndexState[]) => Promise<string>,
 ): Promise<string> {
   const config = loadConfig();
-  if (config.databaseUrl === undefined)
-    throw new PreflightError("The embedded database has one index only. Set DATABASE_URL.");
   return withDatabase(config, async (run) => {
     const indexes = await listIndexes(run, Date.now());
     const known = indexes.map(({ schema }) => schema);

@@ -38,7 +38,7 @@ async function findingsOf(environment: Record<string, string>): Promise<Finding[
       NAMESPACE: "ens-test-env",
       SUBGRAPH_COMPAT: "true",
       LABELS_URL: `file:${join(folder, "labels.sqlite")}`,
-      PGLITE_DIRECTORY: join(folder, "new", "pglite"),
+      DATABASE_FOLDER: join(folder, "new", "postgres"),
       [`RPC_URL_${chainId}`]: node.url,
       PORT: String(await freePort()),
       ...environment,

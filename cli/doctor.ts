@@ -17,8 +17,8 @@ const doctor = program(
     console.log(json ? JSON.stringify(all, null, 2) : tableOf(all));
   });
 
-// What a start would wait for has to be corrected. What it would repair is a warning.
-const shown = { ok: "ok", warning: "warning", repair: "warning", away: "fail", fail: "fail" } as const;
+// What a start would wait for has to be corrected.
+const shown = { ok: "ok", warning: "warning", away: "fail", fail: "fail" } as const;
 const signs = { ok: "ok  ", warning: "WARN", fail: "FAIL" } as const;
 
 type Shown = Pick<Finding, "subject" | "found" | "remedy"> & { state: keyof typeof signs };

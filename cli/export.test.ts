@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PGlite } from "@electric-sql/pglite";
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createDatabase } from "../src/api/database/client.ts";
@@ -13,8 +12,9 @@ import { createNamesSource } from "../src/api/names/lookups.ts";
 import { knownContracts } from "../src/api/resolution/known-contracts.ts";
 import { namespaces } from "../src/deployments/namespaces.ts";
 import type { SqlView } from "../src/operations/sql-views.ts";
+import type { TestDatabase } from "../test/support/database.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
-import { createLoadedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
+import { createRecordedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
 import { exportProgram, type Format, openExport, writeExport, writeFile } from "./export.ts";
 
 const plugins = ["subgraph"] as const;
@@ -25,10 +25,10 @@ const config = {
   chains: [{ id: 1 }],
 } as unknown as Parameters<typeof openExport>[1];
 
-let client: PGlite;
+let client: TestDatabase;
 let folder: string;
 beforeAll(async () => {
-  client = await createLoadedDatabase();
+  client = await createRecordedDatabase();
   // Events of the recording, as an index with their times has them.
   for (const table of ["domain_event", "registration_event", "resolver_event"])
     await client.exec(`UPDATE ${table} SET timestamp = 1600000000 + block_number * 12,

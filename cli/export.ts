@@ -8,11 +8,12 @@ import { escapeControls } from "../src/log/json-log.ts";
 import { type SqlView, sqlViews } from "../src/operations/sql-views.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
-import { PreflightError, withDatabase } from "./database.ts";
+import { withDatabase } from "./database.ts";
 import { keepFolder, type Since, sinceOf } from "./export/folder.ts";
 import { type Columns, type FileRow, writeParquet } from "./export/parquet.ts";
 import { fileColumns, rowsOfView } from "./export/rows.ts";
 import { openSnapshot, type Settings } from "./export/snapshot.ts";
+import { PreflightError } from "./refusal.ts";
 
 const formats = ["parquet", "csv", "ndjson"] as const;
 /** A format of exported files. */
@@ -21,7 +22,7 @@ export type Format = (typeof formats)[number];
 /** `npm run export`. */
 export const exportProgram = program(
   "export",
-  `Writes a view of docs/sql.md to a file, as it is at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. The file appears when it is complete. On Postgres the indexer may keep running; the embedded database belongs to one process: stop it first.`,
+  `Writes a view of docs/sql.md to a file, as it is at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. The file appears when it is complete. The indexer may keep running.`,
 )
   .addOption(new Option("--what <view>", "which view").choices(sqlViews))
   .addOption(new Option("--format <format>", "of the file").choices(formats))

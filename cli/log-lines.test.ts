@@ -73,6 +73,7 @@ test("hides a secret and keeps a character that come in pieces; the last line go
 describe("secrets of the configuration", () => {
   const secrets = secretsOf({
     archive: undefined,
+    databaseFolder: undefined,
     chains: [
       {
         id: 1,

@@ -25,7 +25,7 @@ export function logLines(secrets: Secrets, isLog: boolean): Transform {
   });
 }
 
-// Messages of Postgres (53100) and of the embedded database.
+// Messages of Postgres (53100).
 const fullDisk = /no space left on device|disk full/i;
 // Ponder exits right after its last attempt.
 const justNowMs = 60_000;
@@ -63,13 +63,20 @@ type Secrets = readonly (readonly [secret: string, standIn: string])[];
 export function secretsOf({
   chains,
   databaseUrl,
+  databaseFolder,
   readUrls = [],
   labelsUrl,
   archive = "",
-}: Pick<Config, "chains" | "databaseUrl" | "labelsUrl" | "archive"> &
+}: Pick<Config, "chains" | "databaseUrl" | "databaseFolder" | "labelsUrl" | "archive"> &
   Partial<Pick<Config, "readUrls">>): Secrets {
   const urls = chains.flatMap(({ rpc }) => [...rpc.http, ...(rpc.ws === undefined ? [] : [rpc.ws])]);
-  const all = [...urls, ...(databaseUrl === undefined ? [] : [databaseUrl]), ...readUrls, labelsUrl, archive];
+  const all = [
+    ...urls,
+    ...(databaseFolder === undefined ? [databaseUrl] : []),
+    ...readUrls,
+    labelsUrl,
+    archive,
+  ];
   const secrets = all.filter((url) => url.includes("://") && !url.startsWith("file:")).flatMap(secretsOfUrl);
   // Longer ones come first, so that no part of them remains.
   return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);

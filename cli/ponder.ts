@@ -15,8 +15,9 @@ import { firstLabelSetVersion, startBlocksOf } from "./checks/index-state.ts";
 import { nearestUrl } from "./checks/read-servers.ts";
 import { requireSound, type Start, starts, withSection } from "./checks.ts";
 import { isRefusal, loadConfig } from "./command.ts";
-import { holdEmbeddedDatabase, PreflightError } from "./database.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
+import { type Hold, holdServer } from "./postgres/private.ts";
+import { PreflightError } from "./refusal.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -35,11 +36,12 @@ const heapFlags = ["--max-semi-space-size=32", "--heap-growing-percent=50"];
 const log = (message: string) => console.error(escapeControls(message));
 
 let child: ChildProcess | undefined;
+let server: Hold | undefined;
 let isStopping = false;
 
 function stop(): void {
   isStopping = true;
-  if (child === undefined) process.exit(0);
+  if (child === undefined) return void releaseServer().finally(() => process.exit(0));
   // On SIGINT Ponder releases its database lock; after SIGTERM the next start would have to wait for it.
   child.kill("SIGINT");
   setTimeout(() => child?.kill("SIGKILL"), shutdownGrace).unref();
@@ -49,6 +51,11 @@ process.on("SIGTERM", stop);
 // cli/with-node.mjs was killed.
 process.on("disconnect", stop);
 process.channel?.unref();
+
+async function releaseServer(): Promise<void> {
+  await server?.release();
+  server = undefined;
+}
 
 async function main([asked, ...options]: string[]): Promise<number> {
   const command = starts.find((start) => start === asked);
@@ -65,24 +72,22 @@ async function main([asked, ...options]: string[]): Promise<number> {
     throw new PreflightError(
       "None of the active plugins has a contract to index. Correct NAMESPACE, PLUGINS or DATASOURCES_FILE.",
     );
-  if (command === "serve" && config.databaseUrl === undefined)
-    throw new PreflightError(
-      "The embedded database serves one process only. Set DATABASE_URL or DATABASE_READ_URLS, or use start.",
-    );
   if (command !== "serve" && config.sharesSessions)
     throw new PreflightError(
       "DATABASE_POOLER=transaction is for readers (npm run serve). Leave it out, and name Postgres itself in DATABASE_URL, or a pooler in session mode.",
     );
   if (
     command !== "serve" &&
-    config.databaseUrl !== undefined &&
+    config.databaseFolder === undefined &&
     config.databaseSchema === config.stableSchema
   )
     throw new PreflightError(
       "DATABASE_SCHEMA is missing. DATABASE_STABLE_SCHEMA alone is enough for readers (npm run serve).",
     );
-  if (config.databaseUrl === undefined) holdEmbeddedDatabase(config.pgliteDirectory);
   for (;;) {
+    // Anew for each run: whatever ended the last one may have ended the server.
+    if (config.databaseFolder !== undefined)
+      server = await holdServer(config.databaseFolder, { isOwner: command !== "serve" });
     await requireSound(command, config, { log, wait });
     const databaseUrl = command === "serve" ? await nearestUrl(config) : config.databaseUrl;
     const first = command === "start" ? await firstLabelSetVersion(config) : undefined;
@@ -92,6 +97,7 @@ async function main([asked, ...options]: string[]): Promise<number> {
       { ...config, databaseUrl, firstLabelSetVersion: first },
       { options, startBlocks: JSON.stringify(startBlocks) },
     );
+    await releaseServer();
     if (isStopping || (code !== retryableExitCode && !isDiskFull)) return code;
     const pause = isDiskFull ? fullDiskPause : restartPause;
     const reason = isDiskFull
@@ -119,7 +125,9 @@ const purposes: Record<Start, string> = {
 // Readers connect to the servers of DATABASE_READ_URLS alone.
 function readerConfig(command: Start, config: Config): Config {
   const [first] = config.readUrls;
-  return command === "serve" && first !== undefined ? { ...config, databaseUrl: first } : config;
+  return command === "serve" && first !== undefined
+    ? { ...config, databaseUrl: first, databaseFolder: undefined }
+    : config;
 }
 
 type End = { code: number; isDiskFull: boolean };
@@ -155,7 +163,7 @@ function run(command: Start, config: Config, { options, startBlocks }: Given): P
       // ponder: the size of its row store, which ours uses too (src/ponder/rows).
       PONDER_CACHE_BYTES: String(config.rowCacheMegabytes * 2 ** 20),
       ...process.env,
-      ...(config.databaseUrl === undefined ? {} : { DATABASE_URL: config.databaseUrl }),
+      ...(config.databaseFolder === undefined ? { DATABASE_URL: config.databaseUrl } : {}),
       FIRST_LABEL_SET_VERSION: String(config.firstLabelSetVersion ?? ""),
       START_BLOCKS: startBlocks,
       NO_COLOR: "1",
@@ -183,4 +191,5 @@ try {
   // Errors that operators can correct are one message. Anything else is a bug, shown with its stack.
   console.error(isRefusal(error) ? withSection(error.message) : error);
   process.exitCode = isRefusal(error) ? refused : 1;
+  await releaseServer();
 }

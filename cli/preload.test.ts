@@ -49,7 +49,7 @@ const ranges = getLocalSyncGenerator({
   eventCallbacks: [{ filter }], childAddresses: new Map(), isCatchup: false,
   cachedIntervals: new Map([[filter, getFragments(filter).map(({ fragment }) => ({ fragment, intervals: [] }))]]),
   syncProgress: { start: block(0), finalized: block(200), end: block(200), current: undefined },
-  database: { syncQB: { $dialect: "pglite", transaction } },
+  database: { syncQB: { $dialect: "postgres", transaction } },
 });
 for await (const _ of ranges);
 process.stdout.write(JSON.stringify(asked));

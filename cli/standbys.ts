@@ -1,7 +1,8 @@
 import { type Look, lookAt, placeOf } from "../src/operations/read-servers.ts";
 import { streamsOf } from "../src/operations/stored-indexes.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
-import { openDatabase, PreflightError } from "./database.ts";
+import { connect } from "./database.ts";
+import { PreflightError } from "./refusal.ts";
 
 /** A server that responded to a look at it. */
 export type Server = Look & { url: string; place: string; run: Statement };
@@ -19,8 +20,7 @@ export async function onServers<T>(
   const open = async (url: string): Promise<Server[]> => {
     const place = placeOf(url);
     try {
-      const { run, close } = (await openDatabase({ databaseUrl: url, pgliteDirectory: "" })) ?? {};
-      if (run === undefined || close === undefined) return [];
+      const { run, close } = await connect(url);
       closes.push(close);
       return [{ ...(await lookAt(run)), url, place, run }];
     } catch (error) {

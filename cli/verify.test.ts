@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { PGlite } from "@electric-sql/pglite";
 import {
   decodeFunctionData,
   encodeAbiParameters,
@@ -11,7 +10,7 @@ import {
 } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseEnvironment } from "../src/config/environment.ts";
-import { createTables } from "../test/support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../test/support/database.ts";
 import { questionsOf } from "./verify/questions.ts";
 import { compare, report } from "./verify.ts";
 
@@ -44,10 +43,10 @@ const server = createServer(async (request, response) => {
   ]);
   response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
 });
-let database: PGlite;
+let database: TestDatabase;
 let url: string;
 beforeAll(async () => {
-  database = await createTables();
+  database = await createTestDatabase("indexes");
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   for (const [node, { fuses, expiry }] of stored)

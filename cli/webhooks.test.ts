@@ -4,15 +4,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { expect, onTestFinished, test } from "vitest";
 import { openPositions } from "../src/api/webhooks/positions.ts";
 import { parseEnvironment } from "../src/config/environment.ts";
 import type { Hook } from "../src/config/webhooks-file.ts";
-import { createEmbedded } from "../test/support/embedded/database.ts";
+import { createTestDatabase } from "../test/support/database.ts";
 import { startServer } from "../test/support/server.ts";
 import { examineWebhooks } from "./checks/webhooks.ts";
-import { describeHook } from "./webhooks.ts";
+import {
+  changeHook,
+  describeHook,
+  describeHooks,
+  hookNamed,
+  pauseAt,
+  placeInFeed,
+  replayFrom,
+  resume,
+  sendTest,
+} from "./webhooks.ts";
 
 const secret = `whsec_${Buffer.alloc(24, 1).toString("base64")}`;
 const environment = {
@@ -25,49 +36,53 @@ const environment = {
   ...{ RPC_URL_1: "http://127.0.0.1:9", WEBHOOKS_FILE: "hooks.json" },
 };
 
-/** Runs `npm run webhooks` in a folder with an embedded database, whose only hook `wallet` sends to `url`. */
-function commands(url: string) {
-  const folder = mkdtempSync(join(tmpdir(), "webhooks-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const hooks = [{ name: "wallet", url, secret, allowPrivate: true }];
-  writeFileSync(join(folder, "hooks.json"), JSON.stringify(hooks));
-  const directory = join(folder, "pglite");
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
-  const env = { PATH, NODE_COMPILE_CACHE, PGLITE_DIRECTORY: directory, ...environment };
-  const script = fileURLToPath(new URL("webhooks.ts", import.meta.url));
-  const run = (...args: string[]) =>
-    new Promise<string>((resolve) => {
-      const options = { cwd: folder, env };
-      execFile(process.execPath, [script, ...args], options, (_, out, err) => resolve((out + err).trim()));
-    });
-  const stored = async () => {
-    const database = await createEmbedded("nothing", directory);
-    const { state } = await openPositions((text, values) => database.query(text, values), "mainnet").read(
-      "wallet",
-    );
-    await database.close();
-    return state;
-  };
-  return { run, stored, create: async () => (await createEmbedded("nothing", directory)).close() };
-}
+const walletTo = (url: string) => ({ name: "wallet", url, secret, allowPrivate: true });
+const configOf = (hooks: object[]) => parseEnvironment(environment, () => JSON.stringify(hooks));
 
 test("hooks are listed, paused, replayed and resumed", async () => {
-  const { run, stored, create } = commands("https://example.org/k3y");
-  await create();
-  expect(await run("list")).toBe("wallet, https://example.org, from latest");
-  expect(await run("pause", "wallet")).toMatch(/^wallet, .*\n {2}paused \d+ s ago: npm run webhooks$/);
-  expect(await run("replay", "wallet", "--from", "b2Zm")).toMatch(/behind b2Zm\n {2}paused/);
-  expect(await run("resume", "wallet")).toBe("wallet, https://example.org, behind b2Zm");
-  expect(await stored()).toEqual({ from: "latest", position: "b2Zm", failures: 0 });
+  const database = await createTestDatabase("nothing");
+  onTestFinished(() => database.close());
+  const { webhooks, namespace } = configOf([walletTo("https://example.org/k3y")]);
+  const positions = openPositions((text, values) => database.query(text, values), namespace);
+  await positions.prepare(webhooks);
+  const change = (name: string, to: Parameters<typeof changeHook>[2]) =>
+    changeHook(positions, hookNamed(webhooks, name), to);
+  const replay = (from: string) => change("wallet", replayFrom(placeInFeed(from)));
+  const now = Date.now();
+  expect(await describeHooks(positions, webhooks, now)).toBe("wallet, https://example.org, from latest");
+  expect(await change("wallet", pauseAt(now))).toMatch(
+    /^wallet, .*\n {2}paused \d+ s ago: npm run webhooks$/,
+  );
+  expect(await replay("b2Zm")).toMatch(/behind b2Zm\n {2}paused/);
+  expect(await change("wallet", resume)).toBe("wallet, https://example.org, behind b2Zm");
+  const { state } = await positions.read("wallet");
+  expect(state).toEqual({ from: "latest", position: "b2Zm", failures: 0 });
   const reminder = `reminder-7d-1795668000-0x${"5".repeat(64)}`;
-  expect(await run("replay", "wallet", "--from", reminder)).toBe(
+  expect(await replay(reminder)).toBe(
     "wallet, https://example.org, behind b2Zm\n  reminders up to 2026-11-26T04:40:00.000Z",
   );
-  expect(await run("replay", "wallet", "--from", "latest")).toContain("from latest\n  reminders up to");
-  expect(await run("replay", "wallet", "--from", "a b")).toContain(
-    "Expected the id of a message, start or latest.",
-  );
-  expect(await run("pause", "walet")).toBe('WEBHOOKS_FILE has no hook "walet". There are: wallet.');
+  expect(await replay("latest")).toContain("from latest\n  reminders up to");
+  expect(() => placeInFeed("a b")).toThrow("Expected the id of a message, start or latest.");
+  expect(() => hookNamed(webhooks, "walet")).toThrow('WEBHOOKS_FILE has no hook "walet". There are: wallet.');
+});
+
+test("the command changes the hook of the configuration in its database", async () => {
+  const database = await createTestDatabase("nothing");
+  const folder = mkdtempSync(join(tmpdir(), "webhooks-"));
+  onTestFinished(async () => {
+    rmSync(folder, { recursive: true });
+    await database.close();
+  });
+  writeFileSync(join(folder, "hooks.json"), JSON.stringify([walletTo("https://example.org")]));
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const stored = { DATABASE_URL: database.url, DATABASE_SCHEMA: "names" };
+  const env = { PATH, NODE_COMPILE_CACHE, ...stored, ...environment };
+  const script = fileURLToPath(new URL("webhooks.ts", import.meta.url));
+  const args = [script, "replay", "wallet", "--from", "b2Zm"];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, env });
+  expect(stdout).toBe("wallet, https://example.org, behind b2Zm\n");
+  const run = (text: string, values?: unknown[]) => database.query(text, values);
+  expect((await openPositions(run, "mainnet").read("wallet")).state.position).toBe("b2Zm");
 });
 
 test("a test message is signed; why it fails is told", async () => {
@@ -77,11 +92,11 @@ test("a test message is signed; why it fails is told", async () => {
     bodies.push(new Webhook(secret).verify(await text(request), request.headers as Record<string, string>));
     response.writeHead(status).end();
   });
-  const { run } = commands(url);
-  expect(await run("test", "wallet")).toMatch(/^wallet received msg_[\w-]+\.$/);
+  const send = () => sendTest(hookNamed(configOf([walletTo(url)]).webhooks, "wallet"));
+  expect(await send()).toMatch(/^wallet received msg_[\w-]+\.$/);
   expect(bodies).toEqual([[{ id: expect.stringMatching(/^msg_/), event: "test", data: {} }]]);
   status = 410;
-  expect(await run("test", "wallet")).toBe("wallet: the response was 410.");
+  await expect(send()).rejects.toThrow("wallet: the response was 410.");
 });
 
 const hook: Hook = {
@@ -116,7 +131,7 @@ test("shows what waits, and the public key but no secret", () => {
 test("filters have the words of /v1/events; all faults are one finding", async () => {
   const examine = (...filters: object[]) => {
     const hooks = filters.map((filter, index) => ({ name: `h${index}`, url: hook.url, secret, filter }));
-    return examineWebhooks(parseEnvironment(environment, () => JSON.stringify(hooks)));
+    return examineWebhooks(configOf(hooks));
   };
   const contract_address = "0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e";
   const all = {

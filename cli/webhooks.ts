@@ -7,7 +7,8 @@ import { publicKeyOf } from "../src/api/webhooks/signature.ts";
 import type { Hook } from "../src/config/webhooks-file.ts";
 import { spanOf } from "../src/log/json-log.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
-import { PreflightError, withDatabase } from "./database.ts";
+import { withDatabase } from "./database.ts";
+import { PreflightError } from "./refusal.ts";
 
 /** `npm run webhooks`. */
 const webhooks = program("webhooks", "The hooks of WEBHOOKS_FILE and their positions.");
@@ -15,48 +16,46 @@ const webhooks = program("webhooks", "The hooks of WEBHOOKS_FILE and their posit
 webhooks
   .command("list")
   .description("Shows each hook: URL, pending messages and the reason, and the public key of its signatures.")
-  .action(() =>
-    print(
-      onStates(async (positions) => {
-        const texts: string[] = [];
-        for (const hook of loadConfig().webhooks)
-          texts.push(describeHook(hook, (await positions.read(hook.name)).state, Date.now()));
-        return texts.join("\n") || "WEBHOOKS_FILE has no hook.";
-      }),
-    ),
-  );
+  .action(() => print(onStates((positions, hooks) => describeHooks(positions, hooks, Date.now()))));
 
 webhooks
   .command("test <hook>")
   .description("Sends one message `test`, signed, to a hook now. Its position stays.")
-  .action((name) => print(sendTest(hookNamed(name))));
+  .action((name) => print(sendTest(hookNamed(loadConfig().webhooks, name))));
 
 webhooks
   .command("replay <hook>")
   .description("Resumes a hook after a message id that the receiver has.")
   .requiredOption("--from <id>", "id of a message, or start or latest", placeInFeed)
-  .action((name, { from: place }) => print(change(name, (state) => ({ ...placesOf(state), ...place }))));
+  .action((name, { from: place }) => print(change(name, replayFrom(place))));
 
 webhooks
   .command("pause <hook>")
   .description("Pauses a hook until it is resumed.")
-  .action((name) =>
-    print(change(name, (state) => ({ ...state, paused: { at: Date.now(), reason: "npm run webhooks" } }))),
-  );
+  .action((name) => print(change(name, pauseAt(Date.now()))));
 
 webhooks
   .command("resume <hook>")
   .description("Resumes a paused hook; one that waits for its next attempt retries now.")
-  .action((name) =>
-    print(change(name, ({ paused: _, nextAt: __, ...state }) => ({ ...state, failures: 0 }))),
-  );
+  .action((name) => print(change(name, resume)));
 
-const placesOf = ({ position, from, reminders, paused }: HookState) => ({
-  ...{ position, from, reminders },
-  ...{ failures: 0, paused },
-});
+type Change = (state: HookState) => HookState;
 
-function placeInFeed(text: string): Partial<HookState> {
+/** The state of a hook that goes on from a place in the feed. */
+export const replayFrom =
+  (place: Partial<HookState>): Change =>
+  ({ position, from, reminders, paused }) => ({ position, from, reminders, failures: 0, paused, ...place });
+
+/** The state of a hook that is paused since a time in Unix milliseconds. */
+export const pauseAt =
+  (at: number): Change =>
+  (state) => ({ ...state, paused: { at, reason: "npm run webhooks" } });
+
+/** The state of a hook that is no longer paused and tries again now. */
+export const resume: Change = ({ paused: _, nextAt: __, ...state }) => ({ ...state, failures: 0 });
+
+/** What an argument `--from` says of the place of a hook. Throws an InvalidArgumentError. */
+export function placeInFeed(text: string): Partial<HookState> {
   const reminders = placeOfReminder(text);
   if (reminders !== undefined) return { reminders };
   if (text === "start" || text === "latest") return { position: undefined, from: text };
@@ -82,7 +81,19 @@ export function describeHook({ name, url, privateKey }: Hook, state: HookState, 
     .join("\n");
 }
 
-async function sendTest(hook: Hook): Promise<string> {
+/** Hooks and their stored states as text. */
+export async function describeHooks(
+  positions: Positions,
+  hooks: readonly Hook[],
+  now: number,
+): Promise<string> {
+  const texts: string[] = [];
+  for (const hook of hooks) texts.push(describeHook(hook, (await positions.read(hook.name)).state, now));
+  return texts.join("\n") || "WEBHOOKS_FILE has no hook.";
+}
+
+/** Sends one message `test` to a hook; returns what to print. Throws a PreflightError if the hook does not take it. */
+export async function sendTest(hook: Hook): Promise<string> {
   const id = `msg_${randomUUID()}`;
   const body = JSON.stringify([{ id, event: "test", data: {} }]);
   const fault = await post(hook, { id, body }, { at: new Date(), signal: AbortSignal.timeout(15_000) });
@@ -90,29 +101,29 @@ async function sendTest(hook: Hook): Promise<string> {
   return `${hook.name} received ${id}.`;
 }
 
-function change(name: string, to: (state: HookState) => HookState): Promise<string> {
-  const hook = hookNamed(name);
-  return onStates(async (positions) => {
-    // The deliverer may save it meanwhile.
-    for (;;) {
-      const stored = await positions.read(name);
-      const saved = await positions.save(name, stored, to(stored.state));
-      if (saved) return describeHook(hook, saved.state, Date.now());
-    }
-  });
+/** Changes the stored state of a hook, also while its deliverer saves it; returns the hook as text. */
+export async function changeHook(positions: Positions, hook: Hook, to: Change): Promise<string> {
+  for (;;) {
+    const stored = await positions.read(hook.name);
+    const saved = await positions.save(hook.name, stored, to(stored.state));
+    if (saved) return describeHook(hook, saved.state, Date.now());
+  }
 }
 
-function onStates(work: (positions: Positions) => Promise<string>): Promise<string> {
+const change = (name: string, to: Change) =>
+  onStates((positions, hooks) => changeHook(positions, hookNamed(hooks, name), to));
+
+function onStates(work: (positions: Positions, hooks: readonly Hook[]) => Promise<string>): Promise<string> {
   const config = loadConfig();
   return withDatabase(config, async (run) => {
     const positions = openPositions(run, config.namespace);
     await positions.prepare(config.webhooks);
-    return work(positions);
+    return work(positions, config.webhooks);
   });
 }
 
-function hookNamed(name: string): Hook {
-  const hooks = loadConfig().webhooks;
+/** The hook of this name. Throws a PreflightError that lists all names. */
+export function hookNamed(hooks: readonly Hook[], name: string): Hook {
   const found = hooks.find((hook) => hook.name === name);
   if (found !== undefined) return found;
   const known = hooks.map((hook) => hook.name).join(", ") || "none";

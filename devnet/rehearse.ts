@@ -1,6 +1,6 @@
 // Rehearses a recording: serves its blocks, indexes all of them, and compares the index with the folder's entities.
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
@@ -33,7 +33,7 @@ const command = new Command("npm run rehearse --")
     "after",
     `
 DATABASE_URL, DATABASE_SCHEMA, PORT, SUBGRAPH_COMPAT, LOG_LEVEL and the other settings of the indexing service come from the
-environment; without DATABASE_URL it uses an embedded database in a temporary folder. Exit code 0: as expected.`,
+environment; without DATABASE_URL it uses a private Postgres server in a temporary folder. Exit code 0: as expected.`,
   )
   .allowExcessArguments(false)
   .showHelpAfterError()
@@ -60,6 +60,8 @@ async function rehearse({ folder, recording, node, isKept }: Rehearsal): Promise
   const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
   const namespace = namespaceOf(chainId);
   const temporary = mkdtempSync(join(tmpdir(), "rehearsal-"));
+  // The private Postgres server of a rehearsal by root is another user's.
+  chmodSync(temporary, 0o711);
   const labels = join(temporary, "labels.sqlite");
   const labelCount = writeLabelsFile(labels, readLabels(folder));
   const port = process.env["PORT"] ?? String(await freePort());
@@ -77,7 +79,7 @@ async function rehearse({ folder, recording, node, isKept }: Rehearsal): Promise
       START_BLOCK: String(first),
       END_BLOCK: String(last),
       LABELS_URL: `file:${labels}`,
-      PGLITE_DIRECTORY: join(temporary, "pglite"),
+      DATABASE_FOLDER: join(temporary, "postgres"),
       LOG_LEVEL: "warn",
       ...process.env,
       [`RPC_URL_${chainId}`]: node.url,

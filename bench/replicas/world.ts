@@ -12,7 +12,7 @@ import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { createIndexer, indexedBlock } from "../../test/support/indexer.ts";
 import { startPgBouncer } from "../../test/support/pgbouncer.ts";
-import { postgresPrograms, startPostgres } from "../../test/support/postgres.ts";
+import { startPostgres } from "../../test/support/postgres.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { recordedLabels, recordingOf } from "../../test/support/recordings.ts";
 import { clock, ownerAt } from "./clock.ts";
@@ -74,11 +74,9 @@ async function startChain() {
 
 /** Starts all of it, and settles once every reader is at the head. */
 export async function startReplicas() {
-  const programs = postgresPrograms();
-  if (programs === undefined) throw new Error("No Postgres server programs found. Install them.");
   const folder = mkdtempSync(join(tmpdir(), "bench-replicas-"));
-  const primary = await startPostgres(programs, settings);
-  const standby = () => startPostgres(programs, [...settings, "hot_standby_feedback=on"], primary.url);
+  const primary = await startPostgres(settings);
+  const standby = () => startPostgres([...settings, "hot_standby_feedback=on"], primary.url);
   const [near, far] = [await standby(), await standby()];
   const chain = await startChain();
   const indexer = await createIndexer({

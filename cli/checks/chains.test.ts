@@ -1,34 +1,31 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Config } from "../../src/config/environment.ts";
 import { saveUnverified } from "../../src/operations/cache.ts";
+import type { TestDatabase } from "../../test/support/database.ts";
 import {
   addBlocks,
   addIndex,
   type ForkedChain,
   hashOn,
   openPonderCache,
+  resetPonderCache,
   serveHashes,
 } from "../../test/support/ponder/cache.ts";
 import { passed } from "../checks.ts";
 import { examineBlocks } from "./chains.ts";
 
-let directory: string;
+let database: TestDatabase;
 let messages: string[];
 const nodes: { close(): void }[] = [];
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "chain-check-"));
+beforeAll(async () => {
+  database = await openPonderCache();
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(() => database.close());
 beforeEach(async () => {
   messages = [];
-  const database = await openPonderCache(directory);
+  await resetPonderCache(database);
   await addBlocks(database, 1, [40, 60]);
   await addIndex(database, "public", { chainId: 1, block: 70 });
-  await database.close();
 });
 afterEach(() => {
   for (const node of nodes.splice(0)) node.close();
@@ -42,7 +39,7 @@ async function startNode(chain: ForkedChain): Promise<string> {
 
 const check = (http: string[], { namespace = "mainnet", wait = async () => {} }: Partial<Options> = {}) => {
   const chains = [{ id: 1, name: "mainnet", rpc: { http } }];
-  const config = { namespace, chains, pgliteDirectory: directory, databaseSchema: "public" };
+  const config = { namespace, chains, databaseUrl: database.url, databaseSchema: "public" };
   return passed({ subject: "blocks", run: examineBlocks }, config as unknown as Config, {
     log: (message) => void messages.push(message),
     wait,
@@ -51,11 +48,9 @@ const check = (http: string[], { namespace = "mainnet", wait = async () => {} }:
 type Options = { namespace: "mainnet" | "ens-test-env"; wait: () => Promise<void> };
 
 async function cached(): Promise<number[]> {
-  const database = await PGlite.create(directory);
   const { rows } = await database.query<{ number: number }>(
     "SELECT number::int FROM ponder_sync.blocks ORDER BY 1",
   );
-  await database.close();
   return rows.map(({ number }) => number);
 }
 
@@ -65,13 +60,16 @@ test("a chain that has the index's blocks starts without a word", async () => {
   expect(await cached()).toEqual([40, 60]);
 });
 
-test("an embedded index on another branch starts over from a purged cache", async () => {
-  await check([await startNode({ fork: 50, head: 100 })]);
-  expect(messages).toEqual([
-    `The index starts over: The chain contradicts the index: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
-      'Purged from the cache: blocks 41 to the last of chain 1. See "When the chain contradicts the index" in docs/operations.md.',
-  ]);
-  expect(await cached()).toEqual([40]);
+test("an index on another branch is refused, and the message says how to build a new one", async () => {
+  const refusal = await check([await startNode({ fork: 50, head: 100 })]).catch((error) => error.message);
+  expect(refusal).toBe(
+    `The chain contradicts the index: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
+      "Nothing was changed. Remove the blocks that the chain no longer has:\n\n" +
+      "  npm run cache -- purge --chain 1 --from 41\n\n" +
+      "Then build a new index. Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune public removes it. " +
+      'See "When the chain contradicts the index" in docs/operations.md.',
+  );
+  expect(await cached()).toEqual([40, 60]);
 });
 
 test("nodes that contradict each other are named without their keys", async () => {
@@ -98,9 +96,8 @@ test("a node that lags behind is waited for", async () => {
 });
 
 test("a test chain that is shorter was recreated", async () => {
-  await check([await startNode({ fork: 100, head: 50 })], { namespace: "ens-test-env" });
-  expect(messages).toEqual([expect.stringContaining("the node has no such block")]);
-  expect(await cached()).toEqual([40]);
+  const nodes = [await startNode({ fork: 100, head: 50 })];
+  await expect(check(nodes, { namespace: "ens-test-env" })).rejects.toThrow("the node has no such block");
 });
 
 test("nodes that do not respond do not hold up the start", async () => {
@@ -108,17 +105,11 @@ test("nodes that do not respond do not hold up the start", async () => {
   expect(messages).toEqual([expect.stringContaining("Could not compare chain 1 with the index")]);
 });
 
-test("an embedded index with unverified blocks starts over without them", async () => {
-  const database = await PGlite.create(directory);
+test("an index with unverified blocks is refused, with the command that removes them", async () => {
   await saveUnverified((text, values) => database.query(text, values), "public", [
     { chainId: 1, from: 50, to: 70 },
   ]);
-  await database.close();
-  await check([await startNode({ fork: 100, head: 100 })]);
-  expect(messages).toEqual([
-    expect.stringMatching(
-      /^The index starts over: RPC endpoint returned incomplete .* Purged from the cache: blocks 50 to 70 of chain 1\./,
-    ),
-  ]);
-  expect(await cached()).toEqual([40]);
+  await expect(check([await startNode({ fork: 100, head: 100 })])).rejects.toThrow(
+    /^RPC endpoint returned incomplete .*npm run cache -- purge --chain 1 --from 50 --to 70\n\nThen build a new index\./s,
+  );
 });

@@ -3,7 +3,6 @@ import type { Config } from "../../src/config/environment.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import {
   type CachedRange,
-  purgeCache,
   purgeCommands,
   readUnverified,
   unverifiedSection,
@@ -15,20 +14,19 @@ import {
 } from "../../src/operations/finalized-blocks.ts";
 import { statusOf } from "../../src/operations/stored-indexes.ts";
 import { requestHash } from "../../src/ponder/rpc-request.ts";
-import { PreflightError, withDatabase } from "../database.ts";
+import { PreflightError } from "../refusal.ts";
 import { about, type Finding } from "./finding.ts";
-import { emptySchema, onDatabase } from "./index-state.ts";
+import { onDatabase } from "./index-state.ts";
 import { nameOfUrl } from "./nodes.ts";
 
 // Ponder resumes from its checkpoints and its cache without asking whether the chain still has those blocks.
 
-type Settings = Pick<Config, "namespace" | "chains" | "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
+type Settings = Pick<Config, "namespace" | "chains" | "databaseUrl" | "databaseFolder" | "databaseSchema">;
 
 const section = seeOperations("When the chain contradicts the index");
 
 /**
- * Compares the blocks of index and cache with the nodes. After a difference an index in Postgres does not start, and the finding says what
- * to run. An embedded database is purged and starts over.
+ * Compares the blocks of index and cache with the nodes. After a difference the index does not start, and the finding says what to run.
  */
 export function examineBlocks(config: Settings): Promise<Finding[]> {
   const { warning, away, fail } = about("blocks");
@@ -58,8 +56,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     const unverified = await readUnverified(run, ids);
     const { purged } = await statusOf(run, config.databaseSchema);
     const fault = faultOf(config.databaseSchema, found, unverified, purged);
-    if (fault === undefined) return findings;
-    return [config.databaseUrl === undefined ? startingOver(config, fault) : fail(fault.found, fault.remedy)];
+    return fault === undefined ? findings : [fail(fault.found, fault.remedy)];
   });
 }
 
@@ -82,9 +79,9 @@ function hashReader({ id, rpc }: IndexedChain) {
   };
 }
 
-type Fault = { found: string; remedy: string; ranges: readonly CachedRange[] };
+type Fault = { found: string; remedy: string };
 
-/** Fault of this schema's index, and the blocks that its cache should lose; undefined for a sound index. */
+/** Fault of this schema's index; undefined for a sound one. */
 function faultOf(
   schema: string,
   found: readonly Contradiction[],
@@ -99,7 +96,6 @@ function faultOf(
     return {
       found: describeContradictions(found),
       remedy: `Nothing was changed. Remove the blocks that the chain no longer has:${purge(ranges)} ${section}`,
-      ranges: [...ranges, ...unverified],
     };
   }
   if (unverified.length > 0)
@@ -107,28 +103,10 @@ function faultOf(
       found:
         "RPC endpoint returned incomplete or fabricated logs, or served another chain, and its earlier responses may be in the cache and in the index",
       remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the unverified blocks:${purge(unverified)} ${unverifiedSection}`,
-      ranges: unverified,
     };
   if (purged === undefined) return undefined;
   return {
     found: `The index in schema "${schema}" depends on purged blocks of chain ${purged.chainId} from ${purged.from} on`,
     remedy: `${newIndex} ${section}`,
-    ranges: [],
-  };
-}
-
-/** Purges the cache of an embedded database and drops its index. Its test chains are often recreated. */
-function startingOver(config: Settings, { found, ranges }: Fault): Finding {
-  const blocks = ranges.map(({ chainId, from, to = "the last" }) => `${from} to ${to} of chain ${chainId}`);
-  const purged = blocks.length === 0 ? "" : `Purged from the cache: blocks ${blocks.join(", ")}. `;
-  return {
-    ...{ subject: "blocks", state: "repair" },
-    found: `The index starts over: ${found}`,
-    remedy: `${purged}${section}`,
-    repair: () =>
-      withDatabase(config, async (run) => {
-        for (const range of ranges) await purgeCache(run, range, Date.now());
-        await emptySchema(run, config.databaseSchema);
-      }),
   };
 }

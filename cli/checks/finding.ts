@@ -1,13 +1,11 @@
 /**
- * Result of a check; `remedy` says what to do. A start waits while something is `away`, logs and carries out a `repair`, and does not start
- * after `fail`. It carries out the repair of an `ok` silently.
+ * Result of a check; `remedy` says what to do. A start logs a `warning`, waits while something is `away`, and does not start after `fail`.
  */
 export type Finding = {
   subject: string;
-  state: "ok" | "warning" | "away" | "repair" | "fail";
+  state: "ok" | "warning" | "away" | "fail";
   found: string;
   remedy?: string;
-  repair?(): Promise<unknown>;
 };
 
 /** Constructors of findings about a subject. */

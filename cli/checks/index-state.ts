@@ -4,17 +4,15 @@ import { seeOperations } from "../../src/log/json-log.ts";
 import { readStartBlocks } from "../../src/operations/start-blocks.ts";
 import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
-import { withDatabase } from "../database.ts";
+import { type DatabaseLocation, withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
 import { nearestUrl } from "./read-servers.ts";
 
-/** Findings of `work` on a connection to the configured database; none if the embedded one does not exist yet. A repair opens its own. */
+/** Findings of `work` on a connection to the configured database; none if the private server does not exist yet. */
 export const onDatabase = (
-  config: Pick<Config, "databaseUrl" | "pgliteDirectory">,
+  config: DatabaseLocation,
   work: (run: Statement) => Promise<Finding[]>,
 ): Promise<Finding[]> => withDatabase(config, work, () => []);
-
-type DatabaseLocation = Pick<Config, "databaseUrl" | "pgliteDirectory" | "databaseSchema">;
 
 /** Checks whether another indexer holds the configured schema, and whether its index can resume with these settings. */
 export function examineIndex(config: Config): Promise<Finding[]> {
@@ -23,8 +21,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
     const { fail, away } = about("index");
     const app = await appOf(run, schema);
     if (app === undefined) return [];
-    // An embedded database is locked by its folder, so no other process uses it.
-    if (app.isHeld && config.databaseUrl !== undefined)
+    if (app.isHeld)
       return [
         away(
           `Another indexer holds schema ${quoted(schema)}${app.hosts === null ? "" : `, connected from ${app.hosts}`}. Waiting until it stops ` +
@@ -32,7 +29,6 @@ export function examineIndex(config: Config): Promise<Finding[]> {
           `For an index of its own, set another DATABASE_SCHEMA. ${seeOperations("When another indexer holds the schema")}`,
         ),
       ];
-    if (config.databaseUrl === undefined && !app.isReady) return [dropped(config)];
     const { description: stored, labels } = await statusOf(run, schema);
     const isOpen = labels !== undefined && labels.part !== "done";
     if (isOpen && !config.healsLabels)
@@ -55,7 +51,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
           `Set a new DATABASE_SCHEMA: readers are served from this index until the new one is complete. ${seeOperations("Upgrade without downtime")}`,
         ),
       ];
-    return config.databaseUrl === undefined ? [finalized(config)] : [];
+    return [];
   });
 }
 
@@ -70,7 +66,9 @@ export function firstLabelSetVersion(config: Config): Promise<number | undefined
 }
 
 /** The blocks that the index knows, by chain id, for a start without the chain's nodes. */
-export const startBlocksOf = (config: DatabaseLocation): ReturnType<typeof readStartBlocks> =>
+export const startBlocksOf = (
+  config: DatabaseLocation & Pick<Config, "databaseSchema">,
+): ReturnType<typeof readStartBlocks> =>
   withDatabase<Awaited<ReturnType<typeof readStartBlocks>>>(
     config,
     (run) => readStartBlocks(run, config.databaseSchema),
@@ -94,48 +92,15 @@ async function appOf(run: Statement, schema: string) {
   if (!(await hasTable(run, table))) return undefined;
   // ponder: names its connections after the schema.
   const { rows } = await run(
-    `SELECT value ->> 'is_locked' = '1' AND (value ->> 'heartbeat_at')::numeric > $2 AS held, value ->> 'is_ready' = '1' AS ready,
+    `SELECT value ->> 'is_locked' = '1' AND (value ->> 'heartbeat_at')::numeric > $2 AS held,
       (SELECT string_agg(DISTINCT coalesce(host(client_addr), 'this machine'), ', ') FROM pg_stat_activity
         WHERE datname = current_database() AND application_name = left($1 || '_internal', 63)) AS hosts
     FROM ${table} WHERE key = 'app'`,
     [schema, Date.now() - heartbeatTimeout],
   );
   const [row] = rows;
-  return row && { isHeld: row["held"] === true, isReady: row["ready"] === true, hosts: row["hosts"] };
+  return row && { isHeld: row["held"] === true, hosts: row["hosts"] };
 }
-
-export async function emptySchema(run: Statement, schema: string): Promise<void> {
-  await run(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`);
-  await run(`CREATE SCHEMA ${quoted(schema)}`);
-}
-
-// ponder: writes a batch on PGlite without a transaction. If the process exits during a batch, some of its rows stay. The reorg tables
-// record them after the backfill, and Ponder reverts them, but nothing records them before.
-const dropped = (location: DatabaseLocation): Finding => ({
-  ...{ subject: "index", state: "repair" },
-  found: "PGlite cannot resume a backfill that was interrupted: restarting it",
-  remedy: `With Postgres (DATABASE_URL) a backfill resumes where it stopped. ${seeOperations("After a kill")}`,
-  repair: () => withDatabase(location, (run) => emptySchema(run, location.databaseSchema)),
-});
-
-/** Drops the undo rows of finalized blocks, which Ponder drops next but would revert after a restart. Releases its lock after a kill. */
-const finalized = (location: DatabaseLocation): Finding => ({
-  ...about("index").ok("its backfill was complete"),
-  repair: () =>
-    withDatabase(location, async (run) => {
-      const schema = quoted(location.databaseSchema);
-      const { rows } = await run(
-        "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND starts_with(tablename, '_reorg__')",
-        [location.databaseSchema],
-      );
-      const safe = `(SELECT min(safe_checkpoint) FROM ${schema}._ponder_checkpoint)`;
-      for (const { name } of rows)
-        await run(`DELETE FROM ${schema}.${quoted(String(name))} WHERE checkpoint <= ${safe}`);
-      await run(
-        `UPDATE ${schema}._ponder_meta SET value = jsonb_set(value, '{is_locked}', '0') WHERE key = 'app'`,
-      );
-    }),
-});
 
 /** Checks whether a reader's schema has an index. */
 export async function examineServedIndex(config: Config): Promise<Finding[]> {

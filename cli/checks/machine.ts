@@ -2,10 +2,10 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { createServer } from "node:net";
 import { totalmem } from "node:os";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import type { Config } from "../../src/config/environment.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
-import { holdEmbeddedDatabase } from "../database.ts";
+import { postgresPrograms } from "../postgres/programs.ts";
 import { about, type Finding } from "./finding.ts";
 import { onDatabase } from "./index-state.ts";
 
@@ -36,28 +36,6 @@ export function examinePort({ port, host }: Pick<Config, "port" | "host">): Prom
   });
 }
 
-/** Checks the folder of the embedded database, or the configured Postgres. */
-export const examineDatabase = (config: Config) =>
-  config.databaseUrl === undefined ? examineEmbedded(config) : examinePostgres(config);
-
-/** Checks rights and space of the embedded database's folder, and whether another process uses it. */
-async function examineEmbedded({ pgliteDirectory, namespace }: Config): Promise<Finding[]> {
-  const { ok, warning, fail } = about("database");
-  let folder = resolve(pgliteDirectory);
-  while (!existsSync(folder)) folder = dirname(folder);
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-    if (folder === resolve(pgliteDirectory)) holdEmbeddedDatabase(pgliteDirectory).release();
-  } catch (error) {
-    return [fail((error as Error).message, "Set PGLITE_DIRECTORY, or change the folder's owner.")];
-  }
-  const { bavail, bsize } = await statfs(folder);
-  const found = `embedded in ${pgliteDirectory}, ${inGigabytes(bavail * bsize)} free`;
-  const isSmall = namespace === "ens-test-env" || namespace === "holesky";
-  const remedy = "Use Postgres (DATABASE_URL): the embedded database resumes no interrupted backfill.";
-  return [isSmall ? ok(found) : warning(found, remedy)];
-}
-
 // Lower values slow a backfill down. compose.yaml has values for a machine of 16 GB.
 const advised = "('shared_buffers', '512MB'), ('max_wal_size', '4GB'), ('maintenance_work_mem', '256MB')";
 
@@ -71,12 +49,38 @@ const facts = `SELECT current_setting('server_version_num')::int AS version, cur
   (SELECT string_agg(name || ' is ' || current_setting(name) || ', advised ' || least, '; ') FROM (VALUES ${advised})
     AS advised (name, least) WHERE pg_size_bytes(current_setting(name)) < pg_size_bytes(least)) AS low`;
 
-/** Checks version, rights, settings and connections of Postgres. */
+const privately = (folder: string) =>
+  `a private server in ${folder}, for one machine (docs/operations.md, "The private Postgres server")`;
+
+/** Checks version, rights, settings and connections of the database's server. */
+export const examineDatabase = (config: Config): Promise<Finding[]> => {
+  const { databaseFolder } = config;
+  return databaseFolder !== undefined && !existsSync(databaseFolder)
+    ? examineFolder(databaseFolder)
+    : examinePostgres(config);
+};
+
+/** Checks the place where the first start creates a private server. */
+async function examineFolder(folder: string): Promise<Finding[]> {
+  const { ok, fail } = about("database");
+  let parent = dirname(folder);
+  while (!existsSync(parent)) parent = dirname(parent);
+  try {
+    postgresPrograms();
+    accessSync(parent, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    return [fail((error as Error).message, "Set DATABASE_FOLDER or DATABASE_URL.")];
+  }
+  const { bavail, bsize } = await statfs(parent);
+  return [ok(`${privately(folder)}, which the first start creates; ${inGigabytes(bavail * bsize)} free`)];
+}
+
 const examinePostgres = (config: Config) =>
   onDatabase(config, async (run) => {
     const { ok, warning, fail } = about("database");
     const [row = {}] = (await run(facts, [config.databaseSchema])).rows;
-    const found = `Postgres ${row["text"]}, ${inGigabytes(Number(row["size"]))} used`;
+    const used = `Postgres ${row["text"]}, ${inGigabytes(Number(row["size"]))} used`;
+    const found = config.databaseFolder === undefined ? used : `${used}, ${privately(config.databaseFolder)}`;
     const findings = [
       Number(row["version"]) < 140_000 ? fail(found, "Use Postgres 14 or newer.") : ok(found),
       row["reads_only"] === true && fail("is read-only", "Name the primary server in DATABASE_URL."),

@@ -40,6 +40,6 @@ export async function nearestUrl({ readUrls, databaseUrl }: Pick<Config, "readUr
   if (readUrls.length === 0) return databaseUrl;
   return onServers(readUrls, async (servers) => {
     const [furthest] = servers.toSorted((one, other) => other.position - one.position);
-    return furthest?.url ?? readUrls[0];
+    return furthest?.url ?? databaseUrl;
   });
 }

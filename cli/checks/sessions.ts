@@ -1,9 +1,9 @@
 import type { Config } from "../../src/config/environment.ts";
-import { openDatabase } from "../database.ts";
+import { connect } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
 import { nearestUrl } from "./read-servers.ts";
 
-type Settings = Pick<Config, "databaseUrl" | "readUrls" | "pgliteDirectory" | "sharesSessions">;
+type Settings = Pick<Config, "databaseUrl" | "databaseFolder" | "readUrls" | "sharesSessions">;
 
 // A pooler lends the session that it got back last, unless another client is quicker.
 const tries = 5;
@@ -13,13 +13,12 @@ const tries = 5;
  * sets on it, such as the schema that it reads, holds for others. Throws a PreflightError if a pooler refuses connections of Ponder.
  */
 export async function examineSessions(config: Settings): Promise<Finding[]> {
+  if (config.databaseFolder !== undefined || config.sharesSessions) return [];
   const databaseUrl = await nearestUrl(config);
-  if (databaseUrl === undefined || config.sharesSessions) return [];
-  const location = { ...config, databaseUrl };
-  const opened: Awaited<ReturnType<typeof openDatabase>>[] = [];
+  const opened: Awaited<ReturnType<typeof connect>>[] = [];
   const [ofOne, ofOther] = [new Set<unknown>(), new Set<unknown>()];
   try {
-    for (let count = 0; count < 2; count++) opened.push(await openDatabase(location));
+    for (let count = 0; count < 2; count++) opened.push(await connect(databaseUrl));
     for (let turn = 0; turn < 2 * tries; turn++) {
       const found = await opened[turn % 2]?.run("SELECT pg_backend_pid() AS pid");
       (turn % 2 === 0 ? ofOne : ofOther).add(found?.rows[0]?.["pid"]);
@@ -32,9 +31,9 @@ export async function examineSessions(config: Settings): Promise<Finding[]> {
         ),
       ];
     // ponder: its connections begin with this parameter.
-    opened.push(await openDatabase(location, { statement_timeout: 10_000 }));
+    opened.push(await connect(databaseUrl, { statement_timeout: 10_000 }));
   } finally {
-    for (const one of opened) await one?.close();
+    for (const one of opened) await one.close();
   }
   return [];
 }

@@ -1,12 +1,11 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { PGlite } from "@electric-sql/pglite";
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
-import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { columnsOfView } from "../../src/operations/sql-views.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
-import { createTables } from "../../test/support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { keepFolder, type Since, sinceOf } from "./folder.ts";
 import type { Settings } from "./snapshot.ts";
 
@@ -20,10 +19,10 @@ const timeOf = (block: number) => 1_600_000_000 + 12 * block;
 const checkpoint = (block: number) =>
   `${timeOf(block)}${"1".padStart(16, "0")}${String(block).padStart(16, "0")}${"9".repeat(33)}`;
 
-let client: PGlite;
+let client: TestDatabase;
 let folder: string;
 beforeEach(async () => {
-  client = await createTables();
+  client = await createTestDatabase("indexes");
   folder = mkdtempSync(join(tmpdir(), "warehouse-"));
   await client.exec("INSERT INTO _ponder_checkpoint (chain_name, chain_id) VALUES ('mainnet', 1)");
 });
@@ -43,7 +42,7 @@ async function index(from: number, head: number, final: number): Promise<void> {
 
 const one = async <T>(work: (run: Statement) => Promise<T>): Promise<T> => {
   // A pool has several connections; a snapshot is of one.
-  const pool = client as unknown as { connect?: () => Promise<PGlite & { release(): void }> };
+  const pool = client as unknown as { connect?: () => Promise<TestDatabase & { release(): void }> };
   const own = await pool.connect?.();
   const run: Statement = (text, values) => (own ?? client).query(text, values as never[]);
   return work(run).finally(async () => {
@@ -168,7 +167,7 @@ test("the last second of a completed index is final", async () => {
   expect(await blocksOf()).toEqual([[1, 2, 3, 4, 5, 6]]);
 });
 
-test.runIf(inject("postgresUrl"))("one run at a time writes to a folder", async () => {
+test("one run at a time writes to a folder", async () => {
   await index(1, 6, 4);
   await one(async (run) => {
     await run("BEGIN");

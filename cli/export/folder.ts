@@ -9,7 +9,7 @@ import { type SqlView, sqlOfView, sqlViews, sqlViewsSchema } from "../../src/ope
 import { statusOf } from "../../src/operations/stored-indexes.ts";
 import { finalizedCheckpointSql } from "../../src/ponder/checkpoints.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
-import { PreflightError } from "../database.ts";
+import { PreflightError } from "../refusal.ts";
 import { writeParquet } from "./parquet.ts";
 import { fileColumns, rowsOfView } from "./rows.ts";
 import { openSnapshot, type Settings } from "./snapshot.ts";

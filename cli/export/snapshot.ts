@@ -1,6 +1,7 @@
 import type { Config } from "../../src/config/environment.ts";
 import { quoted, type Statement } from "../../src/ponder/sql-client.ts";
-import { beginSnapshot, PreflightError, readHeads } from "../database.ts";
+import { beginSnapshot, readHeads } from "../database.ts";
+import { PreflightError } from "../refusal.ts";
 
 /** Of the configuration what an export needs. */
 export type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;

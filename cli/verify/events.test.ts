@@ -1,9 +1,9 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import type { RpcLog } from "../../src/rpc/log-answers.ts";
+import type { TestDatabase } from "../../test/support/database.ts";
 import { datasourcesFile, lastBlocks, recordingOf } from "../../test/support/recordings.ts";
-import { createLoadedDatabase } from "../../test/support/subgraph/endpoint.ts";
+import { createRecordedDatabase } from "../../test/support/subgraph/endpoint.ts";
 import { missingRows } from "./events.ts";
 
 // The cache has the logs of the recording; the index the rows that the original mapping made of them.
@@ -20,9 +20,9 @@ const config = parseEnvironment(
   () => datasourcesFile(),
 );
 const heads = new Map([[chainId, { number: lastBlocks.root, timestamp: 0 }]]);
-let client: PGlite;
+let client: TestDatabase;
 beforeAll(async () => {
-  client = await createLoadedDatabase();
+  client = await createRecordedDatabase({ connections: 1 });
   await client.exec(`CREATE SCHEMA ponder_sync; CREATE TABLE ponder_sync.logs (chain_id bigint, block_number bigint, log_index int,
     address text, topic0 text, topic1 text, topic2 text, topic3 text,
     PRIMARY KEY (chain_id, block_number, log_index))`);

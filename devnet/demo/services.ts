@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
@@ -24,7 +24,7 @@ export type DemoServices = {
 
 type World = {
   world: DemoWorld;
-  /** Settings of the index, which is in memory unless they say otherwise. */
+  /** Settings of the index, which a private Postgres server stores unless they say otherwise. */
   settings?: Environment;
   /** Labels that are known beside those of the recordings. */
   labels?: readonly string[];
@@ -35,6 +35,8 @@ export async function startServices(services: DemoServices, given: World) {
   const { environment, labelsPort } = services;
   const chains = await openChains[given.world]();
   const folder = mkdtempSync(join(environment["TMPDIR"] || tmpdir(), "name-index-demo-"));
+  // The private Postgres server of a demo by root is another user's.
+  chmodSync(folder, 0o711);
   const database = join(folder, "labels.sqlite");
   const recorded = chainNames.flatMap((name) => readLabels(recordingFolder(name)));
   writeLabelsFile(database, [...recorded, ...reverseLabels, ...(given.labels ?? [])]);
@@ -103,7 +105,7 @@ function startIndex(
       ...ofWorld,
       ...Object.fromEntries(chains.map(({ node }) => [`RPC_URL_${node.chain.chainId}`, node.url])),
       LABELS_URL: `http://localhost:${labelsPort}`,
-      PGLITE_DIRECTORY: "memory://",
+      DATABASE_FOLDER: join(folder, "postgres"),
       PORT: String(port),
       LOG_LEVEL: "warn",
       ...settings,

@@ -210,7 +210,6 @@ const indexBuild = ponder.isIndexer
         (await readCheckpoints(database, AbortSignal.timeout(30_000))).some(({ isReady }) => isReady),
       run: ponder.writeSlowly,
       schema: ponder.schema,
-      isEmbedded: ponder.isEmbedded,
       log,
     })
   : undefined;
@@ -227,12 +226,10 @@ if (ponder.isIndexer)
       ...{ run: ponder.writeSlowly, schema, log },
       namespaces: indexedNamespaces(configured.datasources, configured.plugins),
       isReady: () => indexBuild?.isComplete() === true,
-      // Of its few rows planning takes longer than counting, and its one connection is for pages too.
-      mostDays: ponder.isEmbedded ? 366 : undefined,
     }),
   );
 
-if (ponder.isIndexer && !ponder.isEmbedded) {
+if (ponder.isIndexer) {
   const isReady = async () => {
     const signal = AbortSignal.timeout(30_000);
     const [built] = await database.row(`SELECT ${builtIndexesSql(schema)}`, [], signal);

@@ -1,8 +1,7 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startNode } from "../../devnet/node.ts";
 import { createRandom } from "../../devnet/random.ts";
-import { createEmbedded } from "../../test/support/embedded/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { temporaryFolders } from "../../test/support/folders.ts";
 import { openSyncStore } from "../../test/support/ponder/sync-store.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
@@ -18,11 +17,11 @@ const { chainId } = recording;
 const logs = recording.receipts.flatMap((receipt) => receipt["logs"] as RpcLog[]);
 const [{ address, topics }] = logs as [RpcLog];
 const last = 100;
-let database: PGlite;
+let database: TestDatabase;
 const folder = temporaryFolders()();
 
 beforeAll(async () => {
-  database = await createEmbedded();
+  database = await createTestDatabase("nothing");
   const { ofPonder } = await openSyncStore(database);
   await ofPonder.insertBlocks({ blocks: recording.blocks, chainId });
   await ofPonder.insertTransactions({ transactions: recording.transactions, chainId });

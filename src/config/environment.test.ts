@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   ConfigurationError,
@@ -7,6 +8,7 @@ import {
   logChecksOf,
   misspeltVariables,
   parseEnvironment,
+  privateServerUrl,
 } from "./environment.ts";
 import { defaultSubgraphLimits, limits } from "./limits.ts";
 
@@ -43,7 +45,8 @@ test("docs/subgraph.md lists the limits' defaults", () => {
 });
 
 test("reads the minimal environment with the documented defaults", () => {
-  const { datasources, ...config } = parseEnvironment(root, noFiles);
+  const { datasources, databaseUrl, ...config } = parseEnvironment(root, noFiles);
+  expect(databaseUrl).toBe(privateServerUrl(".nsindex/postgres"));
   expect(config).toEqual({
     namespace: "mainnet",
     plugins: ["subgraph"],
@@ -66,7 +69,7 @@ test("reads the minimal environment with the documented defaults", () => {
     readUrls: [],
     referralEditions: [],
     readLagSeconds: 10,
-    pgliteDirectory: ".ponder/pglite",
+    databaseFolder: resolve(".nsindex/postgres"),
     databaseSchema: "public",
     switchesWhenReady: false,
     webhooks: [],
@@ -119,7 +122,7 @@ test("treats an empty variable as unset", () => {
   const config = parseEnvironment({ ...root, PORT: "", LABEL_SET_ID: "  ", DATABASE_URL: "" }, noFiles);
   expect(config.port).toBe(42069);
   expect(config.labelSet.labelSetId).toBe("subgraph");
-  expect(config.databaseUrl).toBeUndefined();
+  expect(config.databaseFolder).toBeDefined();
   expect(config.host).toBeUndefined();
 });
 
@@ -197,11 +200,7 @@ describe("refused alone", () => {
       { DATABASE_SCHEMA: "a", DATABASE_STABLE_SCHEMA: "a" },
       "must differ from DATABASE_SCHEMA",
     ],
-    [
-      "taking over no name",
-      { SWITCH_WHEN_READY: "true" },
-      "requires DATABASE_URL and DATABASE_STABLE_SCHEMA",
-    ],
+    ["taking over no name", { SWITCH_WHEN_READY: "true" }, "requires DATABASE_STABLE_SCHEMA"],
     ["Ponder's own views", { DATABASE_VIEWS_SCHEMA: "live" }, "Set DATABASE_STABLE_SCHEMA"],
     ["no RPC URL", { RPC_URL_1: "" }, "RPC_URL_1"],
     ["only a websocket", { RPC_URL_1: "wss://rpc.example" }, "http(s)"],

@@ -70,7 +70,7 @@ const variables = z.object({
     .transform(listOf)
     .optional(),
   DATABASE_READ_LAG_SECONDS: decimal(1, 86_400).default(10),
-  PGLITE_DIRECTORY: z.string().default(".ponder/pglite"),
+  DATABASE_FOLDER: z.string().default(".nsindex/postgres"),
   DATABASE_SCHEMA: schemaName
     .refine(notCache, 'must not be "ponder_sync": the RPC cache lives there.')
     .optional(),
@@ -218,17 +218,17 @@ const settingsOf = (given: Variables) => ({
   rowCacheMegabytes: given.ROW_CACHE_MB,
   /** Folder or URL of an archive to read blocks from before asking the RPC URLs. */
   archive: given.ARCHIVE,
-  /** Undefined for the embedded database in `pgliteDirectory`. */
-  databaseUrl: given.DATABASE_URL,
+  databaseUrl: given.DATABASE_URL ?? privateServerUrl(given.DATABASE_FOLDER),
+  /** Folder of the private Postgres server, which the launcher starts; undefined with DATABASE_URL. */
+  databaseFolder: given.DATABASE_URL === undefined ? resolve(given.DATABASE_FOLDER) : undefined,
   /** Whether a pooler lends sessions of the server to one transaction at a time, so that a connection has none of its own. */
   sharesSessions: given.DATABASE_POOLER === "transaction",
   /** Servers that readers read from, those named first preferred; empty for that of `databaseUrl`. */
   readUrls: (given.DATABASE_READ_URLS ?? []) as readonly string[],
   /** How far the server of a reader may be behind the one that is furthest. */
   readLagSeconds: given.DATABASE_READ_LAG_SECONDS,
-  pgliteDirectory: given.PGLITE_DIRECTORY,
   /** Without DATABASE_SCHEMA the views schema, which only readers can use. */
-  databaseSchema: given.DATABASE_SCHEMA ?? (given.DATABASE_URL && given.DATABASE_STABLE_SCHEMA) ?? "public",
+  databaseSchema: given.DATABASE_SCHEMA ?? given.DATABASE_STABLE_SCHEMA ?? "public",
   /** Schema of views that readers are served from; `npm run db -- switch` points it to another index. */
   stableSchema: given.DATABASE_STABLE_SCHEMA,
   /** Whether this index takes over `stableSchema` once it has caught up. */
@@ -349,8 +349,8 @@ function combinationFaults(sound: Partial<Variables>, given: Environment, chainI
       `DATABASE_STABLE_SCHEMA must differ from DATABASE_SCHEMA, public and ponder_sync, for example names; it is "${stable}".`,
     ],
     [
-      sound.SWITCH_WHEN_READY === true && (stable === undefined || sound.DATABASE_URL === undefined),
-      "SWITCH_WHEN_READY=true requires DATABASE_URL and DATABASE_STABLE_SCHEMA.",
+      sound.SWITCH_WHEN_READY === true && stable === undefined,
+      "SWITCH_WHEN_READY=true requires DATABASE_STABLE_SCHEMA.",
     ],
     [
       given["DATABASE_VIEWS_SCHEMA"] !== undefined,
@@ -385,6 +385,10 @@ function explorersIn(text: string): Readonly<Record<number, string>> {
 }
 
 const isWebUrl = (text: string) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+
+/** URL of the private Postgres server in a folder, by its Unix socket. */
+export const privateServerUrl = (folder: string) =>
+  `postgresql://postgres@localhost:5432/postgres?host=${encodeURIComponent(resolve(folder))}`;
 
 /** Whether a text is the URL of a Postgres database. */
 export function isPostgresUrl(text: string): boolean {

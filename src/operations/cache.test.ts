@@ -1,13 +1,13 @@
-import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { TestDatabase } from "../../test/support/database.ts";
 import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder/cache.ts";
 import type { Shared } from "../ponder/shared.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import { createUnverifiedWatch, mergeRanges, purgeCache, readUnverified, saveUnverified } from "./cache.ts";
 import { statusOf } from "./stored-indexes.ts";
 
-let database: PGlite;
+let database: TestDatabase;
 const run: Statement = (text, values) => database.query(text, values);
 const now = 1_700_000_000_000;
 beforeAll(async () => {

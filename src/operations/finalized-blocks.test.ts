@@ -1,6 +1,6 @@
-import type { PGlite } from "@electric-sql/pglite";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { TestDatabase } from "../../test/support/database.ts";
 import {
   addBlocks,
   addIndex,
@@ -19,7 +19,7 @@ import {
   keepHash,
 } from "./finalized-blocks.ts";
 
-let database: PGlite;
+let database: TestDatabase;
 const run: Statement = (text, values) => database.query(text, values);
 beforeAll(async () => {
   database = await openPonderCache();

@@ -1,10 +1,10 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { TestDatabase } from "../../test/support/database.ts";
 import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../test/support/ponder/cache.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import { keepProvenFrom, readProvenFrom } from "./proven-blocks.ts";
 
-let database: PGlite;
+let database: TestDatabase;
 const run: Statement = (text, values) => database.query(text, values);
 beforeAll(async () => {
   database = await openPonderCache();

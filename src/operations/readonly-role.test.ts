@@ -57,7 +57,7 @@ const rows = (owner: Hex) => `
   INSERT INTO reverse_name_records VALUES ('${alice}', 60, 'vitalik.eth');
   INSERT INTO _ponder_checkpoint VALUES ('mainnet', 1, '${checkpoint(10)}', '${checkpoint(10)}', '${checkpoint(8)}')`;
 
-describe.runIf(server)("the SQL views", () => {
+describe("the SQL views", () => {
   let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
   let pool: pg.Pool;
   const run: Statement = (text, values) => pool.query(text, values);

@@ -1,12 +1,12 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLoadedDatabase } from "../../test/support/subgraph/endpoint.ts";
+import type { TestDatabase } from "../../test/support/database.ts";
+import { createRecordedDatabase } from "../../test/support/subgraph/endpoint.ts";
 import { type SqlView, sqlOfView, sqlViews } from "./sql-views.ts";
 
 // The recorded events of mainnet, in subgraph mode.
-let client: PGlite;
+let client: TestDatabase;
 beforeAll(async () => {
-  client = await createLoadedDatabase();
+  client = await createRecordedDatabase();
 });
 afterAll(() => client?.close());
 

@@ -1,11 +1,11 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { TestDatabase } from "../../test/support/database.ts";
 import { addIndex, hashOn, openPonderCache, resetPonderCache } from "../../test/support/ponder/cache.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import { purgeCache } from "./cache.ts";
 import { readStartBlocks, saveStartBlocks } from "./start-blocks.ts";
 
-let database: PGlite;
+let database: TestDatabase;
 const run: Statement = (text, values) => database.query(text, values);
 beforeAll(async () => {
   database = await openPonderCache();

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { stateTables } from "../../test/support/create-tables.ts";
-import { createEmbedded } from "../../test/support/embedded/database.ts";
+import { createTestDatabase } from "../../test/support/database.ts";
 import { quoted, type Statement } from "../ponder/sql-client.ts";
 import {
   describeIndex,
@@ -11,7 +11,7 @@ import {
   takeOverWhenReady,
 } from "./stored-indexes.ts";
 
-const client = await createEmbedded();
+const client = await createTestDatabase("nothing", { connections: 1 });
 const now = 1_700_000_000_000;
 // Several statements in one text are one transaction on a server.
 const run: Statement = async (text, values) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { stateTables } from "../../test/support/create-tables.ts";
-import { createEmbedded } from "../../test/support/embedded/database.ts";
+import { createTestDatabase } from "../../test/support/database.ts";
 import { createDatabase } from "../api/database/client.ts";
 import {
   headSql,
@@ -29,7 +29,7 @@ test.each(["", "1".repeat(74), "1".repeat(76), `${"1".repeat(74)}x`])("refuses %
   );
 });
 
-const client = await createEmbedded();
+const client = await createTestDatabase("nothing", { connections: 1 });
 const database = createDatabase(client);
 const signal = () => AbortSignal.timeout(10_000);
 beforeEach(() =>

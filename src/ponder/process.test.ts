@@ -14,9 +14,7 @@ const gaugeNames = [
   ...(["ponder_sync_is_realtime", "ponder_sync_is_complete"] as const),
 ];
 
-const embedded = { query: async () => "embedded" };
-
-function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
+function globalsOf({ command = "start" } = {}) {
   const registers = [new Registry()];
   const metrics = Object.fromEntries(
     gaugeNames.map((name) => [name, new Gauge({ name, help: name, labelNames: ["chain"], registers })]),
@@ -36,10 +34,7 @@ function globalsOf({ command = "start", admin = undefined as unknown } = {}) {
     PONDER_INDEXING_BUILD: {
       chains: Object.entries({ mainnet: 1, base: 8453 }).map(([name, id]) => ({ id, name })),
     },
-    PONDER_DATABASE: {
-      driver:
-        admin === undefined ? { dialect: "pglite", instance: embedded } : { dialect: "postgres", admin },
-    },
+    PONDER_DATABASE: { driver: { admin: { query: async (...statement: unknown[]) => statement } } },
   };
   return { scope, metrics, stops };
 }
@@ -59,19 +54,16 @@ test("reads the sync figures of each chain by its id", async () => {
   });
 });
 
-test("describes the process it is in, and writes through the pool of a server, or to the embedded database", async () => {
+test("describes the process it is in, and writes through its pool", async () => {
   const { scope, stops } = globalsOf();
   const ponder = ponderProcess(scope);
-  expect([ponder.isIndexer, ponder.schema, ponder.isEmbedded]).toEqual([true, "names", true]);
-  expect(await ponder.write("select 1")).toBe("embedded");
+  expect([ponder.isIndexer, ponder.schema]).toEqual([true, "names"]);
+  expect(await ponder.write("select $1", [1])).toEqual(["select $1", [1]]);
   const byName = { mainnet: "a", base: "b" };
   expect([ponder.ofChain(byName, 8453), ponder.ofChain(byName, 10)]).toEqual(["b", undefined]);
   ponder.onStop(() => undefined);
   expect(stops).toHaveLength(2);
-  const admin = { query: async (...statement: unknown[]) => statement };
-  const reader = ponderProcess(globalsOf({ command: "serve", admin }).scope);
-  expect([reader.isIndexer, reader.isEmbedded]).toEqual([false, false]);
-  expect(await reader.write("select $1", [1])).toEqual(["select $1", [1]]);
+  expect(ponderProcess(globalsOf({ command: "serve" }).scope).isIndexer).toBe(false);
   expect([ponderLogger(scope), metricsRegistry(scope)]).toEqual([
     scope.PONDER_COMMON.logger,
     scope.PONDER_COMMON.metrics.registry,

@@ -30,23 +30,13 @@ type Globals = {
   };
   PONDER_NAMESPACE_BUILD: { schema: string };
   PONDER_INDEXING_BUILD: { chains: { id: number; name: string }[] };
-  PONDER_DATABASE: {
-    driver:
-      | { dialect: "postgres"; admin: Pool & { query: Statement } }
-      | {
-          dialect: "pglite";
-          instance: {
-            query: Statement;
-            transaction<T>(work: (own: { query: Statement }) => Promise<T>): Promise<T>;
-          };
-        };
-  };
+  PONDER_DATABASE: { driver: { admin: Pool & { query: Statement } } };
 };
 const ofCommon = ["logger.info", "logger.warn", "logger.error", "metrics.registry"];
 const ofGlobals = [
   ...["options.command", "shutdown.add", "apiShutdown.add"].map((path) => `PONDER_COMMON.${path}`),
   ...Object.values(figures).map((name) => `PONDER_COMMON.metrics.${name}.get`),
-  ...["PONDER_NAMESPACE_BUILD.schema", "PONDER_INDEXING_BUILD.chains", "PONDER_DATABASE.driver.dialect"],
+  ...["PONDER_NAMESPACE_BUILD.schema", "PONDER_INDEXING_BUILD.chains", "PONDER_DATABASE.driver.admin"],
 ];
 
 type Client = { query: Statement; release(error?: boolean): void };
@@ -66,12 +56,9 @@ export function ponderProcess(scope: unknown) {
     membersOfPonder<Globals>(scope, "the global object", ...ofGlobals);
   const { metrics, options } = PONDER_COMMON;
   const { chains } = PONDER_INDEXING_BUILD;
-  const { driver } = PONDER_DATABASE;
-  // On a connection of its own; PGlite has one, which others wait for.
+  const { admin } = PONDER_DATABASE.driver;
   const inOwnTransaction = async <T>(work: (run: Statement) => Promise<T>): Promise<T> => {
-    if (driver.dialect === "pglite")
-      return driver.instance.transaction((own) => work((text, values) => own.query(text, values)));
-    const client = (await driver.admin.connect()) as unknown as Client;
+    const client = (await admin.connect()) as unknown as Client;
     const run: Statement = (text, values) => client.query(text, values);
     let isLost = true;
     try {
@@ -83,19 +70,16 @@ export function ponderProcess(scope: unknown) {
     }
   };
   const names = new Map(chains.map(({ id, name }) => [id, name]));
-  const writable = driver.dialect === "postgres" ? driver.admin : driver.instance;
   let slow: { query: Statement } | undefined;
-  const write: Statement = (text, values) => writable.query(text, values);
-  // For statements that may take hours: on Postgres at most three at a time, on connections of their own.
+  const write: Statement = (text, values) => admin.query(text, values);
+  // For statements that may take hours: at most three at a time, on connections of their own.
   const writeSlowly: Statement = (text, values) => {
-    slow ??= driver.dialect === "postgres" ? slowConnections(driver.admin) : driver.instance;
+    slow ??= slowConnections(admin);
     return slow.query(text, values);
   };
   return {
     /** False under `ponder serve`, where another process indexes. */
     isIndexer: options.command !== "serve",
-    /** Whether the database is PGlite, which no other process can read. */
-    isEmbedded: driver.dialect === "pglite",
     schema: PONDER_NAMESPACE_BUILD.schema,
     /** A chain's value in a record that Ponder keys by chain name, such as its clients. */
     ofChain: <T>(byName: Readonly<Record<string, T>>, chainId: number): T | undefined =>

@@ -1,12 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { listen } from "../../devnet/rpc/server.ts";
 import { stateTables } from "../../test/support/create-tables.ts";
-import { createEmbedded } from "../../test/support/embedded/database.ts";
+import { createTestDatabase } from "../../test/support/database.ts";
 import { createProgress } from "./progress.ts";
-import type { Pool, SqlClient } from "./sql-client.ts";
+import type { Pool } from "./sql-client.ts";
 
 const away = { message: "The database does not respond.", details: "Try again in some seconds." };
-const client = await createEmbedded();
+const client = await createTestDatabase("nothing");
+afterAll(() => client.close());
 beforeEach(() =>
   client.exec(`drop table if exists _ponder_meta, _ponder_checkpoint, owners; ${stateTables({ is_ready: 0 })};
     create table owners (owner text); create index by_owner on owners (owner)`),
@@ -15,7 +16,7 @@ beforeEach(() =>
 const servers: { close(): Promise<void> }[] = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.close())));
 
-async function serve(sqlClient: SqlClient, isBackfilling = () => false) {
+async function serve(sqlClient: Pool, isBackfilling = () => false) {
   const headers = { "x-nsindex-version": "1.5.1" };
   const indexes = {
     sql: () => "(SELECT count(*)::text FROM pg_indexes WHERE indexname = 'by_owner')",

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as pause, setImmediate as yielding } from "node:timers/promises";
 import { parseCheckpoint } from "./checkpoints.ts";
 import type { Surface } from "./http-server.ts";
-import { databaseAway, isDatabaseAway, quoted, readText, type SqlClient } from "./sql-client.ts";
+import { databaseAway, isDatabaseAway, type Pool, quoted, readText } from "./sql-client.ts";
 
 type Progress = {
   isReady: boolean | null;
@@ -36,20 +36,18 @@ const ponderPaths = new Set(["/health", "/ready", "/status", "/metrics"]);
  * Concurrent requests share one statement.
  */
 export function createProgress(
-  client: SqlClient,
+  pool: Pool,
   { schema, isBackfilling, indexes, headers }: ProgressOptions,
 ): Pick<Surface, "respond" | "isDatabaseAway"> {
   let reading: Promise<Progress> | undefined;
   const read = () => {
-    reading ??= readText(client, progressSql(schema, indexes.sql()), responseMs)
+    reading ??= readText(pool, progressSql(schema, indexes.sql()), responseMs)
       .then((text) => JSON.parse(String(text)) as Progress)
       .finally(() => {
         reading = undefined;
       });
     return reading;
   };
-  // PGlite is part of this process: it may be busy for long, but never away.
-  const within = "connect" in client ? settleWithin : <T>(work: Promise<T>) => work;
 
   const writeReady = ({ isReady, builtIndexes }: Progress, outgoing: ServerResponse) => {
     if (isReady !== true || isBackfilling()) writeText(outgoing, 503, "Historical indexing is not complete.");
@@ -63,13 +61,13 @@ export function createProgress(
       for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
       const write = path === "/ready" ? writeReady : path === "/status" ? writeStatus : undefined;
       if (write === undefined) return false;
-      within(read(), responseMs)
+      settleWithin(read(), responseMs)
         .then((found) => write(found, outgoing))
         .catch(() => writeJson(outgoing, 503, databaseAway));
       return true;
     },
     isDatabaseAway: () =>
-      within(read(), responseMs).then(
+      settleWithin(read(), responseMs).then(
         () => false,
         (error) => error === undefined || isDatabaseAway(error),
       ),

@@ -1,13 +1,12 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEmbedded } from "../../test/support/embedded/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { openSyncStore, type SyncStore } from "../../test/support/ponder/sync-store.ts";
 import { keyOfRequest, openSavedResults, withOtherResults } from "./saved-results.ts";
 
-let database: PGlite;
+let database: TestDatabase;
 let store: SyncStore;
 beforeAll(async () => {
-  database = await createEmbedded();
+  database = await createTestDatabase("nothing");
   store = (await openSyncStore(database)).ofPonder;
 });
 afterAll(() => database?.close());

@@ -6,7 +6,7 @@ export type RowReader = {
   row(sql: string, values: readonly string[], signal: AbortSignal): Promise<(string | null)[]>;
 };
 
-/** Runs a statement; rows are by column name. It is `query` of PGlite and of node-postgres clients. */
+/** Runs a statement; rows are by column name. It is `query` of node-postgres clients. */
 export type Statement = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
 
 /** A name as an SQL identifier. */
@@ -164,22 +164,10 @@ export const slowConnections = <Own extends Pool>(other: Own) =>
     onConnect: (client) => client.query(givingWay).catch(() => undefined),
   });
 
-type EmbeddedQueries = {
-  query(text: string, values: unknown[], options: { rowMode: "array" }): Promise<SqlResult>;
-};
-
-/** PGlite, the embedded database. */
-export type EmbeddedClient = EmbeddedQueries & {
-  transaction(use: (transaction: EmbeddedQueries) => Promise<SqlResult>): Promise<SqlResult | undefined>;
-};
-
-/** The client behind a drizzle database. */
-export type SqlClient = Pool | EmbeddedClient;
-
 /** The client of the database of `ponder:api`, whose type does not show it. Throws PonderDiffersError. */
-export function sqlClientOf(db: object): SqlClient {
+export function sqlClientOf(db: object): Pool {
   // ponder: drizzle keeps it under this name.
-  return membersOfPonder<{ $client: SqlClient }>(db, "db", "$client").$client;
+  return membersOfPonder<{ $client: Pool }>(db, "db", "$client").$client;
 }
 
 /** The response to a request that needs the database while it is away. */
@@ -206,9 +194,7 @@ export function isDatabaseAway(error: unknown): boolean {
 }
 
 /** The first column of a statement's row. On Postgres it rejects if the server does not respond within `timeoutMs`. */
-export async function readText(client: SqlClient, text: string, timeoutMs: number): Promise<unknown> {
-  const { rows } = await ("connect" in client
-    ? client.query({ text, rowMode: "array", query_timeout: timeoutMs })
-    : client.query(text, [], { rowMode: "array" }));
+export async function readText(pool: Pool, text: string, timeoutMs: number): Promise<unknown> {
+  const { rows } = await pool.query({ text, rowMode: "array", query_timeout: timeoutMs });
   return rows[0]?.[0];
 }

@@ -1,14 +1,13 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEmbedded } from "../../test/support/embedded/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { openSyncStore, type SyncStore } from "../../test/support/ponder/sync-store.ts";
 import { createSyncStore } from "./sync-store.ts";
 
-let database: PGlite;
+let database: TestDatabase;
 let ofPonder: SyncStore;
 let own: SyncStore;
 beforeAll(async () => {
-  database = await createEmbedded();
+  database = await createTestDatabase("nothing");
   const opened = await openSyncStore(database);
   ofPonder = opened.ofPonder;
   own = createSyncStore(opened.given);

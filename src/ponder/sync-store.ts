@@ -34,7 +34,7 @@ export function createSyncStore(given: Given): SyncStore {
   >("sync-store/encode.js", ...(["encodeBlock", "encodeLog", "encodeTransaction"] as const));
   const tables = moduleOfPonder<Tables>("sync-store/schema.js", "blocks", "logs", "transactions");
   const ofPonder = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore").createSyncStore(given);
-  // ponder: it also creates a store for each transaction, on its connection; the others use a pool or PGlite.
+  // ponder: it also creates a store for each transaction, on its connection; the others use a pool.
   if (!("processID" in (given.qb.$client ?? {}))) shared().resultStore = ofPonder;
   const inserter = (of: keyof Tables, row: string, encode: (given: Row) => Row): Insert => {
     const insertRows = together((rows) => insert(given.qb, tables[of], rows));

@@ -6,14 +6,14 @@ import { createIntrospection } from "../../src/api/subgraph/request/introspectio
 import type { Value } from "../../src/api/subgraph/schema/inputs.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../src/config/limits.ts";
 import { clientQueries, recordedEntities } from "../../test/support/recordings.ts";
-import { createEndpoint, createLoadedDatabase } from "../support/subgraph/endpoint.ts";
+import { createEndpoint, createRecordedDatabase } from "../support/subgraph/endpoint.ts";
 
 // GraphQL documents and variables that cost far more than their size, and those of clients.
 
 const dump = recordedEntities();
-let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
+let client: Awaited<ReturnType<typeof createRecordedDatabase>>;
 beforeAll(async () => {
-  client = await createLoadedDatabase(dump);
+  client = await createRecordedDatabase();
 });
 afterAll(() => client?.close());
 

@@ -1,9 +1,8 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { type Hex, namehash } from "viem";
 import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import type { Subregistry } from "../../src/deployments/namespaces.ts";
 import { checkpointOf } from "./checkpoints.ts";
-import { createTables } from "./database.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 /** Registrars of the test: `eth` on chain 1, `base.eth` on chain 8453. */
 export const subregistries: Subregistry[] = [
@@ -42,7 +41,7 @@ const chainOf = (name: string) => subregistries[name.endsWith(".base.eth") ? 1 :
 
 /** An in-memory Postgres with registrar actions, their lifecycles and names. */
 export async function createActionsDatabase(actions: readonly GivenAction[]) {
-  const client = await createTables();
+  const client = await createTestDatabase("indexes");
   for (const { subregistryId, node } of subregistries) {
     await client.query("INSERT INTO subregistries VALUES ($1, $2)", [subregistryId, node]);
   }
@@ -56,7 +55,11 @@ export async function createActionsDatabase(actions: readonly GivenAction[]) {
 }
 
 /** Stores one more action; moves the finalized checkpoint of all chains to `finalized` (Unix seconds), if given. */
-export async function insertAction(client: PGlite, action: GivenAction, finalized?: number): Promise<void> {
+export async function insertAction(
+  client: TestDatabase,
+  action: GivenAction,
+  finalized?: number,
+): Promise<void> {
   const { name, type = "registration", timestamp, referrer, price } = action;
   const node = namehash(name);
   const { subregistryId } = chainOf(name);

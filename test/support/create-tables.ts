@@ -65,5 +65,5 @@ function sqlName(column: { name: string }): string {
 
 /** CREATE INDEX statements for the schema's indexes. */
 export function indexStatements(schema = "public"): string[] {
-  return tableIndexes().map((one) => indexStatement(one, { schema, isOnline: false }));
+  return tableIndexes().map((one) => indexStatement(one, schema).replace("CONCURRENTLY ", ""));
 }

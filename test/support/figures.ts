@@ -1,15 +1,15 @@
-import type { PGlite } from "@electric-sql/pglite";
 import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
 import { createCounting, createFigures } from "../../src/api/stats/count.ts";
 import { coverageOf } from "../../src/operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
 import { checkpointOf } from "./checkpoints.ts";
+import type { TestDatabase } from "./database.ts";
 
 type Reached = { chainId: number; block: { number: number; timestamp: number } };
 
 /** Counts names and the figures of days of a stored index whose chain has reached a block, as if that were final. */
 export async function countFigures(
-  client: Pick<PGlite, "query">,
+  client: Pick<TestDatabase, "query">,
   namespaces: readonly IndexedNamespace[],
   { chainId, block }: Reached,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -14,6 +14,7 @@ import { freePort } from "../../devnet/ports.ts";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import type { Snapshot } from "../../src/api/status/status.ts";
+import { privateServerUrl } from "../../src/config/environment.ts";
 import { recordArchives } from "./archive/recorded.ts";
 import { expireLock } from "./expire-lock.ts";
 import { childrenOf } from "./process-tree.ts";
@@ -21,7 +22,7 @@ import { childrenOf } from "./process-tree.ts";
 /** What an indexing service is started with. */
 export type IndexerOptions = {
   labels: readonly string[];
-  /** A database on a Postgres server; without it the index is stored in PGlite. */
+  /** A database on a Postgres server; without it, or if it is empty, the launcher starts a private one. */
   databaseUrl?: string | undefined;
   /** Folder of compiled modules that services share. */
   compiledModules: string;
@@ -44,7 +45,7 @@ export async function indexedBlock(url: string): Promise<number> {
 /** Kills an indexing process at once, like the OOM killer, and waits until it is gone. Its lock on the schema does not hold up the next start. */
 export async function killIndexer(
   service: Pick<ServiceProcess, "pid" | "ended">,
-  database: { databaseUrl?: string; pgliteDirectory?: string },
+  database: Parameters<typeof expireLock>[0],
   schema: string,
 ): Promise<void> {
   const ponder = await waitFor("the indexing process", async () => {
@@ -53,13 +54,15 @@ export async function killIndexer(
   });
   process.kill(ponder, "SIGKILL");
   await service.ended;
-  await expireLock({ pgliteDirectory: "", ...database }, schema);
+  await expireLock(database, schema);
 }
 
 /** An indexing service on a free port, with its own database, labels and working folder. Not started yet. */
 export async function createIndexer(options: IndexerOptions) {
   const { labels, databaseUrl, datasources, archived, onLine } = options;
   const folder = mkdtempSync(join(tmpdir(), "name-index-"));
+  // A private server may run as another user.
+  chmodSync(folder, 0o711);
   const inFolder = (name: string) => join(folder, name);
   writeLabelsFile(inFolder("labels.sqlite"), labels);
   if (datasources !== undefined) writeFileSync(inFolder("datasources.json"), datasources);
@@ -74,7 +77,7 @@ export async function createIndexer(options: IndexerOptions) {
     LABELS_URL: `file:${inFolder("labels.sqlite")}`,
     ...(databaseUrl
       ? { DATABASE_URL: databaseUrl, DATABASE_SCHEMA: "public" }
-      : { PGLITE_DIRECTORY: inFolder("pglite") }),
+      : { DATABASE_FOLDER: inFolder("postgres") }),
     PORT: String(port),
     LOG_LEVEL: "info",
     ...(datasources === undefined ? {} : { DATASOURCES_FILE: inFolder("datasources.json") }),
@@ -111,7 +114,7 @@ export async function createIndexer(options: IndexerOptions) {
     url,
     /** What the service is started with. */
     environment,
-    /** URL of its database on a Postgres server; empty for PGlite. */
+    /** URL of its database on the shared server; empty for a private one. */
     databaseUrl: environment["DATABASE_URL"] ?? "",
     running,
     waitFor: waitForIt,
@@ -162,7 +165,9 @@ export async function createIndexer(options: IndexerOptions) {
     crash: (schema = "public") =>
       killIndexer(
         running(),
-        { pgliteDirectory: inFolder("pglite"), ...(databaseUrl ? { databaseUrl } : {}) },
+        databaseUrl
+          ? { databaseUrl }
+          : { databaseUrl: privateServerUrl(inFolder("postgres")), databaseFolder: inFolder("postgres") },
         schema,
       ),
 

@@ -1,25 +1,12 @@
-import { execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { type ExecFileSyncOptions, execFileSync, spawn } from "node:child_process";
+import { appendFileSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import pg from "pg";
+import { postgresPrograms, serverUser } from "../../cli/postgres/programs.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { childrenOf } from "./process-tree.ts";
-
-/** Folder with the programs of a Postgres server; undefined where none is installed. */
-export function postgresPrograms(): string | undefined {
-  const versions = "/usr/lib/postgresql";
-  const packaged = existsSync(versions)
-    ? readdirSync(versions).map((name) => join(versions, name, "bin"))
-    : [];
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...packaged];
-  const found = folders.find(
-    (folder) => existsSync(join(folder, "initdb")) && existsSync(join(folder, "postgres")),
-  );
-  // A folder of links may have some of them only.
-  return found && dirname(realpathSync(join(found, "postgres")));
-}
 
 // No test data has to survive a crash of the machine.
 const testSettings: readonly string[] = [
@@ -38,22 +25,18 @@ const testSettings: readonly string[] = [
  * Starts a Postgres server with an empty database, on a free port and with a data folder of its own. `settings` are
  * lines as in postgresql.conf. With the URL of a `primary` it is a hot standby, which follows that server.
  */
-export async function startPostgres(
-  programs: string,
-  settings: readonly string[] = testSettings,
-  primary?: string,
-) {
+export async function startPostgres(settings: readonly string[] = testSettings, primary?: string) {
   const folder = mkdtempSync(join(tmpdir(), "name-index-postgres-"));
-  const user = serverUser();
+  const programs = postgresPrograms();
+  const user = serverUser(join(folder, "data"));
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
   const options = { cwd: folder, stdio: "ignore", ...user } as const;
-  const locale = ["--encoding=UTF8", "--no-locale"];
-  const [program, ...given] =
-    primary === undefined
-      ? ["initdb", "-U", "postgres", "-A", "trust", ...locale]
-      : ["pg_basebackup", "-d", primary, "-R", "--checkpoint=fast"];
-  execFileSync(join(programs, program ?? ""), ["-D", data, "--no-sync", ...given], options);
+  if (primary !== undefined) await copyServer(primary, data, options);
+  else {
+    const given = ["-U", "postgres", "-A", "trust", "--encoding=UTF8", "--no-locale", "--no-sync"];
+    execFileSync(join(programs, "initdb"), ["-D", data, ...given], options);
+  }
   const port = await freePort();
   const all = ["listen_addresses=127.0.0.1", `unix_socket_directories=${folder}`, ...settings];
   const launch = () =>
@@ -102,6 +85,28 @@ export async function startPostgres(
   };
 }
 
+// As pg_basebackup, which is not among npm's programs.
+async function copyServer(primary: string, data: string, options: ExecFileSyncOptions): Promise<void> {
+  const client = new pg.Client(primary);
+  await client.connect();
+  await client.query("SELECT pg_backup_start('standby', fast => true)");
+  const { rows } = await client.query<{ folder: string }>(
+    "SELECT current_setting('data_directory') AS folder",
+  );
+  execFileSync("cp", ["-a", rows[0]?.folder ?? "", data], options);
+  const { rows: stopped } = await client.query<{ label: string }>(
+    "SELECT labelfile AS label FROM pg_backup_stop(wait_for_archive => false)",
+  );
+  await client.end();
+  rmSync(join(data, "postmaster.pid"));
+  writeFileSync(join(data, "backup_label"), stopped[0]?.label ?? "");
+  // Postgres opens it for writing.
+  const { uid, gid } = statSync(data);
+  chownSync(join(data, "backup_label"), uid, gid);
+  writeFileSync(join(data, "standby.signal"), "");
+  appendFileSync(join(data, "postgresql.auto.conf"), `primary_conninfo = '${primary}'\n`);
+}
+
 /** Creates a database on the server of `url`, empty or as the template is. */
 export async function createEmptyDatabase(url: string, template = "template1") {
   databases += 1;
@@ -131,11 +136,4 @@ export async function query<Row extends object>(url: string, text: string): Prom
   await client.connect();
   const { rows } = await client.query<Row>(text).finally(() => client.end());
   return rows;
-}
-
-/** The user that Postgres and its poolers run as, which refuse to run as root: the one that their packages create. */
-export function serverUser(): { uid: number; gid: number } | undefined {
-  if (process.getuid?.() !== 0) return undefined;
-  const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
-  return { uid: id("-u"), gid: id("-g") };
 }

@@ -37,7 +37,7 @@ export const pageSources = {
   examples: new Map(),
   archives: new Map(),
   believed: new Map(),
-  process: { isIndexer: true, isEmbedded: false },
+  process: { isIndexer: true },
   indexes: () => undefined,
   hashOf: () => undefined,
   log: () => undefined,

@@ -7,17 +7,13 @@ import { createIndexer as create, indexedBlock, type IndexerOptions as Options }
 import { createEmptyDatabase } from "./postgres.ts";
 import { compareWithRecording, recordedEntities, recordedLabels, recordingOf } from "./recordings.ts";
 
-type IndexerOptions = Omit<Options, "compiledModules" | "databaseUrl"> & {
-  /** Where the index is stored: `embedded` is PGlite; `server` is Postgres where it is installed, else PGlite. */
-  database?: "embedded" | "server" | undefined;
-};
+type IndexerOptions = Omit<Options, "compiledModules">;
 
-/** An indexing service with a database of its own. Not started yet. */
-export async function createIndexer({ database = "server", ...options }: IndexerOptions) {
-  const server = database === "server" && inject("postgresUrl");
-  const stored = server ? await createEmptyDatabase(server) : undefined;
+/** An indexing service with a database of its own: on the server that all tests share, unless a URL is given. Not started yet. */
+export async function createIndexer({ databaseUrl, ...options }: IndexerOptions) {
+  const stored = databaseUrl === undefined ? await createEmptyDatabase(inject("postgresUrl")) : undefined;
   const compiledModules = inject("compiledModules");
-  const indexer = await create({ ...options, compiledModules, databaseUrl: stored?.url });
+  const indexer = await create({ ...options, compiledModules, databaseUrl: databaseUrl ?? stored?.url });
   return {
     ...indexer,
     /** Stops the service and removes its data. */

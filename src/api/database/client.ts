@@ -5,13 +5,11 @@ import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.
 import { currentClient } from "../../http/turn.ts";
 import {
   cancelStatement,
-  type EmbeddedClient,
   isDatabaseAway,
   type Pool,
   type PoolClient,
   quoted,
   type RowReader,
-  type SqlClient,
 } from "../../ponder/sql-client.ts";
 import { checkMoment, currentMoment, momentQuery } from "./moment.ts";
 import { mostPrepared, type Planning, type Prepared, preparedAs } from "./prepared.ts";
@@ -46,19 +44,18 @@ export class RowTooLongError extends Error {
 export type QueuedDatabase = Database & RowsReader & { waiting(): number };
 
 /**
- * A database over a node-postgres pool, or over PGlite, which has one connection. `schema`: of the index, if the connections of the pool are
- * PooledConnections; each statement is a transaction of its own then, which goes to that schema.
+ * A database over a node-postgres pool. `schema`: of the index, if its connections are PooledConnections; each statement is a transaction
+ * of its own then, which goes to that schema.
  */
 export function createDatabase(
-  client: SqlClient,
+  pool: Pool,
   given: Partial<DatabaseLimits> = {},
   schema?: string,
 ): QueuedDatabase {
   const limits = { ...defaultSubgraphLimits, ...given };
-  if (!("connect" in client)) return queueStatements(createEmbedded(client), limits, 1);
   // One connection stays free for Ponder's own paths, another for a statement that runs on after its cancellation.
-  const connections = Math.max(1, (client.options.max ?? 10) - 2);
-  return queueStatements(createPooled(client, limits, schema), limits, connections);
+  const connections = Math.max(1, (pool.options.max ?? 10) - 2);
+  return queueStatements(createPooled(pool, limits, schema), limits, connections);
 }
 
 /** Queues the statements of `statement` for `connections` connections. */
@@ -240,29 +237,6 @@ async function cancelUntil(ended: AbortSignal, client: PoolClient): Promise<void
     await cancelStatement(client);
     await pause(cancelAgainMs, undefined, { signal: ended }).catch(() => undefined);
   }
-}
-
-// ponder: large updates pass through temporary tables named like the real ones. PGlite has one session, in which they would hide the real
-// tables from then on, so temporary tables are searched last.
-const ownTablesFirst = "SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)";
-
-function createEmbedded(client: EmbeddedClient): Run {
-  return async (text, values, signal, take) => {
-    signal.throwIfAborted();
-    const moment = currentMoment();
-    const result = await client.transaction(async (transaction) => {
-      // Nothing can stop a PGlite statement, which runs in the service's thread, so an aborted one never begins.
-      signal.throwIfAborted();
-      if (moment === undefined) await transaction.query(ownTablesFirst, [], { rowMode: "array" });
-      else {
-        const { text, values } = momentQuery(moment);
-        checkMoment(await transaction.query(text, values, { rowMode: "array" }));
-      }
-      return transaction.query(text, [...values], { rowMode: "array" });
-    });
-    if (take) for (const [value] of result?.rows ?? []) take(toText(value) ?? "");
-    return (result?.rows[0] ?? []).map(toText);
-  };
 }
 
 function toText(value: unknown): string | null {

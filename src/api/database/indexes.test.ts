@@ -1,8 +1,7 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { getTableName, is, Table } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import * as schema from "../../../ponder.schema.ts";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import type { Statement } from "../../ponder/sql-client.ts";
 import { tableIndexes } from "../../schema/indexes.ts";
 import {
@@ -33,28 +32,25 @@ test("has indexes of every table but those that are read by their keys alone", (
   ]);
 });
 
-test("names the schema in full, and builds online where the database can", () => {
+test("names the schema in full, and builds online", () => {
   const index = {
     name: "domain_by_owner",
     table: "domain",
     method: "btree",
     keys: "(owner_id, id)",
   } as const;
-  expect(indexStatement(index, { schema: 'my"schema', isOnline: true })).toBe(
+  expect(indexStatement(index, 'my"schema')).toBe(
     'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_by_owner ON "my""schema".domain USING btree (owner_id, id)',
-  );
-  expect(indexStatement({ ...index, method: "gin" }, { schema: "s", isOnline: false })).toBe(
-    'CREATE INDEX IF NOT EXISTS domain_by_owner ON "s".domain USING gin (owner_id, id)',
   );
 });
 
 // Each test goes on with the indexes that those before have built.
 describe("over an index", () => {
-  let client: PGlite;
+  let client: TestDatabase;
   let statements: string[];
   let lines: string[];
   beforeAll(async () => {
-    client = await createEmbedded("tables");
+    client = await createTestDatabase("tables");
   });
   beforeEach(() => {
     [statements, lines] = [[], []];
@@ -71,7 +67,6 @@ describe("over an index", () => {
       isBackfilled: async () => true,
       run: query,
       schema: "public",
-      isEmbedded: true,
       log: (level, line) => lines.push(`${level} ${line}`),
       everyMs: 5,
       retryMs: 5,
@@ -98,6 +93,7 @@ describe("over an index", () => {
     await expect
       .poll(() => lines)
       .toEqual([
+        "info Search index ready.",
         `info Building ${total} indexes for queries; /ready waits for them.`,
         expect.stringMatching(`^info Built ${total} indexes for queries in \\d+ s\\.$`),
       ]);
@@ -117,18 +113,18 @@ describe("over an index", () => {
     await client.exec("DROP INDEX domain_by_owner; DROP INDEX name_tokens_by_owner");
     expect(areIndexesBuilt(await built())).toBe(false);
     const second = start();
-    await expect.poll(() => lines).toHaveLength(2);
-    expect(statements.filter((text) => text.startsWith("CREATE"))).toEqual([
-      'CREATE INDEX IF NOT EXISTS domain_by_owner ON "public".domain USING btree (owner_id, left(id, 10))',
-      'CREATE INDEX IF NOT EXISTS name_tokens_by_owner ON "public".name_tokens USING btree (owner)',
+    await expect.poll(() => lines).toHaveLength(3);
+    expect(statements.filter((text) => text.includes("USING btree"))).toEqual([
+      'CREATE INDEX CONCURRENTLY IF NOT EXISTS domain_by_owner ON "public".domain USING btree (owner_id, left(id, 10))',
+      'CREATE INDEX CONCURRENTLY IF NOT EXISTS name_tokens_by_owner ON "public".name_tokens USING btree (owner)',
     ]);
     second.stop();
 
     statements = [];
     const third = start();
     await expect.poll(() => third.progress()).toEqual({ built: total, total });
-    expect(statements).toHaveLength(1);
-    expect(lines).toHaveLength(2);
+    expect(statements.filter((text) => text.includes("USING btree"))).toEqual([]);
+    expect(lines.slice(3)).toEqual(["info Search index ready."]);
     third.stop();
   });
 
@@ -147,7 +143,7 @@ describe("over an index", () => {
       const { rows } = text.startsWith("SELECT") ? await client.query(text, values) : { rows: [] };
       return { rows: rows as Record<string, unknown>[] };
     };
-    const build = start({ run, isEmbedded: false });
+    const build = start({ run });
     await expect.poll(build.isComplete).toBe(true);
     expect(statements.filter((text) => text.startsWith("VACUUM"))).toEqual([
       'VACUUM (FULL) "public".resolver',
@@ -156,19 +152,17 @@ describe("over an index", () => {
     expect(isHeld).toBe(false);
     const firstOf = (word: string) => statements.findIndex((text) => text.startsWith(word));
     expect(firstOf("VACUUM")).toBeLessThan(firstOf("CREATE INDEX"));
-    for (const index of dropped)
-      await client.exec(indexStatement(index, { schema: "public", isOnline: false }));
+    for (const index of dropped) await client.exec(indexStatement(index, "public"));
   });
 
   test("is complete only when searches have their indexes too", async () => {
     const held = Promise.withResolvers<void>();
     const run: Statement = async (text, values) => {
       if (text.includes("gin")) await held.promise;
-      // The embedded database cannot build online, and has no extensions.
-      const { rows } = /gin|EXTENSION/.test(text) ? { rows: [] } : await client.query(text, values);
+      const { rows } = await client.query(text, values);
       return { rows: rows as Record<string, unknown>[] };
     };
-    const second = start({ run, isEmbedded: false });
+    const second = start({ run });
     expect(areIndexesBuilt(await built())).toBe(true);
     expect(second.isComplete()).toBe(false);
     held.resolve();
@@ -179,7 +173,6 @@ describe("over an index", () => {
   test("after an error tries again, only when no other table is being built any more", async () => {
     let [running, most, fails] = [0, 0, true];
     const build = start({
-      isEmbedded: false,
       run: async (text) => {
         if (!text.startsWith("CREATE INDEX")) {
           if (text.startsWith("SELECT")) most = Math.max(most, running);
@@ -202,7 +195,7 @@ describe("over an index", () => {
   });
 
   test("searches go on without trigrams if the extension is not installed", async () => {
-    const run = (text: string) => client.query<Record<string, unknown>>(text);
-    expect(await createSearchIndexes(run, "public")).toMatch(/pg_trgm/);
+    const run = (text: string) => client.query(text.replace("pg_trgm", "absent"));
+    expect(await createSearchIndexes(run, "public")).toBe('extension "absent" is not available');
   });
 });

@@ -30,28 +30,24 @@ function dropIfInvalid(schema: string, name: string): string {
   );
 }
 
-/** The statement that builds an index. `isOnline`: without blocking writes, which only a server can. */
-export function indexStatement(
-  { name, table, method, keys }: TableIndex,
-  { schema, isOnline }: { schema: string; isOnline: boolean },
-): string {
-  return `CREATE INDEX ${isOnline ? "CONCURRENTLY " : ""}IF NOT EXISTS ${name} ON ${quoted(schema)}.${table} USING ${method} ${keys}`;
+/** The statement that builds an index without blocking writes. */
+export function indexStatement({ name, table, method, keys }: TableIndex, schema: string): string {
+  return `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${quoted(schema)}.${table} USING ${method} ${keys}`;
 }
 
 type Options = {
   /** Whether the backfill is complete; before that, indexes would slow it down. */
   isBackfilled: () => Promise<boolean>;
-  /** Runs statements that may take hours, several at a time on a server. */
+  /** Runs statements that may take hours, several at a time. */
   run: Statement;
   schema: string;
-  isEmbedded: boolean;
   log: Log;
   everyMs?: number;
   retryMs?: number;
 };
 
 /**
- * Builds the indexes for queries once the backfill is complete, while indexing goes on; a server builds those of three tables at a time. A
+ * Builds the indexes for queries once the backfill is complete, while indexing goes on; those of three tables at a time. A
  * restart builds only missing ones. `progress` is undefined until the build begins; `isComplete` includes the search indexes.
  */
 export function buildIndexes(options: Options) {
@@ -65,10 +61,8 @@ export function buildIndexes(options: Options) {
     while (!(await isBackfilled().catch(() => false))) await wait(everyMs);
     while (!state.isComplete && !signal.aborted) {
       try {
-        if (!options.isEmbedded) {
-          await closeGaps(options, state.rewritten, signal);
-          await buildSearchIndexes(options);
-        }
+        await closeGaps(options, state.rewritten, signal);
+        await buildSearchIndexes(options);
         await buildMissing(options, state, signal);
         state.isComplete = !signal.aborted;
       } catch (error) {
@@ -127,11 +121,7 @@ const crowded: Readonly<Record<string, readonly string[]>> = {
   v2_domains: ["parent_id"],
 };
 
-async function buildMissing(
-  { run, schema, isEmbedded, log }: Options,
-  state: State,
-  signal: AbortSignal,
-): Promise<void> {
+async function buildMissing({ run, schema, log }: Options, state: State, signal: AbortSignal): Promise<void> {
   const { rows } = await run(
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND i.indisvalid",
     [schema],
@@ -152,7 +142,7 @@ async function buildMissing(
       for (const index of ofTable) {
         if (signal.aborted) return;
         await run(dropIfInvalid(schema, index.name));
-        await run(indexStatement(index, { schema, isOnline: !isEmbedded }));
+        await run(indexStatement(index, schema));
         progress.built += 1;
       }
       for (const column of crowded[table] ?? [])
@@ -161,7 +151,7 @@ async function buildMissing(
     }
   };
   // All workers end before the next try, which would take an index that is still being built for an interrupted one.
-  const workers = Array.from({ length: isEmbedded ? 1 : tablesAtOnce }, worker);
+  const workers = Array.from({ length: tablesAtOnce }, worker);
   const failure = (await Promise.allSettled(workers)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
   const seconds = Math.round((Date.now() - begun) / 1000);
@@ -175,14 +165,14 @@ const findExtension =
 
 /**
  * Creates the indexes for substring and case-insensitive searches in names, without blocking writes. Resolves with the reason if an
- * extension is unavailable (in PGlite, or without the right to create it); searches work without the indexes. Throws if a build fails.
+ * extension is unavailable (not installed, or without the right to create it); searches work without the indexes. Throws if a build fails.
  */
 export async function createSearchIndexes(run: Statement, schema: string): Promise<string | undefined> {
   const build = async (what: string, keys: string) => {
     for (const table of ["domain", "v2_domains"]) {
       const index = { name: `${table}_${what}_search`, table, method: "gin" as const, keys };
       await run(dropIfInvalid(schema, index.name));
-      await run(indexStatement(index, { schema, isOnline: true }));
+      await run(indexStatement(index, schema));
     }
   };
   const create = (name: string) => run(createExtension(name)).then(() => undefined, messageOf);

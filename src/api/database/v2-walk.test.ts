@@ -1,6 +1,6 @@
 import { type Hex, keccak256, stringToHex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { createTestDatabase } from "../../../test/support/database.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { readV2Names, type V2Contracts } from "../resolution/v2-names.ts";
 import { createDatabase } from "./client.ts";
@@ -28,7 +28,7 @@ const contracts: V2Contracts = {
   isInForce: true,
 };
 
-const client = await createEmbedded("tables");
+const client = await createTestDatabase("tables");
 beforeAll(async () => {
   for (const [holder, label, subregistry] of [
     [root, "eth", eth],

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { afterAll, expect, test } from "vitest";
+import { createTestDatabase } from "../../../test/support/database.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { createDatabase } from "../database/client.ts";
 import { checksum } from "./checksum.ts";
 
-const client = await createEmbedded();
+const client = await createTestDatabase("nothing");
 const database = createDatabase(client);
 const tables = { domain: { rows: 3, hash: "0123456789abcdef0123456789abcdef" } };
 const at = (status?: string) =>
   openEndpoints([checksum], { database, plugins: [], status: { current: () => currentStatus(status) } }).ask;
 
-beforeAll(async () => {
-  await client.exec("SET search_path = public");
-});
 afterAll(() => client.close());
 
 test("says that there is none yet, also of an index of an old release", async () => {

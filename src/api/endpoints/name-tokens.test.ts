@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTables } from "../../../test/support/database.ts";
+import { createTestDatabase } from "../../../test/support/database.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { createDatabase } from "../database/client.ts";
@@ -12,7 +12,7 @@ const wrapper = "0xd4416b13d2b3a9abae7acd5d6c2bbdbe25686401";
 const user = "0x2c7d9e1f4b6a8035d7c9e1f3a5b7092846c8eaf0";
 const zero = `0x${"0".repeat(40)}`;
 
-const client = await createTables();
+const client = await createTestDatabase("indexes");
 afterAll(() => client.close());
 
 function endpoint({
@@ -74,7 +74,7 @@ const token = (namespace: "erc721" | "erc1155", ownershipType: string, owner: st
   mintStatus: "minted",
 });
 
-// Tokens that were burned, or left behind in the wrapper: chains-history.test.ts compares them with ENSNode's.
+// Tokens that were burned, or left behind in the wrapper: chains.test.ts compares them with ENSNode's.
 describe("tokens of a name", () => {
   test.each([
     [

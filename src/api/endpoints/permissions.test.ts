@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { readTruth } from "../../../test/support/ensv2/recording.ts";
-import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
-import { createV2Index } from "../../../test/support/recorded-index.ts";
+import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { allPages } from "../../../test/support/recordings.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { v2ContractsOf } from "../resolution/v2-names.ts";
@@ -19,10 +18,7 @@ const zero = `0x${"0".repeat(40)}`;
 const rolesChanged = toEventSelector("EACRolesChanged(uint256,address,uint256,uint256)");
 const snapshots = readTruth();
 const last = snapshots[snapshots.length - 1];
-const index = createV2Index();
-const stored = await createStoredIndex();
-await index.playTo(last?.block ?? 0);
-await stored.store(index);
+const { index, ...stored } = await openLastIndex();
 
 function open(ensv2 = v2ContractsOf(index.config.datasources), plugins = ["subgraph", "ensv2"]) {
   const status = { current: () => currentStatus("omnichain-following", last?.timestamp) };

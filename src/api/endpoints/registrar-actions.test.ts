@@ -60,7 +60,7 @@ function createRoutes() {
 }
 
 describe("a response", () => {
-  // What an action looks like, chains-history.test.ts compares for each of the recorded chains.
+  // What an action looks like, chains.test.ts compares for each of the recorded chains.
   test("says which page it is of how many, and leads to the others", async () => {
     const { status, body, link } = await createRoutes().get("/?recordsPerPage=1");
     expect(status).toBe(200);

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-chains.ts";
 import { nameOf, readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
-import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, namesOf, openLookups } from "../../../test/support/lookups/lookups.ts";
-import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { labelhashIn, namehash } from "../../ens/names.ts";
 import type { Row } from "../names/rows.ts";
 
@@ -17,10 +16,7 @@ const eth = v2Addresses["ETHRegistry"] as `0x${string}`;
 
 const truth = readTruth().at(-1) as Snapshot;
 const now = truth.timestamp;
-const index = createV2Index();
-const stored = await createStoredIndex({ withEvents: true });
-await index.playTo(truth.block);
-await stored.store(index);
+const { index, ...stored } = await openLastIndex();
 const { get, post } = openLookups({
   database: stored.database,
   datasources: index.config.datasources,

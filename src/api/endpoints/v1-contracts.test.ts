@@ -258,10 +258,14 @@ describe.each([
       ...differencesOf(name, recordsOf(record), expectedRecords(moment, name, !isCompatible)),
     ]);
     expect(differences).toEqual([]);
+    // Each name once: the names of a moment take turns.
+    const turn = truth.moments.indexOf(moment);
+    const inTurn = [...seen].filter((_, at) => (at - turn) % 8 === 0);
     for (const { input, record } of found.data)
-      expect((await get<Row>(`/v1/names/${input.name}`)).data).toEqual(record);
+      if (inTurn.includes(input.name))
+        expect((await get<Row>(`/v1/names/${input.name}`)).data).toEqual(record);
 
-    for (const name of isCompatible ? [] : seen) {
+    for (const name of isCompatible ? [] : inTurn) {
       const keys = {
         primary_address: "addr:60",
         bitcoin: "addr:0",
@@ -329,6 +333,8 @@ describe.each([
     const window = await get<Row[]>("/v1/names?namespace=ens&expires_after=1&page_size=200");
     expect(window.data.map(({ name }) => name).sort()).toEqual(dated.sort());
 
+    // Entries stay: the last moment has those of all before.
+    if (moment !== truth.moments.at(-1)) return;
     const emitted = emittedUntil(moment.block);
     const entries = await all<Entry>("/v1/events?include=raw,data");
     expect(entries.map(shownEntry).sort()).toEqual(emitted.sort());

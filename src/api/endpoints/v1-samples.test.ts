@@ -4,9 +4,8 @@ import { expect, test } from "vitest";
 import { v2ChainId, v2Environment, v2Folder } from "../../../devnet/recorded-chains.ts";
 import { readRecording } from "../../../devnet/recording.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
-import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { countFigures } from "../../../test/support/figures.ts";
-import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { indexedSubregistries } from "../../deployments/namespaces.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
 import { createNamesSource } from "../names/lookups.ts";
@@ -20,13 +19,10 @@ import { type ApiContext, endpoints } from "./endpoints.ts";
 // `vitest run src/api/endpoints/v1-samples.test.ts -u` writes them anew.
 const page = fileURLToPath(new URL("../../../docs/lookup.md", import.meta.url));
 const lookups = endpoints.filter(({ path }) => path.startsWith("/v1/"));
-const index = createV2Index();
 const last = readRecording(v2Folder).blocks.at(-1);
 const block = { number: Number(last?.number), timestamp: Number(last?.timestamp) };
 
-const stored = await createStoredIndex({ withEvents: true });
-await index.playTo(block.number);
-await stored.store(index);
+const { index, ...stored } = await openLastIndex();
 const plugins = v2Environment.PLUGINS.split(",");
 const following = { chainStatus: "chain-following", latestIndexedBlock: block, latestKnownBlock: block };
 const status = currentStatus("omnichain-following", block.timestamp);

@@ -130,8 +130,7 @@ export async function readReindexed(run: Statement, schema: string): Promise<str
   return rows.map(({ node }) => String(node));
 }
 
-// ponder: on the embedded database its temporary tables, which have the names of tables, are of this session too. JIT would compile the
-// statement for seconds that runs for milliseconds.
+// ponder: its temporary tables have the names of tables. JIT would compile the statement for seconds that runs for milliseconds.
 const inSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
   PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
   PERFORM set_config('jit', 'off', true);

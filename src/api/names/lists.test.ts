@@ -1,7 +1,6 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRandom } from "../../../devnet/random.ts";
-import { createTables } from "../../../test/support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { indexedNamespaces } from "./indexed-namespaces.ts";
@@ -10,10 +9,10 @@ import { binder, branchesFrom, byName, listSql, withText } from "./lists.ts";
 const indexed = indexedNamespaces(namespaces.mainnet, ["subgraph"]);
 type Name = { id: string; name: string; owner: string };
 
-let client: PGlite;
+let client: TestDatabase;
 let names: Name[];
 beforeAll(async () => {
-  client = await createTables();
+  client = await createTestDatabase("indexes");
   const random = createRandom(11);
   const letters = [..."aabbbc.", "é", "🚀"];
   const nameOf = (length: number) => Array.from({ length }, () => random.pick(letters)).join("");

@@ -376,7 +376,7 @@ function keysWithText(
   const { begins, later } = ofAll;
   const areMany = `(SELECT count(*) FROM few_${table}) > ${few}`;
   const end = `(CASE WHEN char_length(g.start) = 2 THEN g.start || '${last}' ELSE g.start END COLLATE "C")`;
-  // Without a trigram index, as in PGlite, the index of names serves a group.
+  // Without a trigram index, whose extension not every server has, the index of names serves a group.
   const ofGroup = `left(domain.name, 2) = g.start AND left(domain.name, 256) >= g.start COLLATE "C" AND left(domain.name, 256) <= ${end}`;
   // Groups come in order, and the limit ends the search.
   const ofGroups = `SELECT n.* FROM groups_${table} g CROSS JOIN LATERAL (

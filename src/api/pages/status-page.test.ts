@@ -286,7 +286,7 @@ test("streams and webhooks: how far each is, why it fails or is paused", async (
 });
 
 test("a reader shows what it does not count as such", async () => {
-  const shown = page({ snapshot: following(5), process: { isIndexer: false, isEmbedded: false } });
+  const shown = page({ snapshot: following(5), process: { isIndexer: false } });
   const facts = await shown.json();
   expect([facts.rpc, facts.events, facts.labels.healed]).toEqual([undefined, undefined, undefined]);
   expect(await shown.html()).toContain("Only available on the indexing process.");

@@ -178,12 +178,15 @@ type KeyUse = { name: string; requests: number; refused: number; minute: number;
 /** Sources of the status page. `clock` returns milliseconds. */
 export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
   ConfigContext & {
-    config: { chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[] };
+    config: {
+      chains: readonly { id: number; name: string; rpc: { http: readonly string[] } }[];
+      databaseFolder?: string | undefined;
+    };
     status: Pick<StatusSource, "current">;
     database: Database;
     ask: Ask;
     registry: Registry | undefined;
-    process: { isIndexer: boolean; isEmbedded: boolean };
+    process: { isIndexer: boolean };
     /** Built indexes for queries; undefined before their turn comes, and in readers. */
     indexes: () => { built: number; total: number } | undefined;
     /** The first block of the root chain, and its time (Unix seconds), that can be read. */
@@ -330,7 +333,7 @@ function describe(sources: StatusSources, found: Found) {
       ...(process.isIndexer ? used : {}),
     },
     database: {
-      kind: process.isEmbedded ? "embedded" : "Postgres",
+      kind: config.databaseFolder === undefined ? "Postgres" : "a private Postgres server, for one machine",
       schema: config.databaseSchema,
       ...size,
       earliest: found.earliest && {

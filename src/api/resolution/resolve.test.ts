@@ -1,7 +1,6 @@
-import type { PGlite } from "@electric-sql/pglite";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTables } from "../../../test/support/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { namehash } from "../../ens/names.ts";
@@ -29,7 +28,7 @@ const bob: Hex = `0x${"b0".repeat(20)}`;
 const carol: Hex = `0x${"ca".repeat(20)}`;
 const zero: Hex = `0x${"0".repeat(40)}`;
 
-let client: PGlite;
+let client: TestDatabase;
 const asked: string[] = [];
 
 const reader: ChainReader = {
@@ -57,7 +56,7 @@ const insert = async (table: string, ...rows: unknown[][]) => {
 };
 
 beforeAll(async () => {
-  client = await createTables();
+  client = await createTestDatabase("indexes");
   await insert(
     "domain_resolver_relations",
     ...[

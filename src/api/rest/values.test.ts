@@ -1,9 +1,9 @@
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod/v4";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { createTestDatabase } from "../../../test/support/database.ts";
 import { cursorOf, field, readCursor, readingOf } from "./values.ts";
 
-const client = await createEmbedded();
+const client = await createTestDatabase("nothing");
 afterAll(() => client.close());
 
 const reading = readingOf({

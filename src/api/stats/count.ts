@@ -189,14 +189,15 @@ type Counting = {
   run: Statement;
   schema: string;
   namespaces: readonly IndexedNamespace[];
-  mostDays?: number | undefined;
 };
 
+const mostDays = 30;
+
 /**
- * Creates what counts the next seconds that are final, up to `mostDays`, after the backfill: a statement takes seconds, however much there is to
+ * Creates what counts the next seconds that are final, up to 30 days, after the backfill: a statement takes seconds, however much there is to
  * count. Resolves with whether there are more. Throws what the database does.
  */
-export function createCounting({ run, schema, namespaces, mostDays = 30 }: Counting) {
+export function createCounting({ run, schema, namespaces }: Counting) {
   const own = quoted(schema);
   return async (): Promise<boolean> => {
     const { rows } = await run(momentSql(own, namespaces), [`${own}.domain_event`]);

@@ -5,9 +5,8 @@ import { baseRegistrarAbi } from "../../../abis/registrars.ts";
 import { v2Addresses, v2ChainId, v2Environment, v2Folder } from "../../../devnet/recorded-chains.ts";
 import { readRecording } from "../../../devnet/recording.ts";
 import { checkpointOf } from "../../../test/support/checkpoints.ts";
-import { createStoredIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { openLookups } from "../../../test/support/lookups/lookups.ts";
-import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { namehash } from "../../ens/names.ts";
 import { coverageOf } from "../../operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../operations/stored-indexes.ts";
@@ -17,12 +16,9 @@ import { readFigures } from "./read.ts";
 
 // Figures of the recorded chain with both generations, against its logs.
 
-const index = createV2Index();
 const last = readRecording(v2Folder).blocks.at(-1);
 const [block, time] = [Number(last?.number), Number(last?.timestamp)];
-const stored = await createStoredIndex({ withEvents: true });
-await index.playTo(block);
-await stored.store(index);
+const { index, ...stored } = await openLastIndex();
 const run = (text: string, values?: unknown[]) => stored.client.query<Record<string, unknown>>(text, values);
 await createStatusTable(run, "public");
 await createFigures(run, "public");

@@ -1,8 +1,9 @@
 import { afterAll, expect, test } from "vitest";
 import { createRandom, type Random } from "../../../devnet/random.ts";
 import { checkpointOf } from "../../../test/support/checkpoints.ts";
-import { createTables } from "../../../test/support/database.ts";
+import { createTestDatabase } from "../../../test/support/database.ts";
 import { openLookups } from "../../../test/support/lookups/lookups.ts";
+import { seeds } from "../../../test/support/rounds.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { namehash } from "../../ens/names.ts";
 import { createStatusTable } from "../../operations/stored-indexes.ts";
@@ -12,7 +13,7 @@ import { createCounting, createFigures } from "./count.ts";
 
 // Figures of random histories that reorganize, against a plain recomputation from the list of what happened.
 
-const client = await createTables();
+const client = await createTestDatabase("indexes");
 afterAll(() => client.close());
 const run = (text: string, values?: unknown[]) => client.query<Record<string, unknown>>(text, values);
 await createStatusTable(run, "public");
@@ -212,48 +213,45 @@ async function compare(history: readonly Happening[], time: number, interval: st
   expect(logged).toEqual([]);
 }
 
-test.each([1, 2, 3, 4, 5, 6])(
-  "figures equal a plain recomputation, with reorganizations: history %i",
-  async (seed) => {
-    const tables = [
-      "domain",
-      "registration",
-      "registrar_actions",
-      "registration_event",
-      "domain_event",
-      "subregistries",
-    ];
-    for (const table of [...tables, "_indexing_status"]) await run(`DELETE FROM ${table}`);
-    for (const { id, parent } of registrars)
-      await run("INSERT INTO subregistries VALUES ($1, $2)", [id, parent]);
-    const random = createRandom(seed);
-    // Two processes, as when one was killed whose statement goes on.
-    const both = [1, 2].map(() => createCounting({ run, schema: "public", namespaces: homes }));
-    let history: Happening[] = [];
-    let [time, final] = [begin, begin];
-    for (let step = 0; step < 6; step++) {
-      for (let more = 5 + random.below(15); more > 0; more--) {
-        time += random.below(random.pick([3, 100, day, 4 * day]));
-        const one = next(random, history, time);
-        history.push(one);
-        await store(one);
-      }
-      if (step % 2 === 1) {
-        // What is not final is reverted, as far as to the second of the last final block: another chain may add to it, too.
-        time = final + random.pick([0, random.below(time - final + 1)]);
-        await takeBack(time);
-        history = history.filter(({ at }) => at < time);
-      }
-      // Counted several times within a day, at the seconds of events and after them.
-      const newest = final + random.below(time - final + 1);
-      const seconds = history.flatMap(({ at }) => [at, at + 1]).filter((at) => at >= final && at <= newest);
-      const finals = [1, 2, 3, 4].map(() => random.pick([final, ...seconds]));
-      for (final of finals.sort((a, b) => a - b)) {
-        await reach(time, final);
-        while ((await Promise.all(both.map((count) => count()))).includes(true));
-      }
-      await compare(history, time, random.pick(["day", "week", "month"]));
+test.each(seeds)("figures equal a plain recomputation, with reorganizations: history %i", async (seed) => {
+  const tables = [
+    "domain",
+    "registration",
+    "registrar_actions",
+    "registration_event",
+    "domain_event",
+    "subregistries",
+  ];
+  for (const table of [...tables, "_indexing_status"]) await run(`DELETE FROM ${table}`);
+  for (const { id, parent } of registrars)
+    await run("INSERT INTO subregistries VALUES ($1, $2)", [id, parent]);
+  const random = createRandom(seed);
+  // Two processes, as when one was killed whose statement goes on.
+  const both = [1, 2].map(() => createCounting({ run, schema: "public", namespaces: homes }));
+  let history: Happening[] = [];
+  let [time, final] = [begin, begin];
+  for (let step = 0; step < 6; step++) {
+    for (let more = 5 + random.below(15); more > 0; more--) {
+      time += random.below(random.pick([3, 100, day, 4 * day]));
+      const one = next(random, history, time);
+      history.push(one);
+      await store(one);
     }
-    await compare(history, time, "day");
-  },
-);
+    if (step % 2 === 1) {
+      // What is not final is reverted, as far as to the second of the last final block: another chain may add to it, too.
+      time = final + random.pick([0, random.below(time - final + 1)]);
+      await takeBack(time);
+      history = history.filter(({ at }) => at < time);
+    }
+    // Counted several times within a day, at the seconds of events and after them.
+    const newest = final + random.below(time - final + 1);
+    const seconds = history.flatMap(({ at }) => [at, at + 1]).filter((at) => at >= final && at <= newest);
+    const finals = [1, 2, 3, 4].map(() => random.pick([final, ...seconds]));
+    for (final of finals.sort((a, b) => a - b)) {
+      await reach(time, final);
+      while ((await Promise.all(both.map((count) => count()))).includes(true));
+    }
+    await compare(history, time, random.pick(["day", "week", "month"]));
+  }
+  await compare(history, time, "day");
+});

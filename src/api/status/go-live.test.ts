@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { afterAll, expect, test } from "vitest";
 import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { jsonRow } from "../../../test/support/create-tables.ts";
-import { createTables } from "../../../test/support/database.ts";
+import { createTestDatabase } from "../../../test/support/database.ts";
 import { createV2Index } from "../../../test/support/recorded-index.ts";
 import { v2Event } from "../../schema/ensv2.ts";
 import { createDatabase } from "../database/client.ts";
@@ -12,7 +12,7 @@ const { ETHRegistry: ethRegistry = "0x", ETHRegistrar: registrar = "0x" } = v2Ad
   string,
   Hex
 >;
-const client = await createTables();
+const client = await createTestDatabase("indexes");
 afterAll(() => client.close());
 const read = () =>
   readGoLive(

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { stateTables } from "../../../test/support/create-tables.ts";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { createTestDatabase } from "../../../test/support/database.ts";
 import { describeIndex } from "../../operations/stored-indexes.ts";
 import type { PonderProcess } from "../../ponder/process.ts";
 import type { Statement } from "../../ponder/sql-client.ts";
@@ -175,7 +175,7 @@ test("saves snapshots that take effect, and serves one that cannot be saved; it 
   expect(logged).toEqual(["Could not save the indexing status: read-only"]);
 });
 
-const client = await createEmbedded();
+const client = await createTestDatabase("nothing", { connections: 1 });
 const database = createDatabase(client);
 afterAll(() => client.close());
 
@@ -203,7 +203,6 @@ function processOf(rest: Partial<PonderProcess>) {
   const process: PonderProcess = {
     isIndexer: true,
     schema: "names",
-    isEmbedded: false,
     ofChain: (byName, chainId) => (chainId === 1 ? byName["mainnet"] : undefined),
     readMetrics: async () =>
       new Map([

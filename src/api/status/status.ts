@@ -611,7 +611,7 @@ const statementMs = 30_000;
  * with the process. `registry` gets its metrics.
  */
 export function openStatus({
-  process: { isIndexer, isEmbedded, write, schema, ofChain, readMetrics, onStop },
+  process: { isIndexer, write, schema, ofChain, readMetrics, onStop },
   database,
   clients,
   chains,
@@ -637,9 +637,7 @@ export function openStatus({
   const status = createStatusSource({
     read: isIndexer ? createIndexerStatus(own) : async () => ofRows(await readSaved()),
     readHeads: async () => headsOf(await readRows()),
-    // No other process can read an embedded database.
-    save:
-      isIndexer && !isEmbedded ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
+    save: isIndexer ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
     fault: isIndexer ? fault : undefined,
     log,
   });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { recordedEntities } from "../../../test/support/recordings.ts";
-import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
+import { createEndpoint, createRecordedDatabase } from "../../../test/support/subgraph/endpoint.ts";
 
 const dump = recordedEntities();
-let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
+let client: Awaited<ReturnType<typeof createRecordedDatabase>>;
 beforeAll(async () => {
-  client = await createLoadedDatabase(dump);
+  client = await createRecordedDatabase();
 });
 afterAll(() => client.close());
 

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Entity } from "../../../devnet/entities.ts";
 import { clientQueries, readFixture, recordedEntities } from "../../../test/support/recordings.ts";
-import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
+import { seeds } from "../../../test/support/rounds.ts";
+import { createEndpoint, createRecordedDatabase } from "../../../test/support/subgraph/endpoint.ts";
 import { createEvaluator } from "../../../test/support/subgraph/evaluate.ts";
 import { exampleQueries } from "./graphiql.ts";
 import { entityTypes } from "./schema/inputs.ts";
@@ -13,10 +14,10 @@ const dump = recordedEntities();
 const types = Object.keys(dump);
 // What the entities imply is worked out by test/support/evaluate.ts, without SQL.
 const evaluate = createEvaluator(dump);
-let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
+let client: Awaited<ReturnType<typeof createRecordedDatabase>>;
 
 beforeAll(async () => {
-  client = await createLoadedDatabase();
+  client = await createRecordedDatabase();
 });
 afterAll(() => client.close());
 
@@ -131,7 +132,7 @@ test.each(types)("filters, sorts and pages %s like the evaluator over entities i
     fc.asyncProperty(anyQuery, async (variables) => {
       expect(await ask(query, variables)).toEqual({ data: evaluate(query, variables) });
     }),
-    { numRuns: 40 },
+    { numRuns: 12 * seeds.length },
   );
 });
 
@@ -155,6 +156,6 @@ test.each([
     fc.asyncProperty(anyQuery, async (variables) => {
       expect(await ask(query, variables)).toEqual({ data: evaluate(query, variables) });
     }),
-    { numRuns: 60 },
+    { numRuns: 20 * seeds.length },
   );
 });

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { recordedEntities } from "../../../test/support/recordings.ts";
-import { createEndpoint, createLoadedDatabase } from "../../../test/support/subgraph/endpoint.ts";
+import { createEndpoint, createRecordedDatabase } from "../../../test/support/subgraph/endpoint.ts";
 
 const dump = recordedEntities();
 const eth = "0x93cdeb708b7545dc668eb9280176169d1c33cfd8ed6f04690a0bcc88a93fc4ae";
-let client: Awaited<ReturnType<typeof createLoadedDatabase>>;
+let client: Awaited<ReturnType<typeof createRecordedDatabase>>;
 
 beforeAll(async () => {
-  client = await createLoadedDatabase(dump);
+  client = await createRecordedDatabase();
 });
 afterAll(() => client.close());
 

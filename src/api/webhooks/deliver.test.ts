@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders, RequestListener, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { setTimeout as pause, setImmediate as turn } from "node:timers/promises";
-import type { PGlite } from "@electric-sql/pglite";
 import { Registry } from "prom-client";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
 import { createEmptyDatabase, createPool } from "../../../test/support/postgres.ts";
 import { startServer } from "../../../test/support/server.ts";
 import { type Hook, webhooksFrom } from "../../config/webhooks-file.ts";
@@ -15,10 +14,10 @@ import { openPositions } from "./positions.ts";
 import type { Clock, FeedMessage, ReadFeed } from "./read.ts";
 import type { ReadHookReminders } from "./reminders.ts";
 
-let database: PGlite;
+let database: TestDatabase;
 const run: Statement = (text, values) => database.query(text, values);
 beforeAll(async () => {
-  database = await createEmbedded();
+  database = await createTestDatabase("nothing");
 });
 beforeEach(() => run("DROP SCHEMA IF EXISTS nsindex_webhooks CASCADE"));
 afterAll(() => database?.close());
@@ -496,7 +495,7 @@ test("metrics tell what was delivered, what failed, how far a hook lags and whet
 });
 
 const server = inject("postgresUrl");
-test.runIf(server !== "")("on Postgres, with the clock of the system", async () => {
+test("on Postgres, with the clock of the system", async () => {
   const { url: databaseUrl, drop } = await createEmptyDatabase(server);
   const pool = createPool(databaseUrl, 3);
   const { url, received, numbers } = await receiver((response, count) =>

@@ -1,48 +1,40 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { integer, pgTable, text, timestamp } from "drizzle-orm/pg-core";
-import { drizzle } from "drizzle-orm/pglite";
+import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createEmbedded } from "../../../test/support/embedded/database.ts";
-import {
-  changeRowsAtRandom,
-  createStore,
-  type TestDatabase,
-} from "../../../test/support/ponder/random-rows.ts";
+import { createTestDatabase, type TestDatabase } from "../../../test/support/database.ts";
+import { changeRowsAtRandom, connectionTo, createStore } from "../../../test/support/ponder/random-rows.ts";
+import { modesOf, seeds } from "../../../test/support/rounds.ts";
 import { v2Role } from "../../schema/ensv2.ts";
 import { account, domainEvent } from "../../schema/subgraph.ts";
 import { shapeOf } from "./table-shape.ts";
 
-let embedded: PGlite;
 let database: TestDatabase;
+let client: pg.Client;
 let asked: string[] = [];
+const connect = () => connectionTo(client, (text) => asked.push(text));
 
 beforeAll(async () => {
-  embedded = await createEmbedded("tables");
-  const db = drizzle(embedded, { casing: "snake_case", logger: { logQuery: (text) => asked.push(text) } });
-  database = {
-    connect: () => ({
-      $dialect: "pglite",
-      $client: embedded,
-      // Types of another driver.
-      wrap: async (query) => query(db as never),
-    }),
-    run: (statement) => embedded.exec(statement),
-  };
+  database = await createTestDatabase("tables");
+  client = new pg.Client(database.url);
+  await client.connect();
 });
-afterAll(() => embedded?.close());
+afterAll(async () => {
+  await client?.end();
+  await database?.close();
+});
 beforeEach(async () => {
-  await embedded.exec("TRUNCATE account; TRUNCATE resolver_records; TRUNCATE v2_roles");
+  await client.query("TRUNCATE account, resolver_records, v2_roles");
   asked = [];
 });
 
 const id = (index: number): `0x${string}` => `0x${index.toString(16).padStart(40, "0")}`;
 const queries = () => asked.filter((text) => text.startsWith("select")).length;
 
-describe.each([1, 2])("seed %i", (seed) => {
-  test.each(["own", "stock"] as const)(
+describe.each(seeds)("seed %i", (seed) => {
+  test.each(modesOf(["own", "stock"] as const))(
     "uses, flushes and failed transactions leave what a map says, %s stores",
     async (stores) => {
-      await changeRowsAtRandom(database, seed, stores);
+      await changeRowsAtRandom(client, seed, stores);
     },
   );
 });
@@ -50,7 +42,7 @@ describe.each([1, 2])("seed %i", (seed) => {
 describe("what is asked of the database", () => {
   async function storeWithRows(rows: number, maxBytes: number) {
     const created = createStore(maxBytes, { isEmpty: true });
-    created.cache.qb = database.connect();
+    created.cache.qb = connect();
     for (let position = 0; position < rows; position++)
       await created.db
         .insert(account)
@@ -85,11 +77,11 @@ describe("what is asked of the database", () => {
 
   describe("after a restart", () => {
     async function restarted() {
-      await embedded.query(
+      await client.query(
         "INSERT INTO account (id, change_block) SELECT '0x' || lpad(to_hex(n), 40, '0'), 1 FROM generate_series(0, 49) n",
       );
       const created = createStore(1_000_000, { isEmpty: false });
-      created.cache.qb = database.connect();
+      created.cache.qb = connect();
       for (let index = 1_000; index < 1_200; index++)
         expect(await created.db.find(account, { id: id(index) })).toBeNull();
       return created;
@@ -109,11 +101,11 @@ describe("what is asked of the database", () => {
 
     test("nothing about rows that are there: all pages of keys of several columns are read", async () => {
       const all = 41_000;
-      await embedded.query(
+      await client.query(
         `INSERT INTO v2_roles (chain_id, address, resource, account, roles) SELECT n % 3, '0x', '0x0' || n % 7, '0x' || lpad(to_hex(n), 40, '0'), '0x' FROM generate_series(1, ${all}) n`,
       );
       const { db, cache } = createStore(1_000_000, { isEmpty: false });
-      cache.qb = database.connect();
+      cache.qb = connect();
       const key = (n: number) => ({
         chainId: n % 3,
         address: "0x",
@@ -135,7 +127,7 @@ describe("what is asked of the database", () => {
       // The end of a backfill without events.
       cache.clear();
       await cache.prefetch({ events: [] });
-      await embedded.query("INSERT INTO account (id, change_block) VALUES ($1, 7)", [id(3_000)]);
+      await client.query("INSERT INTO account (id, change_block) VALUES ($1, 7)", [id(3_000)]);
       expect(await db.find(account, { id: id(3_000) })).toEqual({ id: id(3_000), changeBlock: 7 });
     });
   });
@@ -145,7 +137,7 @@ describe("what is asked of the database", () => {
     expect(await db.delete(account, { id: id(3) })).toBe(true);
     await cache.flush();
     // The transaction fails.
-    await embedded.query("INSERT INTO account (id, change_block) VALUES ($1, 1)", [id(3)]);
+    await client.query("INSERT INTO account (id, change_block) VALUES ($1, 1)", [id(3)]);
     cache.clear();
     expect(await db.find(account, { id: id(3) })).toEqual({ id: id(3), changeBlock: 1 });
     expect(await db.delete(account, { id: id(3) })).toBe(true);
@@ -155,10 +147,28 @@ describe("what is asked of the database", () => {
   });
 });
 
+test("a row that the database has already ends the index with what the database says", async () => {
+  await client.query("INSERT INTO account VALUES ($1, 7)", [id(123)]);
+  const { store, cache, db } = createStore(1_000_000, { isEmpty: true });
+  await client.query("BEGIN");
+  const connection = connect();
+  store.qb = connection;
+  cache.qb = connection;
+  for (let index = 0; index < 200; index++)
+    await db.insert(account).values({ id: id(index), changeBlock: 1 });
+  await expect(cache.flush()).rejects.toThrow(
+    expect.objectContaining({
+      name: "NonRetryableUserError",
+      message: expect.stringMatching(/^account: duplicate key value violates/),
+    }),
+  );
+  await client.query("ROLLBACK");
+});
+
 test("uses of a row at the same time see each other's change", async () => {
-  await embedded.query("INSERT INTO account (id, change_block) VALUES ($1, 1)", [id(0)]);
+  await client.query("INSERT INTO account (id, change_block) VALUES ($1, 1)", [id(0)]);
   const { db, cache } = createStore(1_000, { isEmpty: false });
-  cache.qb = database.connect();
+  cache.qb = connect();
   const count = (row: Readonly<Record<string, unknown>>) => ({ changeBlock: Number(row["changeBlock"]) + 1 });
   await Promise.all([1, 2, 3].map(() => db.update(account, { id: id(0) }).set(count)));
   expect(await db.find(account, { id: id(0) })).toEqual({ id: id(0), changeBlock: 4 });
@@ -173,7 +183,7 @@ test("rows that events name in an argument are read together before their handle
     eventCallback: { name: "Transfer" },
     event: { id: "1", args: { to: id(index) }, log: {}, block: { timestamp: 1n }, transaction: {} },
   });
-  cache.qb = database.connect();
+  cache.qb = connect();
   for (let index = 0; index < 50; index++) await db.insert(account).values({ id: id(index), changeBlock: 1 });
   await cache.flush();
   cache.event = transfer(7);

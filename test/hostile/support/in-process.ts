@@ -17,7 +17,7 @@ import { indexedSubregistries, namespaces } from "../../../src/deployments/names
 import { insertAction } from "../../support/actions.ts";
 import { countFigures } from "../../support/figures.ts";
 import { pageSources, service } from "../../support/service.ts";
-import { createEndpoint, createLoadedDatabase } from "../../support/subgraph/endpoint.ts";
+import { createEndpoint, createRecordedDatabase } from "../../support/subgraph/endpoint.ts";
 import type { FuzzResponse } from "./oracle.ts";
 import type { FuzzRequest } from "./requests.ts";
 
@@ -35,7 +35,7 @@ const now = 1_700_000_000;
  * The whole HTTP interface over a recorded chain in an in-memory Postgres; `logged` collects what it logs as errors.
  */
 export async function createWholeApi() {
-  const client = await createLoadedDatabase();
+  const client = await createRecordedDatabase();
   for (let i = 0; i < 30; i++) await insertAction(client, { name: `fuzz${i}.eth`, timestamp: now + i * 10 });
   const database = createDatabase(client);
   const namespace = namespaces.mainnet;
@@ -88,7 +88,7 @@ export async function createWholeApi() {
     pages: {
       ...common,
       ...pageSources,
-      process: { isIndexer: true, isEmbedded: true },
+      process: { isIndexer: true },
       log,
     },
     log,

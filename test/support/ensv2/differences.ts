@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Table } from "drizzle-orm";
 import { type Hex, hexToBytes, hexToString } from "viem";
@@ -239,8 +238,6 @@ export async function answerDifferences(
   const { names } = snapshot;
   resolution.database = await withNames({ config }, { database }, names, snapshot.timestamp);
   for (const one of names) {
-    // The embedded database never waits: without a pause the test runner would think that the worker is dead.
-    await setImmediate();
     if (!one.labels.every((raw) => isText(raw) && !hexToString(raw).includes("."))) continue;
     const name = one.labels.map((raw) => hexToString(raw)).join(".");
     const found = await resolveRecords(resolution, { name, selection }).catch((error: unknown) => {

@@ -14,7 +14,7 @@ import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
 import { createChainBlocks } from "../../../src/api/status/chain-blocks.ts";
 import type { Namespace } from "../../../src/deployments/deployment.ts";
 import { indexedSubregistries } from "../../../src/deployments/namespaces.ts";
-import type { SqlClient } from "../../../src/ponder/sql-client.ts";
+import type { Pool } from "../../../src/ponder/sql-client.ts";
 import { chainOf, currentStatus, openEndpoints } from "../endpoints.ts";
 
 /** The routes under /v1. */
@@ -64,7 +64,7 @@ export const namesOf = (rows: readonly { name: string }[] = []): string[] => row
 
 type Options = {
   /** A database, or a client of one. */
-  database: SqlClient | NamesSource["database"];
+  database: Pool | NamesSource["database"];
   datasources: Namespace;
   plugins: readonly string[];
   /** Time of the newest block, in seconds; the clock is at `clock` or there too. */

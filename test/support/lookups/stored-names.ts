@@ -3,7 +3,7 @@ import { namespaces } from "../../../src/deployments/namespaces.ts";
 import { labelhash } from "../../../src/ens/labels.ts";
 import { namehash } from "../../../src/ens/names.ts";
 import { jsonRow } from "../create-tables.ts";
-import { createTables } from "../database.ts";
+import { createTestDatabase } from "../database.ts";
 import type { chainOf } from "../endpoints.ts";
 import { openLookups } from "./lookups.ts";
 
@@ -113,7 +113,7 @@ type Records = {
 
 /** A database with these names, bob's primary name and its records; `store` and the like add rows, `open` its routes under /v1. It is closed after the tests of the file. */
 export async function createStoredNames() {
-  const client = await createTables();
+  const client = await createTestDatabase("indexes");
   afterAll(() => client.close());
 
   async function insert(table: string, ...rows: readonly Record<string, unknown>[]) {

@@ -1,18 +1,17 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { serveRpc } from "../../../devnet/rpc/server.ts";
 import { checkpointOf } from "../checkpoints.ts";
 import { stateTables } from "../create-tables.ts";
-import { createEmbedded } from "../embedded/database.ts";
+import { createTestDatabase, type Statements, type TestDatabase } from "../database.ts";
 
-/** An embedded database with the tables of Ponder 0.17's cache, in the columns that say which blocks they are of. */
-export async function openPonderCache(directory?: string): Promise<PGlite> {
-  const database = await createEmbedded("nothing", directory);
+/** A database with the tables of Ponder 0.17's cache, in the columns that say which blocks they are of. */
+export async function openPonderCache(): Promise<TestDatabase> {
+  const database = await createTestDatabase("nothing");
   await resetPonderCache(database);
   return database;
 }
 
 /** Empties the cache and drops all other schemas. */
-export async function resetPonderCache(database: PGlite): Promise<void> {
+export async function resetPonderCache(database: Statements): Promise<void> {
   const { rows } = await database.query<{ name: string }>(
     "SELECT nspname AS name FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'",
   );
@@ -31,7 +30,12 @@ export async function resetPonderCache(database: PGlite): Promise<void> {
 }
 
 /** Adds cached blocks of a chain, their hashes those of the branch. */
-export async function addBlocks(database: PGlite, chainId: number, numbers: readonly number[], branch = "a") {
+export async function addBlocks(
+  database: Statements,
+  chainId: number,
+  numbers: readonly number[],
+  branch = "a",
+) {
   const values = numbers.map((number) => `(${chainId}, ${number}, '${hashOn(branch, number)}')`);
   if (values.length > 0) await database.exec(`INSERT INTO ponder_sync.blocks VALUES ${values.join(", ")}`);
 }
@@ -43,7 +47,7 @@ export const hashOn = (branch: string, number: number) => `0x${branch}${String(n
  * An index in a schema at a block of one chain, as Ponder leaves it; `heartbeatAt` in milliseconds if a process holds it.
  */
 export async function addIndex(
-  database: PGlite,
+  database: Statements,
   schema: string,
   { chainId, block, heartbeatAt }: { chainId: number; block: number; heartbeatAt?: number },
 ) {

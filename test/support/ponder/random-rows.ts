@@ -1,4 +1,6 @@
 import type { Table } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import type pg from "pg";
 import { expect } from "vitest";
 import { createRandom, type Random } from "../../../devnet/random.ts";
 import { moduleOfPonder } from "../../../src/ponder/expected.ts";
@@ -12,11 +14,16 @@ import { v2Role } from "../../../src/schema/ensv2.ts";
 import { resolverRecord } from "../../../src/schema/protocol-acceleration.ts";
 import { account } from "../../../src/schema/subgraph.ts";
 
-/** A database that has the schema's tables, empty; each call of `connect` returns another object, as each of Ponder's transactions is. */
-export type TestDatabase = {
-  connect(): Connection;
-  run(statement: string): Promise<unknown>;
-};
+/** What the store uses of a client, as Ponder's transactions are. `logQuery` gets the texts of its statements. */
+export function connectionTo(client: pg.Client, logQuery = (_: string): void => undefined): Connection {
+  const db = drizzle(client, { casing: "snake_case", logger: { logQuery } });
+  const connection: Connection = {
+    $dialect: "postgres",
+    // Types of another driver.
+    wrap: async (query) => query(db as never),
+  };
+  return Object.assign(connection, { $client: client });
+}
 
 type Model = Map<string, Row>;
 type Store = {
@@ -76,10 +83,10 @@ export function createStore(
 
 /**
  * Uses rows at random in transactions of which some fail, with a store that has room for few rows, and expects of each use and of
- * the database after each transaction what a plain map says.
+ * the database, whose tables are empty, after each transaction what a plain map says.
  */
 export async function changeRowsAtRandom(
-  database: TestDatabase,
+  client: pg.Client,
   seed: number,
   stores: Stores = "own",
 ): Promise<void> {
@@ -89,27 +96,27 @@ export async function changeRowsAtRandom(
   for (let round = 0; round < 40; round++) {
     if (round === 25) ({ cache, store, db } = createStore(40_000, { isEmpty: false }, stores));
     const isFailing = random.below(5) === 0;
-    cache.qb = database.connect();
+    cache.qb = connectionTo(client);
     await cache.prefetch({ events: [] });
     for (let attempt = isFailing ? 0 : 1; attempt < 2; attempt++) {
       const changed = new Map(model);
-      const connection = database.connect();
-      await database.run("BEGIN");
+      const connection = connectionTo(client);
+      await client.query("BEGIN");
       store.qb = connection;
       cache.qb = connection;
       for (let use = random.below(120); use >= 0; use--) await changeOne(random, db, changed);
       await cache.flush();
       // The transaction is tried again, as Ponder does when its commit fails.
-      await database.run(attempt === 0 ? "ROLLBACK" : "COMMIT");
+      await client.query(attempt === 0 ? "ROLLBACK" : "COMMIT");
       if (attempt === 1) model = changed;
       else {
         cache.invalidate();
         cache.clear();
       }
     }
-    if (round % 8 === 7) await expectRows(database, model);
+    if (round % 8 === 7) await expectRows(client, model);
   }
-  await expectRows(database, model);
+  await expectRows(client, model);
 }
 
 async function changeOne(random: Random, db: Store, model: Model): Promise<void> {
@@ -198,8 +205,8 @@ const keyOf = (table: Table, row: Row): Row =>
 const textOf = (table: Table, key: Row): string =>
   [[...keysOf.keys()].indexOf(table), ...Object.values(key)].join(" ");
 
-async function expectRows(database: TestDatabase, model: Model): Promise<void> {
-  const connection = database.connect();
+async function expectRows(client: pg.Client, model: Model): Promise<void> {
+  const connection = connectionTo(client);
   const stored: Model = new Map();
   for (const table of [account, resolverRecord, v2Role]) {
     const rows = await connection.wrap((db) => db.select().from(table));

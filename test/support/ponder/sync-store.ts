@@ -1,10 +1,10 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { isTable } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/pglite";
+import { drizzle } from "drizzle-orm/node-postgres";
 import { moduleOfPonder } from "../../../src/ponder/expected.ts";
 import { shapeOf } from "../../../src/ponder/rows/table-shape.ts";
 import type { ResultStore } from "../../../src/ponder/shared.ts";
 import type { createSyncStore } from "../../../src/ponder/sync-store.ts";
+import type { TestDatabase } from "../database.ts";
 
 type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<void>;
 type Given = Parameters<typeof createSyncStore>[0];
@@ -12,8 +12,8 @@ type Given = Parameters<typeof createSyncStore>[0];
 /** Ponder's store of what nodes returned, and the one that takes its place. */
 export type SyncStore = ResultStore & Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert>;
 
-/** Creates the tables of Ponder's cache in an embedded database. Returns Ponder's own store over them, and what another is created of. */
-export async function openSyncStore(database: PGlite): Promise<{ ofPonder: SyncStore; given: Given }> {
+/** Creates the tables of Ponder's cache in a database. Returns Ponder's own store over them, and what another is created of. */
+export async function openSyncStore(database: TestDatabase): Promise<{ ofPonder: SyncStore; given: Given }> {
   const tables = Object.values(moduleOfPonder<Record<string, unknown>>("sync-store/schema.js")).filter(
     (one) => isTable(one),
   );
@@ -24,7 +24,7 @@ export async function openSyncStore(database: PGlite): Promise<{ ofPonder: SyncS
     const key = keys.length === 0 ? [] : [`PRIMARY KEY (${keys.map((column) => `"${column.name}"`)})`];
     await database.exec(`CREATE TABLE "${schema}"."${name}" (${[...types, ...key]})`);
   }
-  const db = drizzle(database, { casing: "snake_case" });
+  const db = drizzle(database as never, { casing: "snake_case" });
   const given = {
     common: { options: { databaseMaxQueryParameters: 16_000 } },
     // Types of another driver.

@@ -1,4 +1,3 @@
-import type { PGlite } from "@electric-sql/pglite";
 import { Hono } from "hono";
 import type { Entities, Entity } from "../../../devnet/entities.ts";
 import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
@@ -8,9 +7,9 @@ import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../s
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import { forClient } from "../../../src/http/turn.ts";
-import type { SqlClient } from "../../../src/ponder/sql-client.ts";
+import type { Pool } from "../../../src/ponder/sql-client.ts";
 import { checkpointOf } from "../checkpoints.ts";
-import { createTables } from "../database.ts";
+import { copyDatabase, createTestDatabase, type TestDatabase, template } from "../database.ts";
 import { recordedEntities } from "../recordings.ts";
 import { insertStatements } from "./entities.ts";
 
@@ -35,21 +34,29 @@ export function bodyText(body: Answer["body"]): string {
   return Buffer.concat(parts.map((part) => Buffer.from(part as string))).toString();
 }
 
-/** A database with the schema's tables and indexes, and the rows of entities: those of the recorded root chain unless given. */
-export async function createLoadedDatabase(entities: Entities = recordedEntities()): Promise<PGlite> {
-  const client = await createTables();
+/** A database with the schema's tables and indexes, and the rows of entities. */
+export async function createLoadedDatabase(entities: Entities): Promise<TestDatabase> {
+  const client = await createTestDatabase("indexes");
+  await load(client, entities);
+  return client;
+}
+
+/** A database with the entities of the recorded root chain, which are loaded once for all test files. */
+export const createRecordedDatabase = async (options?: { connections: number }): Promise<TestDatabase> =>
+  copyDatabase(await template("recorded_entities", (client) => load(client, recordedEntities())), options);
+
+async function load(client: TestDatabase, entities: Entities): Promise<void> {
   for (const { text, values } of insertStatements(entities)) await client.query(text, values);
   await client.query(
     "INSERT INTO _ponder_checkpoint (chain_name, chain_id, latest_checkpoint) VALUES ('a', 1, $1)",
     [checkpointOf(headBlock)],
   );
   await client.exec("ANALYZE");
-  return client;
 }
 
 /** The endpoint over a database, on the stand-in chain, with one client; `ask` posts a query and reads the answer. */
 export function createEndpoint(
-  client: SqlClient | Database,
+  client: Pool | Database,
   limits: Partial<SubgraphLimits> = {},
   options: Pick<SubgraphOptions, "endBlock" | "hasErrors" | "v2" | "edition"> = {},
 ) {

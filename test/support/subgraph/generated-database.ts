@@ -1,21 +1,20 @@
 import { inject } from "vitest";
 import { createDatabase } from "../../../src/api/database/client.ts";
-import type { SqlClient } from "../../../src/ponder/sql-client.ts";
+import type { Pool } from "../../../src/ponder/sql-client.ts";
 import { checkpointOf } from "../checkpoints.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 import { createEmptyDatabase, createPool } from "../postgres.ts";
 import { addressSql, generateStatements, generateV2Statements, nodeSql } from "./generate.ts";
 
 /** A database of generated names on a Postgres server. */
-export type GeneratedDatabase = NonNullable<Awaited<ReturnType<typeof createGeneratedDatabase>>>;
+export type GeneratedDatabase = Awaited<ReturnType<typeof createGeneratedDatabase>>;
 
-/** A database of generated names; undefined where no Postgres server is installed. */
-export async function createGeneratedDatabase(names: number) {
-  const server = inject("postgresUrl");
-  if (server === "") return undefined;
-  const { url, drop } = await createEmptyDatabase(server);
+/** A database of generated names; `settings` are those of its connections, as in postgresql.conf. */
+export async function createGeneratedDatabase(names: number, settings: readonly string[] = []) {
+  const { url, drop } = await createEmptyDatabase(inject("postgresUrl"));
   // The wait for locks is that of Ponder's pool for reading; a deadlock can be made before it is looked for.
-  const pool = createPool(url, 12, { options: "-c lock_timeout=500 -c deadlock_timeout=5s" });
+  const all = ["lock_timeout=500", "deadlock_timeout=5s", ...settings];
+  const pool = createPool(url, 12, { options: all.map((setting) => `-c ${setting}`).join(" ") });
   const run = (text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }> =>
     pool.query(text, values);
   const filled = [...generateStatements(names), ...generateV2Statements(names)];
@@ -29,7 +28,7 @@ export async function createGeneratedDatabase(names: number) {
   await patient.query("ANALYZE").finally(() => patient.end());
   const { rows } = await run(`SELECT ${addressSql("0")} AS address, ${nodeSql(100)} AS node`);
   // The driver's types leave out what the product uses of its connections.
-  const client = pool as unknown as SqlClient;
+  const client = pool as unknown as Pool;
   return {
     ...{ url, run, client, database: createDatabase(client) },
     address: String(rows[0]?.["address"]),

