@@ -14,9 +14,7 @@ import { createEmptyDatabase } from "../support/postgres.ts";
 
 // What operators run at the same time, each on a connection of its own.
 
-const server = inject("postgresUrl");
-
-describe.skipIf(server === "")("two operators on one Postgres", () => {
+describe("two operators on one Postgres", () => {
   let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
   const clients: pg.Client[] = [];
   const connect = async (): Promise<Statement> => {
@@ -29,7 +27,7 @@ describe.skipIf(server === "")("two operators on one Postgres", () => {
   let other: Statement;
 
   beforeAll(async () => {
-    database = await createEmptyDatabase(server);
+    database = await createEmptyDatabase(inject("postgresUrl"));
     [run, other] = [await connect(), await connect()];
   });
   beforeEach(async () => {

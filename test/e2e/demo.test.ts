@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -20,6 +20,7 @@ import { chromiumPath, startBrowser } from "../support/browser/browser.ts";
 import { readTruth } from "../support/ensv2/recording.ts";
 import { childrenOf } from "../support/process-tree.ts";
 import { readFixture, recordedActions, recordedEntities } from "../support/recordings.ts";
+import { inLongRuns } from "../support/rounds.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let temporary: string;
@@ -53,6 +54,8 @@ const folders = () => readdirSync(temporary).filter((name) => name.startsWith("n
 
 beforeAll(async () => {
   temporary = mkdtempSync(join(tmpdir(), "demo-test-"));
+  // The private Postgres server of a test by root runs as another user.
+  chmodSync(temporary, 0o711);
   ports = { PORT: String(await freePort()), LABELS_PORT: String(await freePort()) };
   demo = startDemo({}, ["--all"]);
   await untilUp(demo);
@@ -460,7 +463,7 @@ test("SIGINT ends the demo at any time and leaves nothing behind", async () => {
   await nothingLeft();
 });
 
-test("the demo of subgraph mode shows what its screen says, until SIGTERM ends it", async () => {
+async function expectSubgraphDemo() {
   const subgraph = startDemo({}, ["--subgraph", "--all"]);
   await untilUp(subgraph);
   const answers = await answersOf(subgraph);
@@ -493,9 +496,9 @@ test("the demo of subgraph mode shows what its screen says, until SIGTERM ends i
   });
   expect(await subgraph.stop("SIGTERM")).toEqual({ code: 0, signal: undefined });
   await nothingLeft();
-});
+}
 
-test("the demo of ENSv2 shows what its screen says", async () => {
+async function expectEnsv2Demo() {
   const ensv2 = startDemo({}, ["--ensv2", "--all"]);
   await untilUp(ensv2);
   const wrapped = await fetch(`http://localhost:${ports.PORT}/name/wave449.eth`);
@@ -526,7 +529,15 @@ test("the demo of ENSv2 shows what its screen says", async () => {
   });
   expect(await ensv2.stop()).toEqual({ code: 0, signal: undefined });
   await nothingLeft();
-});
+}
+
+const otherDemos: [string, () => Promise<void>][] = [
+  ["subgraph mode", expectSubgraphDemo],
+  ["ENSv2", expectEnsv2Demo],
+];
+test.each(inLongRuns(otherDemos))("the demo of %s shows what its screen says", (_, expectDemo) =>
+  expectDemo(),
+);
 
 async function nothingLeft() {
   expect(folders()).toEqual([]);

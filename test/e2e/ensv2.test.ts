@@ -1,6 +1,6 @@
 import { getTableColumns, getTableName, type Table } from "drizzle-orm";
 import { encodeAbiParameters, encodeEventTopics, type Hex, labelhash, parseAbiParameters } from "viem";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { registryV2Abi } from "../../abis/ensv2.ts";
 import { recordedBlocks } from "../../devnet/chain/block.ts";
 import type { EmittedLog } from "../../devnet/events.ts";
@@ -16,7 +16,7 @@ import { readRecording } from "../../devnet/recording.ts";
 import { createDatabase } from "../../src/api/database/client.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { positionOf } from "../../src/operations/past.ts";
-import type { SqlClient } from "../../src/ponder/sql-client.ts";
+import type { Pool } from "../../src/ponder/sql-client.ts";
 import { v2Entry, v2Role } from "../../src/schema/ensv2.ts";
 import {
   answerDifferences,
@@ -128,7 +128,7 @@ async function branchOff(depth: number, logsOf: (height: number) => EmittedLog[]
   return fork;
 }
 
-describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", () => {
+describe("the tables equal the contracts", () => {
   let pool: ReturnType<typeof createPool>;
   beforeAll(() => {
     pool = createPool(indexer.databaseUrl, 4);
@@ -157,7 +157,7 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
   async function differences(block: number, { isOther = false, from = pool } = {}): Promise<string[]> {
     const snapshot = truth.find((one) => one.block === block);
     if (snapshot === undefined) throw new Error(`Nobody asked the contracts at block ${block}.`);
-    const stored = { database: createDatabase(from as unknown as SqlClient) };
+    const stored = { database: createDatabase(from as unknown as Pool) };
     const tables = new Map<unknown, Record<string, unknown>[]>();
     for (const table of [v2Entry, v2Role]) tables.set(table, await rowsOf(table, from));
     const store = { rows: (table: Table) => tables.get(table) ?? [] };
@@ -254,8 +254,6 @@ describe.runIf(inject("postgresUrl") !== "")("the tables equal the contracts", (
 
 // What each endpoint makes of these tables, the tests beside them compare at every block.
 test("odd logs were counted, and nothing stopped", async () => {
-  // Where no Postgres is installed nothing ran before.
-  if (inject("postgresUrl") === "") indexer.start();
   follow(node.chain.head(), 879);
   await waitForHead();
   const metrics = await (await fetch(`${indexer.url}/metrics`)).text();

@@ -11,7 +11,7 @@ import { startWorld } from "../support/world.ts";
 
 const temporaryFolder = temporaryFolders();
 
-test("readers and hooks of an embedded index get what is listed, over a restart and beyond final blocks", async () => {
+test("readers and hooks get what is listed, over a restart and beyond final blocks", async () => {
   const held = new Map<string, unknown>();
   const reminded: string[] = [];
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
@@ -34,7 +34,7 @@ test("readers and hooks of an embedded index get what is listed, over a restart 
   const reminders = ["30d", "7d", "grace_begins", "grace_ends"];
   const filter = { namespace: "ens" };
   writeFileSync(file, JSON.stringify([hook, { ...hook, name: "b", events: false, reminders, filter }]));
-  const world = await startWorld({ head: 1640, database: "embedded", environment: { WEBHOOKS_FILE: file } });
+  const world = await startWorld({ head: 1640, environment: { WEBHOOKS_FILE: file } });
   onTestFinished(async () => {
     await world.close();
     await receiver.close();
@@ -44,22 +44,25 @@ test("readers and hooks of an embedded index get what is listed, over a restart 
   await world.waitFor("deliveries", async () => (deliveries.size > 20 ? { done: true } : { state: "few" }));
   await world.stop();
   world.node.chain.setHead(1666);
+  // All recorded blocks are final: what falls due is read once names are as they are in the end.
+  for (let block = 0; block < 70; block++) world.node.mineBlock({ timestamp: 0, transactions: [] });
   world.start();
   await world.waitForIndex();
   const reader = openReader(() => [world.url], "from=start", { random: randomOf(5), most: 2_000 });
   const expected = await listed(world.url);
   expect(expected.size).toBeGreaterThan(7_000);
   for (const entries of [reader.held, held])
-    await world.waitFor("what is listed", async () =>
-      [...expected.keys()].every((id) => entries.has(id))
+    await world.waitFor("what is listed", async () => {
+      await reader.failed();
+      return [...expected.keys()].every((id) => entries.has(id))
         ? { done: true }
-        : { state: `${entries.size} of ${expected.size} entries` },
-    );
+        : { state: `${entries.size} of ${expected.size} entries` };
+    });
   await reader.stop();
   expect([reader.held.size, held.size]).toEqual([expected.size, expected.size]);
 
   // More than eight days of chain time passed meanwhile. The first reminders were those since the last final block.
-  const [from, to] = [1_766_325_374, 1_767_071_747];
+  const [from, to] = [1_766_325_374, 1_767_071_747 + 70];
   const due: string[] = [];
   for (const [reminder, span, member] of [
     ["30d", 30 * 86_400, "expires"],

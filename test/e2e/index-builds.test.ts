@@ -5,14 +5,13 @@ import { tableStatements } from "../support/create-tables.ts";
 import { createEmptyDatabase, createPool } from "../support/postgres.ts";
 import { generateStatements } from "../support/subgraph/generate.ts";
 
-const server = inject("postgresUrl");
 let database: Awaited<ReturnType<typeof createEmptyDatabase>>;
 beforeAll(async () => {
-  if (server) database = await createEmptyDatabase(server);
+  database = await createEmptyDatabase(inject("postgresUrl"));
 });
 afterAll(() => database?.drop());
 
-test.skipIf(!server)("builds give way to VACUUM ANALYZE, and all indexes are there in the end", async () => {
+test("builds give way to VACUUM ANALYZE, and all indexes are there in the end", async () => {
   const pool = createPool(database.url, 2);
   const run = (text: string, values: unknown[] = []) => pool.query(text, values);
   for (const text of [...tableStatements(), ...generateStatements(20_000)]) await run(text);
@@ -28,7 +27,6 @@ test.skipIf(!server)("builds give way to VACUUM ANALYZE, and all indexes are the
     isBackfilled: async () => true,
     run: (text, values = []) => own.query(text, values),
     schema: "public",
-    isEmbedded: false,
     log: (level, line) => lines.push(`${level} ${line}`),
     everyMs: 1,
     retryMs: 1,

@@ -4,6 +4,7 @@ import { buildBlock } from "../../devnet/chain/block.ts";
 import { createChain } from "../../devnet/chain/chain.ts";
 import { createMethods } from "../../devnet/rpc/methods.ts";
 import { serveRpc } from "../../devnet/rpc/server.ts";
+import { modesOf } from "../support/rounds.ts";
 import { createIndexer } from "../support/world.ts";
 
 // Configuration, build and start with every plugin that a public network has, without the network.
@@ -22,7 +23,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });
 
-test.each<[string, Record<number, number>, string[]]>([
+const networks: [string, Record<number, number>, string[]][] = [
   [
     "mainnet",
     {
@@ -40,7 +41,9 @@ test.each<[string, Record<number, number>, string[]]>([
     },
     ["subgraph", "basenames", "lineanames", "ensv2", "protocol-acceleration", "registrars", "tokenscope"],
   ],
-])("%s starts with all of its plugins", async (namespace, heights, plugins) => {
+];
+
+test.each(modesOf(networks))("%s starts with all of its plugins", async (namespace, heights, plugins) => {
   const chainIds = Object.keys(heights).map(Number);
   const urls: [string, string][] = [];
   for (const id of chainIds) {

@@ -1,8 +1,9 @@
 import { type Hex, keccak256, namehash, stringToHex, zeroHash } from "viem";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { type EmittedLog, emits } from "../../devnet/events.ts";
 import { deploymentOf, register } from "../../devnet/life.ts";
 import { createRandom } from "../../devnet/random.ts";
+import { modesOf } from "../support/rounds.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // A client walks all names in pages, each at the block of the first one, while blocks come and are taken back that give names other owners,
@@ -65,61 +66,67 @@ function walk(world: World, by: (typeof orders)[number]) {
   };
 }
 
-test.each([
-  { kept: "what is not final", environment: {}, blocks: 20 },
+const modes = [
   { kept: "the last 500 blocks", environment: { HISTORY_BLOCKS: "500" }, blocks: 80 },
-])("a walk at one block has each name once, where the index keeps $kept", async ({ environment, blocks }) => {
-  const database = inject("postgresUrl") ? "server" : "embedded";
-  const world = await startWorld({ head: 60, labels: ["eth", ...known], environment, database });
-  try {
-    for (let from = 0; from < count; from += 1_000)
-      mine(
-        world,
-        labels.slice(from, from + 1_000).map((label) => emits.newOwner(registry, eth, hashOf(label), owner)),
-      );
-    world.start();
-    await world.waitForIndex();
+  { kept: "what is not final", environment: {}, blocks: 20 },
+];
 
-    const change = changes(world);
-    const walks = orders.map((by) => walk(world, by));
-    const { domains: first, block: pin } = await walk(world, "id")();
-    const seen: Row[][] = [[], []];
-    const rounds = Math.ceil(count / pageSize);
-    let mined = 0;
-    for (let round = 0, isOver = false; !isOver; round++) {
-      // Blocks come with each page, and in the middle three of them are taken back.
-      const wanted = Math.min(blocks, Math.ceil(((round + 1) * blocks) / rounds));
-      if (round === Math.floor(rounds / 2)) world.node.chain.setHead(world.node.chain.head() - 3);
-      change(wanted - mined);
-      mined = wanted;
-      if (round % 5 === 4) await world.waitForIndex();
-      const pages = await Promise.all(walks.map((next) => next(pin)));
-      for (const [at, { domains }] of pages.entries()) seen[at]?.push(...domains);
-      isOver = pages.every(({ domains }) => domains.length === 0);
+test.each(modesOf(modes))(
+  "a walk at one block has each name once, where the index keeps $kept",
+  async ({ environment, blocks }) => {
+    const world = await startWorld({ head: 60, labels: ["eth", ...known], environment });
+    try {
+      for (let from = 0; from < count; from += 1_000)
+        mine(
+          world,
+          labels
+            .slice(from, from + 1_000)
+            .map((label) => emits.newOwner(registry, eth, hashOf(label), owner)),
+        );
+      world.start();
+      await world.waitForIndex();
+
+      const change = changes(world);
+      const walks = orders.map((by) => walk(world, by));
+      const { domains: first, block: pin } = await walk(world, "id")();
+      const seen: Row[][] = [[], []];
+      const rounds = Math.ceil(count / pageSize);
+      let mined = 0;
+      for (let round = 0, isOver = false; !isOver; round++) {
+        // Blocks come with each page, and in the middle three of them are taken back.
+        const wanted = Math.min(blocks, Math.ceil(((round + 1) * blocks) / rounds));
+        if (round === Math.floor(rounds / 2)) world.node.chain.setHead(world.node.chain.head() - 3);
+        change(wanted - mined);
+        mined = wanted;
+        if (round % 5 === 4) await world.waitForIndex();
+        const pages = await Promise.all(walks.map((next) => next(pin)));
+        for (const [at, { domains }] of pages.entries()) seen[at]?.push(...domains);
+        isOver = pages.every(({ domains }) => domains.length === 0);
+      }
+      await world.waitForIndex();
+
+      const ids = new Set(expected.map(({ id }) => id));
+      for (const [at, by] of orders.entries()) {
+        const rows = seen[at] ?? [];
+        expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
+        expect(rows.filter(({ id }) => ids.has(id))).toEqual(
+          expected.toSorted((a, b) => (a[by] < b[by] ? -1 : 1)),
+        );
+        expect(rows.filter(({ name }) => name?.startsWith("added"))).toEqual([]);
+      }
+      expect(seen[0]?.slice(0, pageSize)).toEqual(first);
+
+      // Meanwhile names had other owners, and were renamed.
+      const { domains: now } = await walk(world, "id")();
+      const before = new Map(first.map((row) => [row.id, row]));
+      expect(
+        now.filter((row) => before.get(row.id)?.owner.id === owner && row.owner.id === other).length,
+      ).toBeGreaterThan(9);
+      expect(
+        now.filter((row) => before.get(row.id)?.name?.startsWith("[") && row.name?.startsWith("walk")).length,
+      ).toBeGreaterThan(1);
+    } finally {
+      await world.close();
     }
-    await world.waitForIndex();
-
-    const ids = new Set(expected.map(({ id }) => id));
-    for (const [at, by] of orders.entries()) {
-      const rows = seen[at] ?? [];
-      expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
-      expect(rows.filter(({ id }) => ids.has(id))).toEqual(
-        expected.toSorted((a, b) => (a[by] < b[by] ? -1 : 1)),
-      );
-      expect(rows.filter(({ name }) => name?.startsWith("added"))).toEqual([]);
-    }
-    expect(seen[0]?.slice(0, pageSize)).toEqual(first);
-
-    // Meanwhile names had other owners, and were renamed.
-    const { domains: now } = await walk(world, "id")();
-    const before = new Map(first.map((row) => [row.id, row]));
-    expect(
-      now.filter((row) => before.get(row.id)?.owner.id === owner && row.owner.id === other).length,
-    ).toBeGreaterThan(9);
-    expect(
-      now.filter((row) => before.get(row.id)?.name?.startsWith("[") && row.name?.startsWith("walk")).length,
-    ).toBeGreaterThan(1);
-  } finally {
-    await world.close();
-  }
-});
+  },
+);

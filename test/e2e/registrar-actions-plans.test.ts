@@ -5,7 +5,7 @@ import { type ActionFilter, openActions } from "../../src/api/endpoints/registra
 import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
 import { createFigures, figuresOf } from "../../src/api/stats/count.ts";
 import { createStatusTable } from "../../src/operations/stored-indexes.ts";
-import type { SqlClient, Statement } from "../../src/ponder/sql-client.ts";
+import type { Pool, Statement } from "../../src/ponder/sql-client.ts";
 import { checkpointOf } from "../support/checkpoints.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { mostSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
@@ -17,7 +17,6 @@ const actions = 200_000;
 const names = 30_000;
 const registrars = ["eip155:1:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85", "eip155:8453:0x03c4738e"];
 const lastTimestamp = 1_500_000_000 + actions;
-const server = inject("postgresUrl");
 
 let pool: pg.Pool;
 let database: Database;
@@ -54,8 +53,7 @@ const generate = [
 ];
 
 beforeAll(async () => {
-  if (!server) return;
-  const { url, drop } = await createEmptyDatabase(server);
+  const { url, drop } = await createEmptyDatabase(inject("postgresUrl"));
   pool = createPool(url, 4);
   close = async () => {
     await pool.end();
@@ -68,7 +66,7 @@ beforeAll(async () => {
   const finalized = checkpointOf({ number: 1, timestamp: lastTimestamp - 500 });
   await pool.query("INSERT INTO _ponder_checkpoint VALUES ('main', 1, $1, $1, $1)", [finalized]);
   await pool.query("VACUUM ANALYZE");
-  ({ database, statements } = recordStatements(createDatabase(pool as unknown as SqlClient)));
+  ({ database, statements } = recordStatements(createDatabase(pool as unknown as Pool)));
 });
 afterAll(() => close?.());
 
@@ -96,7 +94,7 @@ const filters: [string, ActionFilter][] = [
   ["since a time", { beginTimestamp: lastTimestamp - 2_000, subregistryIds: [registrars[0]!] }],
 ];
 
-describe.skipIf(!server)(`among ${actions.toLocaleString("en")} actions`, () => {
+describe(`among ${actions.toLocaleString("en")} actions`, () => {
   test.each(filters)("the newest page reads and sorts few rows, by index: %s", async (_, filter) => {
     const paging = { page: 1, recordsPerPage: 100, totalRecords: 10_000, time: 0 };
     expect(await openActions(database, undefined).read(filter, paging, signal())).toHaveLength(100);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { labelhash, zeroHash } from "viem";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { emits } from "../../devnet/events.ts";
 import { deploymentOf, register } from "../../devnet/life.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
@@ -58,46 +58,52 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
     return registrations.map(({ labelName }) => labelName);
   }
 
-  test.runIf(inject("postgresUrl") !== "")(
-    "beyond finality is refused at the start, with the command that repairs the cache for a new index",
-    async () => {
-      const head = await chain.head();
-      const pool = createPool(world.databaseUrl, 1);
-      await world.waitFor("the hash of a finalized block that is dropped", async () => {
-        const { rows } = await pool
-          .query<{ newest: number }>("SELECT max(number)::int AS newest FROM ponder_sync.finalized_hashes")
-          .catch(() => ({ rows: [] }));
-        const newest = rows[0]?.newest ?? 0;
-        return newest > head - 90 ? { done: newest } : { state: `the newest is of block ${newest}` };
-      });
-      await pool.end();
-      await world.stop();
-      await chain.goBack(90);
-      await mine("second", 100);
+  /** The message of the first error of a query. */
+  async function errorOf(query: string): Promise<string> {
+    const body = JSON.stringify({ query });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${world.url}/subgraph`, { method: "POST", headers, body });
+    const { errors } = (await response.json()) as { errors?: { message: string }[] };
+    return errors?.[0]?.message ?? "";
+  }
 
-      // The last registration before block `head` - 90 + 1.
-      const lastCommon = Math.floor((head - 90 - (head - 129)) / 10) * 10 + (head - 129);
-      world.start();
-      const message = await world.refusal();
-      // Which of the dropped blocks it names depends on how far hashes were stored.
-      const named = Number(/block (\d+) of chain/.exec(message)?.[1]);
-      expect(named).toBeGreaterThan(lastCommon);
-      const block = await chain.client.getBlock({ blockNumber: BigInt(named) });
-      expect(message).toContain(`in the index, ${block.hash} at the node`);
-      const command = /npm run cache -- (purge --chain \d+ --from (\d+))$/m.exec(message);
-      // What was compared on the way back lies further apart the deeper it goes.
-      expect(Number(command?.[2])).toBeGreaterThan(0);
-      expect(Number(command?.[2])).toBeLessThanOrEqual(lastCommon + 1);
-      const { output } = await world.run("cache", (command?.[1] ?? "").split(" "));
-      expect(output).toContain('The index in schema "names_v1" depends on removed blocks');
-      world.start();
-      expect(await world.refusal()).toContain(" on. Set a new DATABASE_SCHEMA");
+  test("beyond finality is refused at the start, with the command that repairs the cache for a new index", async () => {
+    const head = await chain.head();
+    const pool = createPool(world.databaseUrl, 1);
+    await world.waitFor("the hash of a finalized block that is dropped", async () => {
+      const { rows } = await pool
+        .query<{ newest: number }>("SELECT max(number)::int AS newest FROM ponder_sync.finalized_hashes")
+        .catch(() => ({ rows: [] }));
+      const newest = rows[0]?.newest ?? 0;
+      return newest > head - 90 ? { done: newest } : { state: `the newest is of block ${newest}` };
+    });
+    await pool.end();
+    await world.stop();
+    await chain.goBack(90);
+    await mine("second", 100);
 
-      world.start({ DATABASE_SCHEMA: "names_v2" });
-      await world.waitForIndex({ block: await chain.head() });
-      expect(await names()).toContain("second90");
-    },
-  );
+    // The last registration before block `head` - 90 + 1.
+    const lastCommon = Math.floor((head - 90 - (head - 129)) / 10) * 10 + (head - 129);
+    world.start();
+    const message = await world.refusal();
+    // Which of the dropped blocks it names depends on how far hashes were stored.
+    const named = Number(/block (\d+) of chain/.exec(message)?.[1]);
+    expect(named).toBeGreaterThan(lastCommon);
+    const block = await chain.client.getBlock({ blockNumber: BigInt(named) });
+    expect(message).toContain(`in the index, ${block.hash} at the node`);
+    const command = /npm run cache -- (purge --chain \d+ --from (\d+))$/m.exec(message);
+    // What was compared on the way back lies further apart the deeper it goes.
+    expect(Number(command?.[2])).toBeGreaterThan(0);
+    expect(Number(command?.[2])).toBeLessThanOrEqual(lastCommon + 1);
+    const { output } = await world.run("cache", (command?.[1] ?? "").split(" "));
+    expect(output).toContain('The index in schema "names_v1" depends on removed blocks');
+    world.start();
+    expect(await world.refusal()).toContain(" on. Set a new DATABASE_SCHEMA");
+
+    world.start({ DATABASE_SCHEMA: "names_v2" });
+    await world.waitForIndex({ block: await chain.head() });
+    expect(await names()).toContain("second90");
+  });
 
   test.each([1, 5, 20])("of %i blocks leaves the names of the last branch", async (depth) => {
     const before = await names();
@@ -111,6 +117,86 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
     expect(await names()).toEqual([...before, `kept${depth}x0`, `kept${depth}x${depth}`].sort());
   });
 
+  test("leaves what is read of former blocks as it was, and nothing of the branch that is gone", async () => {
+    const root = Number(chainIds.root);
+    const mineName = (label: string) => chain.mine([register(deploymentOf("root"), { ...sale, label }).logs]);
+    const seen = new Map<number, Awaited<ReturnType<World["entities"]>>>();
+    for (let block = 0; block < 5; block++) {
+      await mineName(`branch${block}`);
+      const head = await chain.head();
+      await world.waitForIndex({ block: head });
+      seen.set(head, await world.entities());
+    }
+    const left = await chain.client.getBlock();
+    await chain.goBack(2);
+    const common = await chain.head();
+    for (let block = 0; block < 4; block++) await mineName(`stays${block}`);
+    const head = await chain.head();
+    await world.waitForIndex({ block: head });
+
+    for (const [block, entities] of seen)
+      if (block <= common) expect(await world.entities(block)).toEqual(entities);
+    const labels = (argument: string) =>
+      `registrations(${argument}, orderBy: labelName, where: { labelName_starts_with: "stays" }) { labelName }`;
+    const block = await chain.client.getBlock({ blockNumber: BigInt(common + 2) });
+    const found = await world.query(`{
+      before: ${labels(`block: { number: ${common} }`)}
+      at: ${labels(`block: { hash: "${block.hash}" }`)}
+      now: ${labels("first: 10")}
+      _meta(block: { number: ${common + 2} }) { block { number timestamp } }
+    }`);
+    const named = (...numbers: number[]) => numbers.map((number) => ({ labelName: `stays${number}` }));
+    expect(found).toEqual({
+      ...{ before: [], at: named(0, 1), now: named(0, 1, 2, 3) },
+      _meta: { block: { number: common + 2, timestamp: Number(block.timestamp) } },
+    });
+    expect(await errorOf(`{ domains(block: { hash: "${left.hash}" }) { id } }`)).toContain(
+      "no block with that hash found",
+    );
+
+    const get = async (path: string) => {
+      const response = await fetch(`${world.url}${path}`);
+      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    };
+    const name = "/v1/names/stays1.eth";
+    const before = await get(`${name}?at=${root}:${common + 1}`);
+    expect([before.status, before.body]).toMatchObject([
+      404,
+      { error: { message: "The name did not exist yet at that block or time" } },
+    ]);
+    const never = await get(`/v1/names/nobody.eth?at=${root}:${common + 1}`);
+    expect(never.body).toMatchObject({ error: { message: "The index has never seen this name" } });
+    const { status, body } = await get(`${name}?at=${root}:${common + 2}`);
+    const { as_of, as_of_token } = body["meta"] as { as_of: Record<string, object>; as_of_token: string };
+    expect([status, as_of[root]]).toMatchObject([
+      200,
+      { block_number: common + 2, timestamp: String(block.timestamp) },
+    ]);
+    const byToken = await get(`${name}?at=${as_of_token}`);
+    expect(byToken.body["data"]).toEqual(body["data"]);
+    const listed = async (at: string) => {
+      const { data } = (await get(`/v1/addresses/${sale.owner}/names?page_size=200&${at}`)).body;
+      return (data as { name: string }[])
+        .filter((row) => row.name.startsWith("stays"))
+        .map((row) => row.name)
+        .sort();
+    };
+    expect(await listed(`at=${root}:${common + 2}`)).toEqual(["stays0.eth", "stays1.eth"]);
+    expect(await listed("")).toEqual([0, 1, 2, 3].map((number) => `stays${number}.eth`));
+    expect((await get(`${name}?at=${root}:${head + 5}`)).status).toBe(409);
+
+    // What is final is kept where HISTORY_BLOCKS says so.
+    // Rows are dropped some time after their block is final.
+    await expect
+      .poll(() => errorOf("{ domains(block: { number: 10 }) { id } }"))
+      .toMatch(
+        /only has data starting at block number \d+ and data for block number 10 is therefore not available/,
+      );
+    expect(await errorOf(`{ domains(block: { number: ${head + 1} }) { id } }`)).toContain(
+      `has only indexed up to block number ${head} and data for block number ${head + 1} is therefore not yet available`,
+    );
+  });
+
   // Their labels are in the events of no controller.
   const mineHidden = (branch: string) =>
     chain.mine(
@@ -119,7 +205,7 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
         .map((label) => register(deploymentOf("root"), { ...sale, label }).logs.slice(0, -1)),
     );
 
-  test.runIf(inject("postgresUrl") !== "")("while labels are healed leaves healed names", async () => {
+  test("while labels are healed leaves healed names", async () => {
     await mineHidden("final");
     // ponder: blocks become final when twice 65 others follow. A restart indexes all others again, with the newer labels.
     await mine("after", 140);
@@ -162,7 +248,7 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
   test("leaves an index that equals one that only saw the last branch", async () => {
     fresh = await startWorld({ rpcUrl: chain.url });
     await addLabels(fresh);
-    fresh.start(inject("postgresUrl") === "" ? {} : newer);
+    fresh.start(newer);
     await fresh.waitForIndex({ block: await chain.head() });
     expect(await world.entities()).toEqual(await fresh.entities());
   });

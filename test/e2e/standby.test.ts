@@ -2,16 +2,22 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deploymentOf, register } from "../../devnet/life.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
-import { postgresPrograms, query as rowsOf, startPostgres } from "../support/postgres.ts";
+import { type FeedMessage, fold, listed, messagesOf, openReader } from "../support/feed.ts";
+import { randomOf } from "../support/feed-history.ts";
+import { query as rowsOf, startPostgres } from "../support/postgres.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// One primary with the indexer, two hot standbys, and readers that know the standbys alone.
+// One primary with the indexer, two hot standbys, and readers that know the standbys alone; servers that lag, hang and end.
 
 const settings = ["fsync=off", "wal_level=replica", "max_wal_senders=8", "max_connections=200"];
 // What is replayed cancels at once what reads the same; every statement is logged.
-const hasty = ["max_standby_streaming_delay=0", "logging_collector=on", "log_statement=all"];
+const hasty = [
+  "max_standby_streaming_delay=0",
+  "logging_collector=on",
+  "log_statement=all",
+  "log_rotation_size=0",
+];
 const chain = String(chainIds.root);
-const programs = postgresPrograms();
 const sale = { owner: `0x${"11".repeat(20)}`, expires: 2_000_000_000n } as const;
 
 type Server = Awaited<ReturnType<typeof startPostgres>>;
@@ -64,7 +70,71 @@ function keepAsking(url: string) {
   };
 }
 
-describe.skipIf(programs === undefined)("readers on hot standbys", () => {
+/** What a client holds that reads `/v1/events` page by page behind a message. */
+async function paged(url: string, first: FeedMessage): Promise<Map<string, unknown>> {
+  const held = new Map<string, unknown>();
+  fold(held, first);
+  for (let after = first.id; ; ) {
+    const response = await fetch(`${url}/v1/events?page_size=200&after=${after}`);
+    const { data, reverted, page } = (await response.json()) as {
+      data: FeedMessage["data"][];
+      reverted: object[];
+      page: { has_more: boolean; next_cursor: string };
+    };
+    for (const one of reverted) fold(held, { event: "reverted", id: "", data: { id: "", ...one } });
+    for (const one of data) fold(held, { event: "event", id: "", data: one });
+    if (!page.has_more) return held;
+    after = page.next_cursor;
+  }
+}
+
+const anyQuery = { query: "{ domains(first: 1) { id } }" };
+const post = {
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify(anyQuery),
+};
+
+/** Status and body of every path, asked at once. */
+async function askAll(url: string) {
+  const paths: [string, RequestInit?][] = [
+    ["/health"],
+    ["/metrics"],
+    ["/ready"],
+    ["/status"],
+    ["/api/config"],
+    ["/api/indexing-status"],
+    [`/subgraph?${new URLSearchParams(anyQuery)}`],
+    ["/subgraph", post],
+  ];
+  const replies = await Promise.all(
+    paths.map(async ([path, init]) => {
+      const response = await fetch(`${url}${path}`, { ...init, signal: AbortSignal.timeout(120_000) });
+      const body = await response.text();
+      const name = `${init?.method ?? "GET"} ${path.split("?")[0]}`;
+      return [name, { status: response.status, body }] as const;
+    }),
+  );
+  return Object.fromEntries(replies);
+}
+
+const away = { message: "The database does not respond.", details: "Try again in some seconds." };
+const needing = ["GET /ready", "GET /status", "GET /subgraph", "POST /subgraph"];
+
+async function expectRefusals(url: string) {
+  const replies = await askAll(url);
+  for (const name of needing) {
+    const { status, body } = replies[name]!;
+    expect([name, status, JSON.parse(body)]).toEqual([name, 503, away]);
+  }
+  for (const name of ["GET /health", "GET /metrics", "GET /api/config"])
+    expect([name, replies[name]?.status]).toEqual([name, 200]);
+  for (const { body } of Object.values(replies)) {
+    expect(body).not.toMatch(/node_modules|\n\s+at |\.(js|ts):\d+|postgres(ql)?:\/\//);
+  }
+}
+
+describe("readers on hot standbys", () => {
   let [primary, near, far] = [] as unknown as [Server, Server, Server];
   let world: World;
   let reader: Reader;
@@ -91,15 +161,26 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
   const persist = (server: Server, text: string) =>
     waitFor(text, async () => ({ done: await rowsOf<Record<string, string>>(server.url, text) }));
 
+  const pause = (server: Server) =>
+    waitFor("a pause", async () => {
+      await rowsOf(server.url, "SELECT pg_wal_replay_pause()");
+      const [row] = await rowsOf<{ state: string }>(
+        server.url,
+        "SELECT pg_get_wal_replay_pause_state() AS state",
+      );
+      return row?.state === "paused" ? { done: true } : { state: row?.state ?? "" };
+    });
+  const resume = (server: Server) => persist(server, "SELECT pg_wal_replay_resume()");
+
   beforeAll(async () => {
-    primary = await startPostgres(programs ?? "", settings);
-    near = await startPostgres(programs ?? "", [...settings, ...hasty], primary.url);
-    far = await startPostgres(programs ?? "", [...settings, ...hasty], primary.url);
+    primary = await startPostgres(settings);
+    near = await startPostgres([...settings, ...hasty], primary.url);
+    far = await startPostgres([...settings, ...hasty], primary.url);
     const environment = {
-      ...{ DATABASE_URL: primary.url, DATABASE_SCHEMA: "names_v1" },
+      DATABASE_SCHEMA: "names_v1",
       ...{ SUBGRAPH_COMPAT: "false", PLUGINS: "subgraph,registrars" },
     };
-    world = await startWorld({ head: 400, database: "embedded", environment });
+    world = await startWorld({ head: 400, databaseUrl: primary.url, environment });
     world.start();
     await world.waitForIndex();
     reader = await world.startBeside("serve", {
@@ -143,16 +224,6 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
   });
 
   test("a standby that lags is left, and waited for by min_block", async () => {
-    const pause = (server: Server) =>
-      waitFor("a pause", async () => {
-        await rowsOf(server.url, "SELECT pg_wal_replay_pause()");
-        const [row] = await rowsOf<{ state: string }>(
-          server.url,
-          "SELECT pg_get_wal_replay_pause_state() AS state",
-        );
-        return row?.state === "paused" ? { done: true } : { state: row?.state ?? "" };
-      });
-    const resume = (server: Server) => persist(server, "SELECT pg_wal_replay_resume()");
     const asking = keepAsking(reader.url);
     await pause(near);
     await says(`Now reading from ${place(far)}: ${place(near)} is behind.`);
@@ -210,6 +281,85 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
     goOn();
   });
 
+  test("a stream of the reader stands still while the standbys do, and goes on with what was reorganized meanwhile", async () => {
+    const client = openReader(() => [reader.url], "from=start", { random: randomOf(7), most: 20 });
+    const entriesOf = (entries: Map<string, unknown>) => JSON.stringify([...entries].sort());
+    const untilHeld = async (expected: Map<string, unknown>) =>
+      waitFor("the client to hold what is listed", async () =>
+        entriesOf(client.held) === entriesOf(expected)
+          ? { done: true }
+          : { state: `${client.held.size} of ${expected.size} entries; ${reader.lastLines(5).join(" ")}` },
+      );
+    mine(4);
+    await world.waitForIndex();
+    const before = await listed(world.url);
+    await untilHeld(before);
+
+    for (const server of [near, far]) await pause(server);
+    world.node.chain.setHead(world.node.chain.head() - 3);
+    mine(5);
+    await world.waitForIndex();
+    const after = await listed(world.url);
+    const isGone = ([id, entry]: [string, unknown]) =>
+      JSON.stringify(after.get(id)) !== JSON.stringify(entry);
+    expect([...before].filter(isGone)).not.toEqual([]);
+    expect(entriesOf(await listed(reader.url))).toBe(entriesOf(before));
+    expect(entriesOf(client.held)).toBe(entriesOf(before));
+
+    for (const server of [near, far]) await resume(server);
+    let isHeld = false;
+    const statuses = new Set<number>();
+    const reading = (async () => {
+      do statuses.add((await fetch(`${reader.url}/v1/events?page_size=200`)).status);
+      while (!isHeld);
+    })();
+    await untilHeld(after);
+    isHeld = true;
+    await reading;
+    // What is cancelled again and again is to be asked later.
+    expect([...statuses].filter((status) => status !== 503)).toEqual([200]);
+    expect(client.counts.reverted).toBeGreaterThan(0);
+    await client.stop();
+
+    await waitFor("pages to have what is listed", async () => {
+      const stream = await fetch(`${reader.url}/v1/events/stream?from=start`);
+      for await (const first of messagesOf(stream))
+        if (entriesOf(await paged(reader.url, first)) === entriesOf(after)) return { done: true };
+        else break;
+      return { state: "they differ" };
+    });
+  });
+
+  test.each<[string, () => Promise<() => unknown>]>([
+    ["hangs", () => primary.freeze()],
+    [
+      "ended",
+      async () => {
+        await primary.halt();
+        return () => primary.resume();
+      },
+    ],
+  ])(
+    "while the primary %s, every path of the indexer responds, and again as before when it is back",
+    async (_, leave) => {
+      const expectService = () =>
+        world.waitFor("every path to respond", async () => {
+          const replies = await askAll(world.url).catch(() => undefined);
+          const statuses = needing.map((name) => replies?.[name]?.status);
+          return statuses.every((status) => status === 200) ? { done: true } : { state: statuses.join() };
+        });
+      await expectService();
+      const comeBack = await leave();
+      try {
+        await expectRefusals(world.url);
+        await expectRefusals(world.url);
+      } finally {
+        await comeBack();
+      }
+      await expectService();
+    },
+  );
+
   test("nothing is written, listened to or locked on a standby, and a start names what is wrong", async () => {
     for (const server of [near, far]) {
       const [{ log = "" } = {}] = await persist(server, "SELECT pg_read_file(pg_current_logfile()) AS log");
@@ -221,7 +371,7 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
       expect(statements.filter((line) => writes.test(line))).toEqual([]);
       expect(log).not.toMatch(/read-only transaction|during recovery/);
     }
-    const other = await startPostgres(programs ?? "", settings);
+    const other = await startPostgres(settings);
     const refused = await world.startBeside("serve", { DATABASE_READ_URLS: `${near.url},${other.url}` });
     expect((await refused.ended).code).toBe(78);
     expect(refused.lastLines(20).join("\n")).toContain(
@@ -248,7 +398,10 @@ describe.skipIf(programs === undefined)("readers on hot standbys", () => {
     const listed = await db("list", ...named);
     expect(listed.output).toContain(`on standby ${place(near)}`);
     expect(listed.output).toMatch(/^standby .*, last change \d+ s ago/m);
-    expect((await db("list")).output).toContain("2 of the standbys at 127.0.0.1, 127.0.0.1 were not named");
+    // They stream again some seconds after the primary was away.
+    await expect
+      .poll(async () => (await db("list")).output, { interval: 1_000 })
+      .toContain("2 of the standbys at 127.0.0.1, 127.0.0.1 were not named");
     expect((await db("switch", "names_v1", "--name", "names")).code).toBe(0);
 
     const next = await world.startBeside("start", { DATABASE_SCHEMA: "names_v2", PLUGINS: "subgraph" });

@@ -13,7 +13,7 @@ import { mainnet } from "viem/chains";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Entity } from "../../devnet/entities.ts";
 import { recordedEntities } from "../../test/support/recordings.ts";
-import { createEndpoint, createLoadedDatabase } from "../support/subgraph/endpoint.ts";
+import { createEndpoint, createRecordedDatabase } from "../support/subgraph/endpoint.ts";
 
 const dump = recordedEntities();
 const domains = dump["Domain"]!;
@@ -30,7 +30,7 @@ let close: () => Promise<void>;
 let client: Parameters<typeof getNamesForAddress>[0];
 
 beforeAll(async () => {
-  const database = await createLoadedDatabase(dump);
+  const database = await createRecordedDatabase();
   // A test that takes longer than an idle connection lasts would find it closed.
   const serverOptions = { keepAliveTimeout: 600_000 };
   const server = serve({ fetch: createEndpoint(database).app.fetch, port: 0, serverOptions });

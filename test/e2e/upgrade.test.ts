@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ServiceProcess } from "../../devnet/service-process.ts";
 import { waitFor } from "../../devnet/wait.ts";
-import { createPool, postgresPrograms, query as statement } from "../support/postgres.ts";
+import { createPool, query as statement } from "../support/postgres.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // Two indexes of one database, readers of a views schema, and a client that goes on asking.
@@ -44,7 +44,7 @@ function keepAsking(url: string) {
   };
 }
 
-describe.skipIf(postgresPrograms() === undefined)("an upgrade on Postgres", () => {
+describe("an upgrade", () => {
   let world: World;
   let next: ServiceProcess | undefined;
   beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { namehash, numberToHex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openDatabase } from "../../cli/database.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { deployEns, type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
+import { query } from "../support/postgres.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 // ENS' own contracts on a real EVM, and rows that were changed by hand.
@@ -81,7 +81,6 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     expect((await verify("--samples", "0", "--name", "real1.eth")).output).toContain(
       "owner is 0x000000000000000000000000000000000000dead in the index",
     );
-    expect(await verify("--samples", "0", "--name", "real11.eth")).toMatchObject({ code: 0 });
     expect((await verify("--samples", "0", "--name", "never.eth")).output).toContain("0 of 3 wrong");
     // What is not there is found by its event.
     await change(world, [`DELETE FROM domain WHERE id IN (${node("real0")}, ${node("real1")})`]);
@@ -142,11 +141,6 @@ const faults = [
 ];
 
 async function change(world: World, statements: readonly string[]) {
-  const { databaseUrl, environment } = world;
-  const pgliteDirectory = environment["PGLITE_DIRECTORY"] ?? "";
-  const database = await openDatabase({ pgliteDirectory, databaseUrl });
   // ponder: its triggers write into tables of its own connections.
-  for (const statement of ["SET session_replication_role = replica", ...statements])
-    await database?.run(statement);
-  await database?.close();
+  await query(world.databaseUrl, ["SET session_replication_role = replica", ...statements].join(";"));
 }
