@@ -1,9 +1,22 @@
-import { existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { PreflightError } from "../refusal.ts";
 
-/** Folder of the programs `initdb` and `postgres` that npm installed. Throws a PreflightError where there are none. */
+/**
+ * Folder of the programs `initdb` and `postgres` that npm installed, or of a copy that the server of a service by root may run. Throws a
+ * PreflightError where there are none.
+ */
 export function postgresPrograms(): string {
   const platform = `${process.platform}-${process.arch}`;
   let native: string;
@@ -16,7 +29,31 @@ export function postgresPrograms(): string {
     );
   }
   linkLibraries(native);
-  return join(native, "bin");
+  return join(process.getuid?.() === 0 && !isOpen(native) ? copyOf(native) : native, "bin");
+}
+
+// Whether other users may enter a folder.
+const isOpen = (folder: string): boolean =>
+  (statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || isOpen(dirname(folder)));
+
+// Postgres refuses to run as root, and other users may not enter the home folder of root.
+function copyOf(native: string): string {
+  const { version } = JSON.parse(readFileSync(join(native, "../package.json"), "utf8")) as {
+    version: string;
+  };
+  const copy = `/var/tmp/nsindex-postgres-${version}`;
+  const found = lstatSync(copy, { throwIfNoEntry: false });
+  if (found?.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0) return copy;
+  const unfinished = mkdtempSync(`${copy}-`);
+  cpSync(native, unfinished, { recursive: true, verbatimSymlinks: true });
+  execFileSync("chmod", ["-R", "a+rX", unfinished]);
+  try {
+    renameSync(unfinished, copy);
+    return copy;
+  } catch {
+    // Another process was first, or somebody else has that name.
+    return unfinished;
+  }
 }
 
 // A package cannot contain links, and install scripts, which would create these, are off.

@@ -93,11 +93,7 @@ async function versionOf(programs: string, user: SystemUser | undefined): Promis
   const program = join(programs, "postgres");
   const { text, failure } = await run(program, ["--version"], { user });
   if (failure === undefined) return /\d+/.exec(text)?.[0] ?? "";
-  const reason =
-    user === undefined || !/EACCES/.test(failure)
-      ? `The Postgres server of npm does not run here: ${failure}.`
-      : `Postgres does not run as root, and user ${user.uid} may not enter ${dirname(program)}. Move this project to a folder that other users may enter, such as /opt; start as another user;`;
-  throw new PreflightError(`${reason}${reason.endsWith(";") ? " or set" : " Set"} DATABASE_URL.`);
+  throw new PreflightError(`The Postgres server of npm does not run here: ${failure}. Set DATABASE_URL.`);
 }
 
 // In a folder beside it first: one that is named `folder` is complete.
