@@ -65,14 +65,16 @@ export async function startServices(services: DemoServices, given: World) {
   };
 }
 
-type Message = { event: string; data: { type?: string; name?: string } };
+type Message = { event: string; data?: { type?: string; name?: string } };
 
 // A webhook of registrations, and what receives it: a line for each message in a file. It checks no signature, as a receiver should.
 async function openHook(folder: string) {
   const [file, received] = [join(folder, "webhooks.json"), join(folder, "received.log")];
   const { url, close } = await listen(async (request, response) => {
-    for (const { event, data } of (await json(request)) as Message[])
-      appendFileSync(received, `${event}: ${data.type ?? ""} ${data.name ?? ""}\n`);
+    const messages = await json(request).catch(() => undefined);
+    if (!Array.isArray(messages)) return void response.writeHead(400).end();
+    for (const { event, data } of messages as Message[])
+      appendFileSync(received, `${event}: ${data?.type ?? ""} ${data?.name ?? ""}\n`);
     response.writeHead(204).end();
   });
   const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;

@@ -59,7 +59,7 @@ export const chartFiles = (prefix: string): Record<string, string> =>
     ]),
   );
 
-// ponder: an `import` makes Vite process this package, all 9 MB, which blocks the process for a second.
+// ponder: under `dev` an `import` makes Vite process this package, all 9 MB, which blocks the process for a second.
 const graphiql = () =>
   require("@graphql-yoga/render-graphiql/graphiql") as typeof import("@graphql-yoga/render-graphiql/graphiql");
 
