@@ -10,17 +10,17 @@ export type DatabaseLocation = Pick<Config, "databaseUrl" | "databaseFolder">;
 
 /**
  * Connects to the configured database; undefined if the private server does not exist yet. Throws a PreflightError if the connection is
- * refused, and the driver's error while Postgres is away. `settings`: of the driver.
+ * refused, and the driver's error while Postgres is away.
  */
-export async function openDatabase(
-  { databaseUrl, databaseFolder }: DatabaseLocation,
-  settings: pg.ClientConfig = {},
-): Promise<{ run: Statement; close(): Promise<void> } | undefined> {
-  if (databaseFolder === undefined) return connect(databaseUrl, settings);
+export async function openDatabase({
+  databaseUrl,
+  databaseFolder,
+}: DatabaseLocation): Promise<{ run: Statement; close(): Promise<void> } | undefined> {
+  if (databaseFolder === undefined) return connect(databaseUrl);
   const hold = await holdServer(databaseFolder, { isOwner: false });
   if (hold === undefined) return undefined;
   try {
-    const { run, close } = await connect(databaseUrl, settings);
+    const { run, close } = await connect(databaseUrl);
     return { run, close: () => close().finally(() => hold.release()) };
   } catch (error) {
     await hold.release();
@@ -28,7 +28,7 @@ export async function openDatabase(
   }
 }
 
-/** Connects to a database. Throws as openDatabase does. */
+/** Connects to a database; `settings`: of the driver. Throws as openDatabase does. */
 export async function connect(databaseUrl: string, settings: pg.ClientConfig = {}) {
   const client = new pg.Client({
     connectionString: databaseUrl,

@@ -53,8 +53,9 @@ process.on("disconnect", stop);
 process.channel?.unref();
 
 async function releaseServer(): Promise<void> {
-  await server?.release();
+  const held = server;
   server = undefined;
+  await held?.release();
 }
 
 async function main([asked, ...options]: string[]): Promise<number> {
@@ -86,8 +87,13 @@ async function main([asked, ...options]: string[]): Promise<number> {
     );
   for (;;) {
     // Anew for each run: whatever ended the last one may have ended the server.
-    if (config.databaseFolder !== undefined)
+    if (config.databaseFolder !== undefined) {
       server = await holdServer(config.databaseFolder, { isOwner: command !== "serve" });
+      if (server === undefined)
+        throw new PreflightError(
+          `There is no index in ${config.databaseFolder} yet. Start it with npm start, or set DATABASE_URL.`,
+        );
+    }
     await requireSound(command, config, { log, wait });
     const databaseUrl = command === "serve" ? await nearestUrl(config) : config.databaseUrl;
     const first = command === "start" ? await firstLabelSetVersion(config) : undefined;

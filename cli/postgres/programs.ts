@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
 } from "node:fs";
@@ -42,18 +43,23 @@ function copyOf(native: string): string {
     version: string;
   };
   const copy = `/var/tmp/nsindex-postgres-${version}`;
-  const found = lstatSync(copy, { throwIfNoEntry: false });
-  if (found?.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0) return copy;
+  const isThere = () => {
+    const found = lstatSync(copy, { throwIfNoEntry: false });
+    return found?.isDirectory() === true && found.uid === 0 && (found.mode & 0o022) === 0;
+  };
+  if (isThere()) return copy;
   const unfinished = mkdtempSync(`${copy}-`);
   cpSync(native, unfinished, { recursive: true, verbatimSymlinks: true });
   execFileSync("chmod", ["-R", "a+rX", unfinished]);
   try {
     renameSync(unfinished, copy);
-    return copy;
   } catch {
-    // Another process was first, or somebody else has that name.
-    return unfinished;
+    rmSync(unfinished, { recursive: true });
+    // Another process may have been first.
+    if (!isThere())
+      throw new PreflightError(`${copy} is not root's own folder. Remove it, or set DATABASE_URL.`);
   }
+  return copy;
 }
 
 // A package cannot contain links, and install scripts, which would create these, are off.
