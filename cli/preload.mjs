@@ -1,6 +1,6 @@
 // Preloaded into the indexing process.
+import "./find-formats-once.mjs";
 import { registerHooks } from "node:module";
-import { extname } from "node:path";
 import { format } from "node:util";
 import { textOf } from "./native-modules.mjs";
 
@@ -33,8 +33,20 @@ const keepBranch = (head) => `{
     }`;
 const following = /\/node_modules\/ponder\/dist\/esm\/runtime\/realtime\.js$/;
 
+const configOfPonder = /\/node_modules\/ponder\/dist\/esm\/build\/config\.js$/;
+const chainsOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/chains\.js$/;
+
 // What is changed in Ponder's text, as often as `times` says. docs/ponder.md describes them.
 const patches = [
+  {
+    // Of the 700 chains of viem Ponder uses the ids, to know how soon a block is final, and URLs, which are configured here. To load them takes a
+    // tenth of a start.
+    name: "known chains",
+    file: configOfPonder,
+    times: 1,
+    text: /Object\.values\(viemChains\)\.find\([^;]*\)(?=;)/g,
+    patched: "{ id: chain.id, rpcUrls: { default: { http: [] } } }",
+  },
   {
     // When a range of blocks fails it is fetched again, and each time the range after it is begun once more. They
     // fetch the same blocks, and wait for each other's rows until no connection is left: the backfill stands still.
@@ -150,30 +162,12 @@ function resolveOwn(specifier, context, next) {
     return { url: virtual + specifier.slice("ponder:".length), format: "module", shortCircuit: true };
   if (!isDev && specifier.startsWith("vite") && buildOfPonder.test(parentURL))
     return { url: nativeModules, format: "module", shortCircuit: true };
+  if (specifier === "viem/chains" && chainsOfPonder.test(parentURL))
+    return { url: "data:text/javascript,", format: "module", shortCircuit: true };
   const own = !isStock && indexingOfPonder.test(parentURL) ? storesOfPonder[specifier] : undefined;
-  if (own === undefined) return resolveFile(specifier, context, next);
+  if (own === undefined) return next(specifier, context);
   markReplaced(specifier);
   return next(new URL(own, import.meta.url).href, context);
-}
-
-// For each file Node parses the description of its package anew to find its format, which is that of the folder's other files with that
-// extension. A package is the same for all files of a folder.
-const formats = new Map();
-const packages = new Map();
-const folderOf = (url) => url.slice(0, url.lastIndexOf("/"));
-
-function resolveFile(specifier, context, next) {
-  const { conditions, parentURL } = context;
-  if (parentURL === undefined || !conditions.includes("import")) return next(specifier, context);
-  const isFile = specifier.startsWith(".");
-  const url = isFile ? new URL(specifier, parentURL).href : undefined;
-  const key = isFile ? folderOf(url) + extname(url) : `${specifier} ${folderOf(parentURL)}`;
-  const known = isFile ? formats.get(key) : packages.get(key);
-  if (known !== undefined) return { url, ...known, shortCircuit: true };
-  const found = next(specifier, context);
-  if (!isFile) packages.set(key, found);
-  else if (found.url === url) formats.set(key, { format: found.format });
-  return found;
 }
 
 // Checked by expectReplaced in src/ponder/store.ts.

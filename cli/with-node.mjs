@@ -36,17 +36,22 @@ const [script = ""] = process.argv.slice(2);
 const services = ["cli/ponder.ts", "labels-service/cli.ts", "devnet/start.ts"];
 const isService = services.includes(relative(root, resolve(script)).split(sep).join("/"));
 
-const child = spawn(node, ["--disable-warning=ExperimentalWarning", ...process.argv.slice(2)], {
-  // A service sees the end of this process as the end of the channel.
-  stdio: isService ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
-  env: {
-    // Code that Node has compiled, by the hash of its source: it makes the next start shorter. A folder that cannot be written is
-    // left alone.
-    NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled"),
-    ...process.env,
-    PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}`,
+const preload = new URL("find-formats-once.mjs", import.meta.url).href;
+const child = spawn(
+  node,
+  ["--disable-warning=ExperimentalWarning", "--import", preload, ...process.argv.slice(2)],
+  {
+    // A service sees the end of this process as the end of the channel.
+    stdio: isService ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
+    env: {
+      // Code that Node has compiled, by the hash of its source: it makes the next start shorter. A folder that cannot be written is
+      // left alone.
+      NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled"),
+      ...process.env,
+      PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}`,
+    },
   },
-});
+);
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 

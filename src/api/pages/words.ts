@@ -1,12 +1,19 @@
+import { createRequire } from "node:module";
 import { ens_split } from "@adraffy/ens-normalize";
-import { formatUnits } from "viem";
-import * as viemChains from "viem/chains";
+import { type Chain, formatUnits } from "viem";
 import { chainOf } from "../../deployments/chains.ts";
 import { defaultEvmCoinType } from "../../ens/reverse-names.ts";
 
 // What chains, coins, times and amounts are called by people.
 
-const known = new Map(Object.values(viemChains).map((chain) => [chain.id as number, chain]));
+// viem's list has 700 modules: loaded when a page needs it first.
+const load = createRequire(import.meta.url);
+let known: ReadonlyMap<number, Chain> | undefined;
+
+function viemChain(id: number): Chain | undefined {
+  known ??= new Map(Object.values<Chain>(load("viem/chains")).map((chain) => [chain.id, chain]));
+  return known.get(id);
+}
 
 /**
  * The name of a chain as wallets show it, that of the test network's configuration, or its number.
@@ -14,7 +21,7 @@ const known = new Map(Object.values(viemChains).map((chain) => [chain.id as numb
  */
 export function chainName(id: number): string {
   const own = chainOf(id).name;
-  const name = known.get(id)?.name ?? own;
+  const name = viemChain(id)?.name ?? own;
   return name === `chain-${id}` ? `Chain ${id}` : name;
 }
 
@@ -23,7 +30,7 @@ export type Explorers = Readonly<Record<number, string>>;
 
 /** The URL of a chain's block explorer: the configured one, else the one that viem knows; undefined if there is none. */
 export function explorerOf(id: number, configured: Explorers = {}): string | undefined {
-  return (configured[id] ?? known.get(id)?.blockExplorers?.default.url)?.replace(/\/+$/, "");
+  return (configured[id] ?? viemChain(id)?.blockExplorers?.default.url)?.replace(/\/+$/, "");
 }
 
 // Coins without EVM (SLIP-44).
