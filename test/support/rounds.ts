@@ -11,3 +11,7 @@ export const modesOf = <Mode>(modes: readonly Mode[]): readonly Mode[] =>
 
 /** Those that run only where several seeds are played. */
 export const inLongRuns = <One>(all: readonly One[]): readonly One[] => (count > 1 ? all : []);
+
+/** Every so manieth of them, or all where several seeds are played. */
+export const sampled = <One>(all: readonly One[], every: number): readonly One[] =>
+  count > 1 ? all : all.filter((_, at) => (at + 1) % every === 0);

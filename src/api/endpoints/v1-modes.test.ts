@@ -98,7 +98,7 @@ function queriesOf(path: string, inPairs: boolean): Set<string> {
 }
 
 // Pairs of values take turns by seed.
-const turns = 8;
+const turns = 32;
 const isInTurn = (_: unknown, at: number) => seeds.some((seed) => (at - seed) % turns === 0);
 
 const bodies = ["feed", "detail"].flatMap((profile) =>
