@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deploymentOf, register } from "../../devnet/life.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
@@ -57,6 +58,7 @@ function keepAsking(url: string) {
         if (status === 503 && headers.has("retry-after")) lost.add(status);
         else if (status !== 200) failures.push(`${status} ${body}`);
       requests += 2;
+      await setTimeout(20);
     }
   };
   const done = client();
@@ -429,6 +431,7 @@ describe("readers on hot standbys", () => {
     let isOpen = true;
     const reading = (async () => {
       while (isOpen) {
+        await setTimeout(10);
         const { response, body } = await ask(
           views.url,
           "{ domains(first: 20) { name } accounts(first: 5) { id } more: domains(first: 20, orderDirection: desc) { name } }",

@@ -63,11 +63,20 @@ const decidedDifferences = (): Accepted => JSON.parse(readFileSync(fixture("chai
 /** The expected result of `compareWithRecording`: five fields are decided differences. */
 export const asRecorded: Comparison = { total: 11884, equal: 11884, acceptedFields: 5, differences: [] };
 
-/** Compares the entities of a subgraph endpoint with those of the whole recording. */
-export async function compareWithRecording(endpoint: string): Promise<Comparison> {
-  const expected = recordedEntities();
+/** Compares the entities of a subgraph endpoint with those of the whole recording, or those of its events up to a block. */
+export async function compareWithRecording(endpoint: string, until?: number): Promise<Comparison> {
+  const all = recordedEntities();
+  const expected = until === undefined ? all : eventsUntil(all, until);
   return compareEntities(expected, await readEntities(endpoint, expected), decidedDifferences());
 }
+
+// They stay as they are, and tell everything that logs do.
+const eventsUntil = (entities: Entities, until: number): Entities =>
+  Object.fromEntries(
+    Object.entries(entities)
+      .map(([type, list]) => [type, list.filter(({ blockNumber }) => Number(blockNumber) <= until)] as const)
+      .filter(([, list]) => list.length > 0),
+  );
 
 /** A registrar action as `/api/registrar-actions` lists it. */
 export type ListedAction = { action: { id: string; block: { timestamp: number } }; name: string };

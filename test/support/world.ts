@@ -91,8 +91,8 @@ export async function startWorld({
     /** All entities of the index, at a block or the latest one. */
     entities: (block?: number) => readEntities(`${url}/subgraph`, recordedEntities(), block),
 
-    /** Compares the index with the entities of the whole recording. */
-    compareWithRecording: () => compareWithRecording(`${url}/subgraph`),
+    /** Compares the index with the entities of the whole recording, or those of its events up to a block. */
+    compareWithRecording: (until?: number) => compareWithRecording(`${url}/subgraph`, until),
 
     /** Ends everything and removes the data. */
     async close() {

@@ -147,8 +147,8 @@ describe.each([
   // `ofOthers`: responses that did not change, of names and addresses all over the chain; `inVain`: those of them that were purged.
   const counts = { changed: 0, unkeyed: 0, ofOthers: 0, inVain: 0 };
   beforeAll(() => reach(blocks[start] ?? 0));
-  const steps = seeds.length > 1 ? 8 : 3;
-  const width = (step: number) => (step % 4 === 0 ? 6 : 1);
+  const steps = seeds.length > 1 ? 8 : 2;
+  const width = (step: number) => (step % 4 === 0 ? 4 : 1);
   const gap = Math.floor((blocks.length - start) / steps);
 
   test.each(Array.from({ length: steps }, (_, step) => step))(

@@ -13,7 +13,7 @@ import { recordedBlocks, writeArchive } from "../archive/recorded.ts";
 import { recordingOf } from "../recordings.ts";
 import { type Backend, differingRows, type FollowedChain, follow, isWithin } from "./follower.ts";
 
-const [finalized, last] = [300, 340];
+const [finalized, last] = [150, 180];
 const recording = recordingOf("root");
 
 /** URLs and archives that are asked: liars tell the same lies. */
