@@ -15,7 +15,8 @@ import { isDuringOutage } from "./src/rpc/outage.ts";
 import { urlsWithStart } from "./src/rpc/start-blocks.ts";
 
 const config = readConfig();
-rewriteLog({ schema: config.databaseSchema, isReported: isDuringOutage });
+const url = `http://${config.host ?? "localhost"}:${config.port}/`;
+rewriteLog({ schema: config.databaseSchema, url, isReported: isDuringOutage });
 const log = processLog();
 const count = openAnswerCount();
 shared().chainPauseMs = config.chainPauseSeconds * 1_000;

@@ -17,6 +17,7 @@ import { requireSound, type Start, starts, withSection } from "./checks.ts";
 import { isRefusal, loadConfig } from "./command.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 import { type Hold, holdServer } from "./postgres/private.ts";
+import { progressBar } from "./progress-bar.ts";
 import { PreflightError } from "./refusal.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -176,7 +177,8 @@ function run(command: Start, config: Config, { options, startBlocks }: Given): P
     },
   });
   const secrets = secretsOf(config);
-  ponder.stdout?.pipe(logLines(secrets, true)).pipe(process.stdout);
+  const lines = ponder.stdout?.pipe(logLines(secrets, true));
+  (process.stdout.isTTY ? lines?.pipe(progressBar()) : lines)?.pipe(process.stdout);
   ponder.stderr?.pipe(logLines(secrets, false)).pipe(process.stderr);
   const disk = watchForFullDisk(Date.now);
   ponder.stdout?.on("data", disk.see);

@@ -78,6 +78,7 @@ import { readGoLive, watchGoLive } from "./status/go-live.ts";
 import { openReadServers } from "./status/read-servers.ts";
 import { shared as sharedReading } from "./status/shared-reading.ts";
 import {
+  backfilledBlocks,
   createBlockHashes,
   endOfChain,
   hasWaitingBlocks,
@@ -191,6 +192,11 @@ const status = openStatus({
   registry,
   readSaved: servers?.read,
 });
+
+shared().backfill = () => {
+  const snapshot = status.current()?.snapshot;
+  return snapshot && backfilledBlocks(snapshot.omnichainSnapshot.chains);
+};
 
 let isHealing = false;
 // Names that handlers healed, by node, until the feed has them.

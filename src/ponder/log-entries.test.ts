@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { rewriteLog } from "./log-entries.ts";
+import { shared } from "./shared.ts";
 
 type Write = (entry: object) => void;
 
@@ -18,9 +19,27 @@ function loggers() {
   const metrics = { registry: { registerMetric: vi.fn(), removeSingleMetric: vi.fn(), metrics: vi.fn() } };
   const reported = new Error("fetch failed");
   const scope = { PONDER_COMMON: { logger, metrics } };
-  rewriteLog({ schema: "names", isReported: (error) => error === reported }, scope);
-  return { logger, lines, reported };
+  rewriteLog(
+    { schema: "names", url: "http://localhost:1/", isReported: (error) => error === reported },
+    scope,
+  );
+  return { logger, lines, reported, scope };
 }
+
+test("progress is told with blocks once they are known, and where to open the service", () => {
+  const { logger, lines, scope } = loggers();
+  const told = { msg: "Updated backfill indexing progress", progress: "12.0%", estimate: "4m 02s" };
+  logger["info"]?.({ msg: "Created HTTP server", port: 1 });
+  logger["info"]?.(told);
+  shared(scope).backfill = () => ({ done: 1_234, all: 1_000_000 });
+  logger["info"]?.(told);
+  const open = "http://localhost:1/";
+  expect(lines).toEqual([
+    ["info", { msg: "Created HTTP server", port: 1, open }],
+    ["info", { ...told, open }],
+    ["info", { ...told, blocks: "1,234 of 1,000,000", open }],
+  ]);
+});
 
 test("warnings about what is reported are lowered, also of loggers made of this one, and paths of ours; errors are not", () => {
   const { logger, lines, reported } = loggers();

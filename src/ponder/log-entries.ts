@@ -12,18 +12,24 @@ type Rewrite = (level: Level, entry: Entry) => readonly [Level, Entry];
 
 type Options = {
   schema: string;
+  /** Where this service is opened. */
+  url: string;
   /** Whether the cause of an error is already logged: its warnings are lowered to debug. */
   isReported: (error: unknown) => boolean;
 };
 
 /** Adapts the texts and levels of Ponder's log to this service; does nothing outside of Ponder. */
-export function rewriteLog({ schema, isReported }: Options, scope: object = globalThis): void {
+export function rewriteLog({ schema, url, isReported }: Options, scope: object = globalThis): void {
   const logger = ponderLogger(scope);
   if (logger === undefined) return;
   rewriteEntries(logger as unknown as Logger, (level, entry) => {
     const { msg, error, endpoint, hostnames } = entry;
     // ponder: after it has committed the block; it tells nothing else.
     if (msg === "Indexed block") shared(scope).blockIndexed?.();
+    if (msg === "Created HTTP server") return [level, { ...entry, open: url }];
+    // cli/progress-bar.ts draws it.
+    if (msg === "Updated backfill indexing progress")
+      return [level, { ...entry, ...blocksOf(shared(scope).backfill?.()), open: url }];
     // One per entry of the list of RPC URLs, which repeats URLs (`entriesForRate`).
     if (msg === "Connected to JSON-RPC" && typeof hostnames === "string")
       return [level, { ...entry, hostnames: JSON.stringify([...new Set(JSON.parse(hostnames))]) }];
@@ -37,6 +43,9 @@ export function rewriteLog({ schema, isReported }: Options, scope: object = glob
     return [level, behind === undefined ? refusalOf(schema) : lagOf(behind)];
   });
 }
+
+const blocksOf = (progress: { done: number; all: number } | undefined) =>
+  progress && { blocks: `${progress.done.toLocaleString("en")} of ${progress.all.toLocaleString("en")}` };
 
 /** Passes all entries of a logger and its children through `rewrite`. */
 function rewriteEntries(logger: Logger, rewrite: Rewrite): Logger {

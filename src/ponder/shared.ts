@@ -74,6 +74,8 @@ export type Shared = {
   silentChains: Set<number>;
   /** Keeps the blocks of a chain that the next start asks for. */
   keepStartBlocks?: (chainId: number, blocks: readonly StartBlock[]) => Promise<void>;
+  /** Blocks of the backfill, of the chains whose turn has come: from the status, for the log. */
+  backfill?: () => { done: number; all: number } | undefined;
   /** Called for each new block once its rows are there. */
   blockIndexed?: () => void;
   /** Prepares for the events of a batch; they are handled once it resolves. */

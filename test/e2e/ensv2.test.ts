@@ -206,7 +206,13 @@ describe("the tables equal the contracts", () => {
     expect(await differences(750)).toEqual([]);
   });
 
-  test.each([...inLongRuns([[800, 1] as const]), [850, 20], ...inLongRuns([[877, 5] as const]), [879, 2]])("after block %i was left for another branch, %i blocks deep, and taken again", async (block, depth) => {
+  type Branch = [block: number, depth: number];
+  test.each<Branch>([
+    ...inLongRuns<Branch>([[800, 1]]),
+    [850, 20],
+    ...inLongRuns<Branch>([[877, 5]]),
+    [879, 2],
+  ])("after block %i was left for another branch, %i blocks deep, and taken again", async (block, depth) => {
     follow(node.chain.head(), block);
     await waitForHead();
     const fork = await branchOff(depth);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChainFacts, distancesOf, project, slowestOf, snapshotOf } from "./status.ts";
+import { backfilledBlocks, type ChainFacts, distancesOf, project, slowestOf, snapshotOf } from "./status.ts";
 
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 
@@ -169,4 +169,16 @@ test("a projection measures from now, or the snapshot where that is later, to th
   const snapshot = { snapshotTime: 1768400407, slowestChainIndexingCursor: 1768400395 };
   expect(project(snapshot, 1768400411)).toEqual({ projectedAt: 1768400411, worstCaseDistance: 16 });
   expect(project(snapshot, 1768400000)).toEqual({ projectedAt: 1768400407, worstCaseDistance: 12 });
+});
+
+test("blocks of a backfill are those of chains whose turn has come", () => {
+  const ofBackfill = { sync: "backfill", startBlock: at(100) } as const;
+  const facts: ChainFacts[] = [
+    { ...ofBackfill, chainId: 1, latestIndexedBlock: at(150), backfillEndBlock: at(300) },
+    { ...ofBackfill, chainId: 2, startBlock: at(9_000), backfillEndBlock: at(9_999) },
+    { chainId: 3, sync: "live", startBlock: at(0), latestIndexedBlock: at(90), latestKnownBlock: at(100) },
+  ];
+  const chains = snapshotOf(facts, 0)?.omnichainSnapshot.chains ?? {};
+  expect(chains["2"]?.chainStatus).toBe("chain-queued");
+  expect(backfilledBlocks(chains)).toEqual({ done: 140, all: 290 });
 });

@@ -120,6 +120,23 @@ function higherBlock(a: BlockRef, b: BlockRef = a): BlockRef {
   return b.number > a.number ? b : a;
 }
 
+/** Blocks of the chains whose backfill has begun: those that are indexed, and all. */
+export function backfilledBlocks(chains: Readonly<Record<string, ChainSnapshot>>): {
+  done: number;
+  all: number;
+} {
+  const blocks = { done: 0, all: 0 };
+  for (const chain of Object.values(chains)) {
+    if (chain.chainStatus === "chain-queued") continue;
+    const { number: start } = chain.config.startBlock;
+    const { number: latest } = chain.latestIndexedBlock;
+    const end = chain.chainStatus === "chain-backfill" ? chain.backfillEndBlock.number : latest;
+    blocks.done += latest - start;
+    blocks.all += end - start;
+  }
+  return blocks;
+}
+
 /**
  * The snapshot of all chains, dated `now` or by a newer block; undefined if the facts fit no status (some completed, the rest queued). All
  * times are Unix seconds.
