@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { decodedReferrer, isParentCannotControlBurned } from "./registrations.ts";
+import { decodedReferrer, isParentCannotControlBurned, toSignedFuses } from "./registrations.ts";
 
 const zero = "0x0000000000000000000000000000000000000000";
 
@@ -28,4 +28,13 @@ test.each([
   [0xfffeffff, false],
 ])("fuses %i: parent cannot control is %s", (fuses, isBurned) => {
   expect(isParentCannotControlBurned(fuses)).toBe(isBurned);
+});
+
+// graph-node: a uint32 of an event is an i32 in the mapping.
+test.each([
+  [0x10001, 65_537],
+  [0x7fffffff, 2_147_483_647],
+  [0x80010000, -2_147_418_112],
+])("fuses %i are stored as %i", (fuses, stored) => {
+  expect(toSignedFuses(fuses)).toBe(stored);
 });

@@ -93,13 +93,18 @@ test("a new version clears all of the node's records, and no other node's", asyn
   await setAddressRecord(next(), { node, coinType: 60n, newAddress: alice });
   await setAddressRecord(next(), { node, coinType: 0n, newAddress: "0x01" });
   await setTextRecord(next(), { node, key: "avatar", value: "a" });
-  await saveRecords(next(), node, () => ({ name: "vitalik.eth" }));
+  const more = { contenthash: "0xe301", pubkeyX: "0x01", pubkeyY: "0x02", dnszonehash: "0x03" } as const;
+  const lists = { abiContentTypes: [1n], dataKeys: ["a"] };
+  await saveRecords(next(), node, () => ({ name: "vitalik.eth", ...more, ...lists }));
   await setAddressRecord(next(), { node: other, coinType: 60n, newAddress: alice });
   await clearRecords(next(), { node, newVersion: 1n });
   expect(addresses()).toEqual([[60n, alice]]);
   expect(texts()).toEqual([]);
   expect(records()).toMatchObject([
-    { node, name: null, version: 1n, coinTypes: null, textKeys: null },
+    {
+      ...{ node, name: null, version: 1n, coinTypes: null, textKeys: null },
+      ...Object.fromEntries(Object.keys({ ...more, ...lists }).map((key) => [key, null])),
+    },
     { node: other, version: null, coinTypes: [60n] },
   ]);
   await setTextRecord(next(), { node, key: "avatar", value: "b" });

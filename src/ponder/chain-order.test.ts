@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createRandom } from "../../devnet/random.ts";
 import { chainsInOrder, headAt, mergeInOrder } from "./chain-order.ts";
 
@@ -58,7 +58,8 @@ function follow(chains: readonly FollowedChain[], pauseMs: number) {
   const done = (async () => {
     const log = (_: string, message: string) => void logged.push(message);
     const generators = chains.map(({ generator }) => generator);
-    for await (const { chain, event } of mergeInOrder(generators, perChainSync, { pauseMs, log, away })) {
+    const options = { pauseMs, log, away };
+    for await (const { chain, event } of mergeInOrder(generators, perChainSync, options)) {
       const progress = perChainSync.get(chain)!.syncProgress;
       const { type, block, isHeld } = event as Event;
       yielded.push(`${chain.id}: ${type} ${Number(block.number)}${isHeld ? ", held" : ""}`);
@@ -122,6 +123,23 @@ test("a silent chain is left out, and what it has from that time is put in its p
   expect(index.executed().map((event) => Number(event.slice(0, 10)))).toEqual([
     ...[100, 101, 150, 200, 250, 300, 350, 400, 400, 500],
   ]);
+});
+
+test("a chain is waited for as long as the pause, from the last that was heard of it", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const [one, two] = [followedChain(1), followedChain(2)];
+  const index = follow([one, two], 600_000);
+  two.push("block", 1, 101);
+  await vi.advanceTimersByTimeAsync(300_000);
+  one.push("block", 1, 100);
+  await vi.advanceTimersByTimeAsync(599_000);
+  expect([index.yielded, index.logged]).toEqual([["1: block 1"], []]);
+  await vi.advanceTimersByTimeAsync(1_100);
+  expect(index.yielded).toEqual(["1: block 1", "2: block 1"]);
+  one.end();
+  two.end();
+  await index.done;
 });
 
 test("rows that are reverted to a block leave each chain at its last block before it", () => {

@@ -145,6 +145,15 @@ test("reads wildcards of LIKE in the values of pattern filters, as the original 
   ).toEqual(["eth"]);
 });
 
+test("a list that contains one of several values is none that contains none of them", async () => {
+  const isFound = async (values: string) => {
+    const where = `{ texts_has: "avatar", texts_not_contains: ${values} }`;
+    const { data } = await createEndpoint(client).ask(`{ resolvers(first: 1, where: ${where}) { id } }`);
+    return data?.["resolvers"]?.length === 1;
+  };
+  expect([await isFound('["nothing"]'), await isFound('["avatar", "nothing"]')]).toEqual([true, false]);
+});
+
 test("folds the case of ASCII letters only", async () => {
   const hits = async (value: string) =>
     (

@@ -41,6 +41,7 @@ import {
   applyLabelRegistered,
   applyLabelReserved,
   applyProxyDeployed,
+  applyTokenRegenerated,
   applyTokens,
   applyUpgraded,
 } from "./entries.ts";
@@ -199,6 +200,21 @@ test.each<[string, { ids: bigint[]; values: bigint[]; from: Hex }, string[]]>([
   const { next, store, anomalies } = await reserved();
   await applyTokens(next(), { ...transfer, operator: owner, to: owner });
   expect([store.rows(v2Entry)[0]?.["owner"], anomalies]).toEqual([zeroAddress, reported]);
+});
+
+test.each<[string, { tokenId: bigint; newTokenId: bigint }, string[]]>([
+  ["its next version", { tokenId, newTokenId: tokenId + 1n }, []],
+  ["a token of another label", { tokenId, newTokenId: tokenId + (1n << 32n) }, ["contradictory-entry"]],
+  [
+    "anything, from another version",
+    { tokenId: tokenId + 7n, newTokenId: tokenId + 8n },
+    ["contradictory-entry"],
+  ],
+])("a token becomes only its own next version: %s", async (_, given, reported) => {
+  const { next, store, anomalies } = await reserved();
+  await applyTokenRegenerated(next(), given);
+  const stored = BigInt(String(store.rows(v2Entry)[0]?.["tokenId"]));
+  expect([stored, anomalies]).toEqual([reported.length === 0 ? given.newTokenId : tokenId, reported]);
 });
 
 test("a batch of any length moves each of its tokens, and those of amount zero not", async () => {
