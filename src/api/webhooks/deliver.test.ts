@@ -164,7 +164,8 @@ test("retries with the same id after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h
     times.push(clock.now());
     response.writeHead(isBroken ? 500 : 200).end();
   });
-  const { lines, status } = start([hookTo(url)], messages(1, 2), { clock });
+  // Thirty hours are waited for at once.
+  const { lines, status } = start([hookTo(url)], messages(1, 2), { clock, waitingMs: 36_000_000 });
   await expect
     .poll(async () => (await stateOf("a")).paused?.reason)
     .toBe("8 attempts failed, the last one because the response was 500");

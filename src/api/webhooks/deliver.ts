@@ -12,8 +12,6 @@ import { type ReadHookReminders, withReminders } from "./reminders.ts";
 // Svix' schedule, seconds before each attempt; then the hook is paused.
 const attempts = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
 const answerMs = 15_000;
-// How soon a hook notices what `npm run webhooks` changed.
-const waitingMs = 10_000;
 const faultMs = 5_000;
 const holdMs = 15_000;
 
@@ -33,6 +31,8 @@ type Options = {
   log: Log;
   registry?: Registry | undefined;
   clock?: Clock;
+  /** How soon a hook notices what `npm run webhooks` changed. */
+  waitingMs?: number;
 };
 
 /**
@@ -40,10 +40,10 @@ type Options = {
  * status of the hooks.
  */
 export function startWebhooks(options: Options) {
-  const { hooks, database, isReady, registry, clock = systemClock } = options;
+  const { hooks, database, isReady, registry, clock = systemClock, waitingMs = 10_000 } = options;
   const positions = openPositions(database.run, database.namespace);
   const stopped = new AbortController();
-  const tools = { ...options, clock, positions, signal: stopped.signal };
+  const tools = { ...options, clock, waitingMs, positions, signal: stopped.signal };
   const names = hooks.map(({ name }) => name);
   let held: ReadonlySet<string> = new Set();
   const deliveries = hooks.map((hook) => createDelivery(hook, tools));
@@ -71,7 +71,7 @@ export function startWebhooks(options: Options) {
   return { stop, status, ended: Promise.all(hooks.length === 0 ? [] : loops()) };
 }
 
-type Tools = Reading & { log: Log; readReminders: ReadHookReminders };
+type Tools = Reading & { log: Log; readReminders: ReadHookReminders; waitingMs: number };
 
 /** Repeats work, which returns how many milliseconds it pauses. Logs the first failure in a row. Never rejects. */
 async function rounds(work: () => Promise<number>, what: string, { signal, log, clock }: Tools) {
@@ -93,7 +93,7 @@ async function rounds(work: () => Promise<number>, what: string, { signal, log, 
 // A hook's status, and a function that takes it one step further: reads what is next, or attempts to deliver it.
 function createDelivery(hook: Hook, tools: Tools) {
   const { name } = hook;
-  const { positions, clock, log, signal } = tools;
+  const { positions, clock, waitingMs, log, signal } = tools;
   const fill = withReminders(hook, tools, createReading(hook, tools));
   const counts = { delivered: 0, failed: 0 };
   let current: HookState | undefined;
