@@ -1,8 +1,8 @@
-// The newest registrations and renewals, with fetch and the types that openapi-typescript made of /openapi.json:
+// The newest registrations and renewals, with fetch and types that openapi-typescript makes of /openapi.json. The file beside this one has those
+// of one operation; this makes all of them:
 //
-//   npx openapi-typescript http://localhost:42069/openapi.json -o examples/openapi/rest-api.d.ts
-//   node examples/openapi/registrar-actions.ts
-import type { paths } from "./rest-api.d.ts";
+//   npx openapi-typescript http://localhost:42069/openapi.json -o rest-api.d.ts
+import type { paths } from "./registrar-actions.generated.d.ts";
 
 const indexUrl = process.env["INDEX_URL"] ?? "http://localhost:42069";
 
