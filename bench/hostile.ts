@@ -37,12 +37,12 @@ const chosen = names.map((name) => {
 });
 
 const baselineMs = 5_000;
-const mostSecondsBehind = 8;
+const maxSecondsBehind = 8;
 
 /** Waits until the index has caught up after its start, which goes back to the last final block. */
 async function settle({ read }: Observer): Promise<void> {
   await sleep(baselineMs);
-  for (let left = 30; left > 0 && (await read()).lag > mostSecondsBehind; left--) await sleep(2_000);
+  for (let left = 30; left > 0 && (await read()).lag > maxSecondsBehind; left--) await sleep(2_000);
   await sleep(baselineMs);
 }
 

@@ -24,7 +24,7 @@ import {
 } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
-import { mostWrong, newSeed, randomOf } from "./samples.ts";
+import { maxWrongShare, newSeed, randomOf } from "./samples.ts";
 
 /** `npm run archive`. */
 export const archive = program("archive", "A portable archive of what an index reads of its chains.");
@@ -197,7 +197,7 @@ function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   const shown =
     compared === blocks
       ? "No block differs from the node's."
-      : `No difference: with 95 % certainty fewer than ${mostWrong(compared)} % of the blocks are changed.`;
+      : `No difference: with 95 % certainty fewer than ${maxWrongShare(compared)} % of the blocks are changed.`;
   return open > 0 ? `${shown} ${openText}: raise --samples.` : shown;
 }
 

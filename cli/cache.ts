@@ -11,7 +11,7 @@ import {
 import { chainsOf, firstOf, loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
-import { mostWrong, newSeed, randomOf } from "./samples.ts";
+import { maxWrongShare, newSeed, randomOf } from "./samples.ts";
 
 /** `npm run cache`. */
 export const cache = program(
@@ -95,7 +95,7 @@ export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Asked
     ...firstOf(differences),
     found.unanswered > 0 && `${found.unanswered} ranges could not be compared: the nodes do not answer.`,
     isSame
-      ? `0 of ${ranges} ranges differ: at most ${mostWrong(ranges)} % of them are wrong, at 95 % confidence.`
+      ? `0 of ${ranges} ranges differ: at most ${maxWrongShare(ranges)} % of them are wrong, at 95 % confidence.`
       : `${differingRanges.length} of ${ranges} ranges differ. Stop the chain's indexers, remove these, and build new indexes:\n` +
         `  ${purgeCommands(merged, "\n  ")}\n` +
         `Others may differ too: compare again with more --samples, or remove all that the node returned. ${unverifiedSection}`,

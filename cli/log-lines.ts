@@ -4,7 +4,7 @@ import { escapeControls, parsedJson } from "../src/log/json-log.ts";
 
 // Ponder logs what contracts, nodes and clients say. None of it may look like another entry, or control a terminal.
 
-const mostCharacters = 4_000;
+const maxCharacters = 4_000;
 
 /**
  * Stream that removes secrets and control characters from Ponder's output, cuts long texts, and indents later lines of an entry. In a log
@@ -52,7 +52,7 @@ function render(line: string, secrets: Secrets, isLog: boolean): string {
 }
 
 const cut = (text: string) =>
-  text.length > mostCharacters ? `${text.slice(0, mostCharacters)}… (${text.length} characters)` : text;
+  text.length > maxCharacters ? `${text.slice(0, maxCharacters)}… (${text.length} characters)` : text;
 
 // Ponder and its libraries log whole URLs; those of RPC providers and databases contain keys.
 

@@ -13,5 +13,5 @@ export function randomOf(seed: number): () => number {
 export const newSeed = () => Date.now() % 1_000_000;
 
 /** Percent of a whole that may be wrong at 95 % confidence if none of `samples` is. Exact for independent samples. */
-export const mostWrong = (samples: number) =>
+export const maxWrongShare = (samples: number) =>
   (samples === 0 ? 100 : (1 - 0.05 ** (1 / samples)) * 100).toFixed(2);

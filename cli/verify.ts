@@ -7,7 +7,7 @@ import { examineUrls } from "./checks/nodes.ts";
 import { loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
 import { beginSnapshot, readHeads, withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
-import { mostWrong, newSeed } from "./samples.ts";
+import { maxWrongShare, newSeed } from "./samples.ts";
 import { missingRows } from "./verify/events.ts";
 import { type Proven, prove } from "./verify/proofs.ts";
 import { type Asked, type Question, questionsOf, reads } from "./verify/questions.ts";
@@ -135,7 +135,7 @@ export function report(questions: readonly Question[], { heads, found, events: {
     faults.length > 0
       ? [...faults, seeOperations("When the index differs from the chain")].join(" ")
       : compared > 0 &&
-        `0 of ${compared} wrong: at most ${mostWrong(compared)} % of them are wrong, at 95 % confidence.`,
+        `0 of ${compared} wrong: at most ${maxWrongShare(compared)} % of them are wrong, at 95 % confidence.`,
   ];
   const text = lines
     .filter((line) => line !== false)

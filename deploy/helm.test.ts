@@ -132,7 +132,7 @@ describe.runIf(hasHelm)("the chart", () => {
     "--set=next.enabled=true,next.image.tag=next,next.settings.PLUGINS=registrars",
     "--set=networkPolicy.from[0].namespaceSelector.matchLabels.team=web",
   ];
-  const least = [
+  const min = [
     "--set=image.repository=r,settings.NAMESPACE=sepolia,database.indexer.secretName=i,database.reader.secretName=r",
     "--set=labels.enabled=false,settings.LABELS_URL=http://l,networkPolicy.enabled=false",
   ];
@@ -155,7 +155,7 @@ describe.runIf(hasHelm)("the chart", () => {
 
   test.each([
     ["all", all],
-    ["the least", least],
+    ["the least", min],
   ])("makes objects that Kubernetes knows: %s", (_, values) => {
     const documents = render(...values);
     const own = documents.filter(({ apiVersion }) => !apiVersion.startsWith("monitoring.coreos.com/"));

@@ -69,12 +69,12 @@ function tradeOf(height: number, at: number): PlannedTransaction {
 }
 
 /** The transactions in parts of at least so many logs. */
-export function* packed(transactions: Iterable<Transaction>, least: number): Generator<Transaction[]> {
+export function* packed(transactions: Iterable<Transaction>, min: number): Generator<Transaction[]> {
   let [own, size] = [[] as Transaction[], 0];
   for (const transaction of transactions) {
     own.push(transaction);
     size += transaction.logs.length;
-    if (size < least) continue;
+    if (size < min) continue;
     yield own;
     [own, size] = [[], 0];
   }

@@ -176,11 +176,11 @@ export async function measureFaults(folder: string): Promise<number> {
   printRow(...Array.from({ length: 7 }, () => "---"));
   for (const [name, fault] of Object.entries(faultsOf({ port: indexer.port, pid, postgres }))) {
     const readers = urls.map((own, at) =>
-      openReader(() => own, "from=start", { random: randomOf(at), most: 3_000 }),
+      openReader(() => own, "from=start", { random: randomOf(at), max: 3_000 }),
     );
-    let most = 0;
+    let max = 0;
     const watch = setInterval(async () => {
-      most = Math.max(most, residentMegabytes(await pid()));
+      max = Math.max(max, residentMegabytes(await pid()));
     }, 250);
     await clients.ask({ health: indexer.port });
     const first = node.chain.head() + 1;
@@ -206,7 +206,7 @@ export async function measureFaults(folder: string): Promise<number> {
     const { health } = await clients.ask("read");
     await clients.ask("close");
     clearInterval(watch);
-    printRow(name, ...found, spread(health), most.toFixed(0));
+    printRow(name, ...found, spread(health), max.toFixed(0));
   }
   console.log(`attempts by hook: ${JSON.stringify(receivers.attempts)}`);
   clients.stop();

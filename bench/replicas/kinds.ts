@@ -6,8 +6,8 @@ export type Answer = { named: Fact; hash?: Hex | null; facts: Fact[] };
 
 /** A kind of request. */
 export type Kind = {
-  /** A path, or a body that is sent to it. `least`: the newest block that the client has seen. */
-  request(least: number): { path: string; body?: object };
+  /** A path, or a body that is sent to it. `min`: the newest block that the client has seen. */
+  request(min: number): { path: string; body?: object };
   // biome-ignore lint/suspicious/noExplicitAny: bodies of many forms
   read(body: any): Answer;
 };
@@ -19,8 +19,8 @@ const ofDomain = `owner { id } subdomainCount resolver { textChangeds(${newest})
 
 let count = 0;
 const graph = (fields: (block: string) => string, facts: (data: never) => Fact[]): Kind => ({
-  request(least) {
-    const block = `block: { number_gte: ${least} }`;
+  request(min) {
+    const block = `block: { number_gte: ${min} }`;
     const query = `{ _meta(${block}) { block { number timestamp hash } } ${fields(block)} }`;
     count += 1;
     const path = "/subgraph";
@@ -78,10 +78,10 @@ type Name = { manager: string; records: { texts: { url: string } } };
 type Event = { block_number: number; timestamp: string };
 
 function restKinds(chainId: string): Kind[] {
-  const leastOf = (least: number) => `min_block=${chainId}:${least}`;
+  const minBlockOf = (min: number) => `min_block=${chainId}:${min}`;
   const v1 = (path: string, facts: (data: never) => Fact[], body?: object): Kind => ({
-    request: (least) => ({
-      path: `${path}${path.includes("?") ? "&" : "?"}${leastOf(least)}`,
+    request: (min) => ({
+      path: `${path}${path.includes("?") ? "&" : "?"}${minBlockOf(min)}`,
       ...(body && { body }),
     }),
     read({ data, meta }) {
@@ -94,7 +94,7 @@ function restKinds(chainId: string): Kind[] {
   const name = v1("/v1/names/clock.eth", factsOf);
   const inputs = { inputs: [{ name: "clock.eth" }], profile: "detail" };
   const actions: Kind = {
-    request: (least) => ({ path: `/api/registrar-actions?recordsPerPage=5&${leastOf(least)}` }),
+    request: (min) => ({ path: `/api/registrar-actions?recordsPerPage=5&${minBlockOf(min)}` }),
     read: ({ accurateAsOf, registrarActions: [{ action }] }) => ({
       named: { timestamp: accurateAsOf },
       facts: [action.block, factOf(action.registrant)],

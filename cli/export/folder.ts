@@ -57,7 +57,7 @@ export async function keepFolder(
 
   const eventsFolder = join(folder, "events");
   await mkdir(eventsFolder, { recursive: true });
-  // Of a run that was killed.
+  // Left over from a killed run.
   for (const name of await readdir(eventsFolder))
     if (name.endsWith(".part")) await rm(join(eventsFolder, name));
   const to = await finalTime(run, config);

@@ -6,7 +6,7 @@ import { askUrl, nameOfUrl } from "../checks/nodes.ts";
 
 type Header = Record<"hash" | "parentHash" | "stateRoot", Hex>;
 
-const mostAbove = 256;
+const maxAbove = 256;
 const retries = { retries: 2, minTimeout: 500 };
 
 /**
@@ -27,7 +27,7 @@ export async function rootOf(
   };
   const found = await ask(numberToHex(number));
   const hashes = [...new Set(found.map(({ hash }) => hash))];
-  if (trusted !== undefined && trusted.number >= number && trusted.number <= number + mostAbove) {
+  if (trusted !== undefined && trusted.number >= number && trusted.number <= number + maxAbove) {
     let hash: string | undefined = trusted.hash;
     for (let height = trusted.number; height > number && hash !== undefined; height -= 1)
       hash = (await ask(hash))[0]?.parentHash;

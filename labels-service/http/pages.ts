@@ -96,7 +96,7 @@ ${asked === null ? "" : healed(asked, file)}
 </html>`;
 }
 
-const mostShown = 1_000;
+const maxShown = 1_000;
 
 function healed(asked: string, file: LabelFile | undefined) {
   if (file === undefined) return html`<p class="note">There is no label database yet.</p>`;
@@ -106,7 +106,7 @@ function healed(asked: string, file: LabelFile | undefined) {
   const label = file.heal(labelhash, file.facts.highestLabelSetVersion);
   if (label === undefined)
     return html`<p class="note">No label of this set has the labelhash <code>${labelhash}</code>.</p>`;
-  const start = [...label.slice(0, 2 * mostShown)].slice(0, mostShown).join("");
+  const start = [...label.slice(0, 2 * maxShown)].slice(0, maxShown).join("");
   const rest =
     start.length < label.length
       ? html` <small>and ${grouped.format(label.length - start.length)} more characters</small>`

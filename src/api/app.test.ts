@@ -146,10 +146,10 @@ describe.each(["/amirealtime", "/api/realtime"])("%s", (path) => {
     ["?maxWorstCaseDistance=0016", 16, 200],
     ["?maxWorstCaseDistance=15", 15, 503],
     ["?maxWorstCaseDistance=0", 0, 503],
-  ])("allows 60 seconds, or as many as are asked for: %s", async (query, most, expected) => {
+  ])("allows 60 seconds, or as many as are asked for: %s", async (query, max, expected) => {
     const { text, status } = await api().get(path + query);
-    const message = `The worst-case distance is 16 seconds, more than the ${most} seconds asked for.`;
-    const distance = `{"maxWorstCaseDistance":${most},"slowestChainIndexingCursor":1768400395,"worstCaseDistance":16}`;
+    const message = `The worst-case distance is 16 seconds, more than the ${max} seconds asked for.`;
+    const distance = `{"maxWorstCaseDistance":${max},"slowestChainIndexingCursor":1768400395,"worstCaseDistance":16}`;
     expect([status, text]).toEqual([expected, expected === 200 ? distance : JSON.stringify({ message })]);
   });
 

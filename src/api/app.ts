@@ -95,7 +95,7 @@ const askOf =
   };
 
 // ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a small statement.
-function lighten(c: Context): void {
+function avoidRequestClone(c: Context): void {
   const { incoming, outgoing } = (c.env ?? {}) as {
     incoming?: { rawBody?: Buffer };
     outgoing?: ServerResponse;
@@ -115,7 +115,7 @@ const secretOf = (c: Context) =>
 
 const codes = { 401: "unauthorized", 403: "forbidden", 429: "rate_limited" } as const;
 
-// In the form of the path's other errors.
+// Same error format as the rest of the path.
 function refusalBody(path: string, { status, message }: NonNullable<Admission["refusal"]>): object {
   if (path.startsWith("/v1/")) return { error: { code: codes[status], message, details: {} } };
   return path.startsWith("/subgraph") ? { errors: [{ message }] } : { message };
@@ -151,7 +151,7 @@ export function createApi(sources: Sources): Hono {
     const { client = address, refusal } = admission ?? {};
     c.set("client", client);
     c.set("renew", admission?.renew);
-    lighten(c);
+    avoidRequestClone(c);
     // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
     c.res = undefined;
     c.finalized = false;

@@ -62,7 +62,7 @@ async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chain
 }
 
 // ponder: its rates for an RPC URL. With an archive in front, Ponder applies them to the archive instead of the nodes.
-const [mostRate, leastRate] = [500, 3];
+const [maxRate, minRate] = [500, 3];
 const [faster, slower, successes] = [1.05, 0.95, 5];
 
 /** Sends each request through a free sender, in turn. Rates start at `perSecond`, rise with successes, and fall when a node sends 429. */
@@ -81,13 +81,13 @@ export function createPaces<Sender>(senders: readonly Sender[], perSecond = 20) 
       const result = await request(pace.sender);
       pace.succeeded += 1;
       if (pace.succeeded < pace.rate * successes) return result;
-      pace.rate = Math.min(Math.max(mostRate, perSecond), pace.rate * faster);
+      pace.rate = Math.min(Math.max(maxRate, perSecond), pace.rate * faster);
       pace.succeeded = 0;
       return result;
     } catch (error) {
       const { code, status } = (error ?? {}) as { code?: unknown; status?: unknown };
       if (code === 429 || status === 429) {
-        pace.rate = Math.max(leastRate, pace.rate * slower);
+        pace.rate = Math.max(minRate, pace.rate * slower);
         pace.succeeded = 0;
       }
       throw error;

@@ -86,7 +86,7 @@ export function packLines(lines: readonly unknown[]) {
 
 // Higher levels double the time and save five percent of the size.
 const level = 16;
-const mostOfLine = 32 * 1024 * 1024;
+const maxLineBytes = 32 * 1024 * 1024;
 
 /** Reads lines of at most `unpacked` bytes in all, so that no file fills memory. Throws an ArchiveError, also if `read` gives undefined. */
 export function unpackLines<Line>(
@@ -105,7 +105,7 @@ export function unpackLines<Line>(
   for (let start = 0; start < text.length; ) {
     const end = text.indexOf("\n", start);
     const line = text.slice(start, end < 0 ? text.length : end);
-    const found = line.length > mostOfLine ? undefined : read(line);
+    const found = line.length > maxLineBytes ? undefined : read(line);
     if (found === undefined) throw new ArchiveError(`has another form in line ${lines.length + 1}`);
     lines.push(found);
     start += line.length + 1;
@@ -113,11 +113,11 @@ export function unpackLines<Line>(
   return lines;
 }
 
-async function readBytes(path: string, most: number): Promise<Buffer | undefined> {
-  if (isUrl(path)) return download(path, { most });
+async function readBytes(path: string, max: number): Promise<Buffer | undefined> {
+  if (isUrl(path)) return download(path, { max });
   try {
     const { size } = await fs.stat(path);
-    if (size > most) throw new ArchiveError(`${path} has ${size} bytes, more than ${most}.`);
+    if (size > max) throw new ArchiveError(`${path} has ${size} bytes, more than ${max}.`);
     return await fs.readFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
@@ -126,12 +126,12 @@ async function readBytes(path: string, most: number): Promise<Buffer | undefined
 }
 
 /**
- * Downloads a file; undefined on 404. Throws an ArchiveError beyond `most` bytes, if nothing arrives for `idleMs` or not all in `wholeMs`,
+ * Downloads a file; undefined on 404. Throws an ArchiveError beyond `max` bytes, if nothing arrives for `idleMs` or not all in `wholeMs`,
  * and for a redirect to a host that is not public.
  */
 export async function download(
   url: string,
-  { most, idleMs = 30_000, wholeMs = 600_000 }: { most: number; idleMs?: number; wholeMs?: number },
+  { max, idleMs = 30_000, wholeMs = 600_000 }: { max: number; idleMs?: number; wholeMs?: number },
 ): Promise<Buffer | undefined> {
   const { host, pathname } = new URL(url);
   // The path before it may hold a key.
@@ -151,7 +151,7 @@ export async function download(
     for await (const chunk of response.body ?? []) {
       idle.refresh();
       length += chunk.length;
-      if (length > most) throw new ArchiveError(`${host} sends more than ${most} bytes for ${file}.`);
+      if (length > max) throw new ArchiveError(`${host} sends more than ${max} bytes for ${file}.`);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);
@@ -163,7 +163,7 @@ export async function download(
   }
 }
 
-const mostRedirects = 5;
+const maxRedirects = 5;
 
 /** Follows redirects within the origin, or over TLS to hosts whose addresses are all public. */
 async function open(url: string, signal: AbortSignal): Promise<Response> {
@@ -175,7 +175,7 @@ async function open(url: string, signal: AbortSignal): Promise<Response> {
     const response = await fetch(target, { headers, signal, redirect: "manual" });
     const location = response.headers.get("location");
     if (location === null || response.status < 300 || response.status > 399) return response;
-    if (redirects === mostRedirects || !URL.canParse(location, target))
+    if (redirects === maxRedirects || !URL.canParse(location, target))
       throw new ArchiveError(`${host} redirects without an end.`);
     target = new URL(location, target);
     if (target.origin !== origin && !(await isPublic(target)))

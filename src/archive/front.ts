@@ -119,12 +119,12 @@ async function answer(archive: OpenArchive, body: RpcRequest): Promise<unknown> 
 }
 
 // ponder: it requests the blocks of a range once it has all its logs; an abandoned range leaves its blocks behind.
-const mostAnswered = 500_000;
+const maxAnswered = 500_000;
 
 async function logsOf(archive: OpenArchive, piece: Piece, request: LogsRequest): Promise<RpcLog[]> {
   const { answered, ask } = archive;
   const { from, to, segments } = piece;
-  limitSize(answered, mostAnswered);
+  limitSize(answered, maxAnswered);
   if (segments.length === 0) {
     const { filter } = inRange(request, piece);
     const logs = (await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[];

@@ -81,19 +81,19 @@ async function cachedChildren(run: Statement, chainId: number, event: string): P
   return rows.map(({ address }) => String(address));
 }
 
-/** The first `most` cached logs of a range, in order, as a node returns them. */
+/** The first `max` cached logs of a range, in order, as a node returns them. */
 async function cachedLogs(
   run: Statement,
   chainId: number,
   { from, to }: BlockRange,
-  most = Number.MAX_SAFE_INTEGER,
+  max = Number.MAX_SAFE_INTEGER,
 ): Promise<RpcLog[]> {
   const { rows } = await run(
     `SELECT '0x' || to_hex(block_number) AS "blockNumber", '0x' || to_hex(log_index) AS "logIndex", block_hash AS "blockHash",
       transaction_hash AS "transactionHash", '0x' || to_hex(transaction_index) AS "transactionIndex", address, data,
       array_remove(ARRAY[topic0, topic1, topic2, topic3], NULL) AS topics
     FROM ponder_sync.logs WHERE chain_id = $1 AND block_number BETWEEN $2 AND $3 ORDER BY block_number, log_index LIMIT $4`,
-    [chainId, from, to, most],
+    [chainId, from, to, max],
   );
   return rows as RpcLog[];
 }

@@ -75,7 +75,7 @@ test("after a release that reads more, only the new contracts and events are fet
 });
 
 test("a node that refuses long ranges is asked for shorter ones", async () => {
-  const [folder, node] = [newFolder(), recordedNode(recording, { mostBlocks: 20 })];
+  const [folder, node] = [newFolder(), recordedNode(recording, { maxBlocks: 20 })];
   const { segments } = await record(node, { folder, filters: [{ addresses: null, topics: null }], to: 158 });
   expect(segments.map((segment) => segment.logs)).toEqual([logs.length]);
 });

@@ -37,8 +37,8 @@ export const logsOfSegment = 10_000;
 // Whole blocks hold many times the requested logs.
 const logsOfWholeBlocks = 500;
 const logsOfRequest = 2_000;
-const mostAddresses = 500;
-const [firstRange, mostBlocks] = [500, 2_000_000];
+const maxAddresses = 500;
+const [firstRange, maxBlocks] = [500, 2_000_000];
 const refusedRangeMs = 250;
 
 /** Records what an archive lacks of a range, segment by segment, so that an interrupted recording resumes where it stopped. */
@@ -133,7 +133,7 @@ async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, 
       for (const log of logs) found.push(log);
       at = range.to + 1;
       const next = logs.length > logsOfRequest ? size / 2 : size * growth;
-      size = Math.min(mostBlocks, Math.ceil(next));
+      size = Math.min(maxBlocks, Math.ceil(next));
     } catch (error) {
       // Most likely too many logs or blocks for this node.
       if (range.from === range.to) throw error;
@@ -180,8 +180,8 @@ export async function askLogs(
   topics: readonly string[] | null,
 ): Promise<RpcLog[]> {
   const found: RpcLog[] = [];
-  for (let i = 0; i < (addresses?.length ?? 1); i += mostAddresses) {
-    const address = addresses?.slice(i, i + mostAddresses);
+  for (let i = 0; i < (addresses?.length ?? 1); i += maxAddresses) {
+    const address = addresses?.slice(i, i + maxAddresses);
     const blocks = { fromBlock: toHex(from), toBlock: toHex(to) };
     const filter = { ...blocks, ...(address && { address }), ...(topics && { topics: [topics] }) };
     for (const log of (await ask({ method: "eth_getLogs", params: [filter] })) as RpcLog[]) found.push(log);

@@ -18,9 +18,9 @@ import { webhooksFrom } from "./webhooks-file.ts";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 // Messages follow the variable's name.
-const decimal = (least: number, most = Number.MAX_SAFE_INTEGER) => {
-  const bounds = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `between ${least} and ${most}`;
-  const isWithin = (text: string) => /^\d{1,16}$/.test(text) && Number(text) >= least && Number(text) <= most;
+const decimal = (min: number, max = Number.MAX_SAFE_INTEGER) => {
+  const bounds = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `between ${min} and ${max}`;
+  const isWithin = (text: string) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max;
   return z.string().refine(isWithin, `must be a whole number ${bounds}.`).transform(Number);
 };
 
@@ -42,7 +42,7 @@ const noLabels =
 const notHttpUrl = "must be an http(s):// URL without credentials.";
 const text = z.string().optional();
 const ofLimits = Object.values(limits).map(
-  ([variable, usual, least, most]) => [variable, decimal(least, most).default(usual)] as const,
+  ([variable, usual, min, max]) => [variable, decimal(min, max).default(usual)] as const,
 );
 
 // An empty variable counts as unset.

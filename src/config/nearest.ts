@@ -1,14 +1,14 @@
 import { distance as distanceOf } from "fastest-levenshtein";
 
-/** The nearest of the known texts, ignoring case: at most half of the letters differ, and at most `most`. */
+/** The nearest of the known texts, ignoring case: at most half of the letters differ, and at most `max`. */
 export function nearestOf(
   text: string,
   known: readonly string[],
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
 ): string | undefined {
   const [nearest] = known
     .map((other) => ({ other, distance: distanceOf(text.toLowerCase(), other.toLowerCase()) }))
-    .filter(({ other, distance }) => distance <= Math.min(most, Math.max(text.length, other.length) / 2))
+    .filter(({ other, distance }) => distance <= Math.min(max, Math.max(text.length, other.length) / 2))
     .sort((a, b) => a.distance - b.distance);
   return nearest?.other;
 }

@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { readJsonFile } from "./json-file.ts";
 import { nearestOf } from "./nearest.ts";
 
-const mostHooks = 50;
+const maxHooks = 50;
 
 // Standard Webhooks: keys are base64 behind a prefix; HMAC secrets have 24 to 64 bytes. An ed25519 seed may have the public key behind it.
 const key = (prefix: string, isLength: (bytes: number) => boolean, rule: string) => {
@@ -15,19 +15,19 @@ const key = (prefix: string, isLength: (bytes: number) => boolean, rule: string)
 };
 
 const ends = ["grace_begins", "grace_ends", "premium_ends"];
-const mostHours = 87_600;
+const maxHours = 87_600;
 
 /** How many seconds before an expiry a reminder such as `7d` or `12h` is due; undefined for other words. */
 export function reminderSpan(word: string): number | undefined {
   const [, count = "", unit] = /^([1-9]\d{0,4})([dh])$/.exec(word) ?? [];
   const hours = Number(count) * (unit === "d" ? 24 : 1);
-  return count !== "" && hours <= mostHours ? hours * 3_600 : undefined;
+  return count !== "" && hours <= maxHours ? hours * 3_600 : undefined;
 }
 
 const reminder = z.string().refine((word) => ends.includes(word) || reminderSpan(word) !== undefined, {
   error: ({ input }) => {
     const near = nearestOf(String(input), ends);
-    const known = `must be <n>d or <n>h from 1h to ${mostHours}h, ${ends.join(", ")}`;
+    const known = `must be <n>d or <n>h from 1h to ${maxHours}h, ${ends.join(", ")}`;
     return near === undefined ? known : `${known}; did you mean ${near}?`;
   },
 });
@@ -61,7 +61,7 @@ const hook = hookShape.refine(({ events, reminders }) => events || reminders.len
 /** A webhook of the configuration. */
 export type Hook = z.infer<typeof hook>;
 
-const webhooksFile = z.array(hook).max(mostHooks, `must have at most ${mostHooks} hooks`);
+const webhooksFile = z.array(hook).max(maxHooks, `must have at most ${maxHooks} hooks`);
 
 /** The hooks of WEBHOOKS_FILE, if it is set. Adds every fault of the file to `faults`, without secrets. */
 export function webhooksFrom(

@@ -11,7 +11,7 @@ export const gracePeriodOfV2 = 2_419_200;
 export const premiumPeriod = 1_814_400;
 
 /** The most levels of registries or names that searches follow. */
-export const mostLevels = 64;
+export const maxLevels = 64;
 
 const padding = `0x${"0".repeat(24)}`;
 

@@ -85,7 +85,7 @@ export const docsFiles = (prefix: string): Record<string, string> => ({
 export const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/** What surrounds a page: HTML in its head, and at the begin of its body. `assets`: the folder of its files. */
+/** What surrounds a page: HTML in its head, and at the start of its body. `assets`: the folder of its files. */
 export type Surround = { head: string; top: string; assets: string };
 
 const plain = `<meta charset="utf-8">

@@ -3,7 +3,7 @@ import type { Exchange } from "./one-at-a-time.ts";
 
 // A client may go on sending for so long before its connection is destroyed, perhaps with the response.
 const lingerMs = 500;
-const mostDiscarded = 4 * 1024 * 1024;
+const maxDiscarded = 4 * 1024 * 1024;
 
 /**
  * Answers a request that has no response yet, and closes its connection: half a second later if its body is not complete. For a 413 it
@@ -20,7 +20,7 @@ export function refuse(
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
   lines.push(`content-length: ${Buffer.byteLength(body)}`, "connection: close", "");
   lines.push(incoming.method === "HEAD" ? "" : body);
-  let left = status === 413 ? mostDiscarded : 0;
+  let left = status === 413 ? maxDiscarded : 0;
   // Some clients read the response only after they have sent everything.
   incoming.on("data", (chunk: Buffer) => {
     left -= chunk.length;

@@ -34,12 +34,12 @@ function serve(): void {
   if (waiting.size > 0) setImmediate(serve);
 }
 
-/** Yields to the event loop each time that `most` units of work are done. The caller reports its work in a unit of its own. */
-export function createPacer(most: number): (work: number) => Promise<void> {
+/** Yields to the event loop each time that `max` units of work are done. The caller reports its work in a unit of its own. */
+export function createPacer(max: number): (work: number) => Promise<void> {
   let done = 0;
   return async (work) => {
     done += work;
-    if (done < most) return;
+    if (done < max) return;
     done = 0;
     await yieldToEventLoop();
   };

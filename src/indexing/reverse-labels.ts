@@ -63,13 +63,13 @@ const limits = { maxBytes: 8_000_000, timeoutMs: 4_000 };
 const labelsIn = (answer: unknown): ReadonlyMap<Hex, string> =>
   new Map(Array.from(addressesIn(answer), (label) => [labelhash(label), label] as const));
 
-const mostAddresses = 25_000;
+const maxAddresses = 25_000;
 
 /** The first 25,000 addresses in a receipt or call trace, as 40 lower-case digits: plain ones, and 32-byte words that can be one. */
 export function addressesIn(trace: unknown): Set<string> {
   const found = new Set<string>();
   const pending: unknown[] = [trace];
-  while (pending.length > 0 && found.size < mostAddresses) {
+  while (pending.length > 0 && found.size < maxAddresses) {
     const value = pending.pop();
     if (typeof value === "string") addAddresses(value, found);
     else if (typeof value === "object" && value !== null) {
@@ -89,7 +89,7 @@ function addAddresses(text: string, found: Set<string>): void {
   if (digits.length === 40) found.add(digits);
   // Call data has a selector before its words, return data does not.
   const start = digits.length % wordDigits === selectorDigits ? selectorDigits : 0;
-  for (let i = start; i + wordDigits <= digits.length && found.size < mostAddresses; i += wordDigits) {
+  for (let i = start; i + wordDigits <= digits.length && found.size < maxAddresses; i += wordDigits) {
     if (digits.startsWith(paddingDigits, i))
       found.add(digits.slice(i + paddingDigits.length, i + wordDigits));
   }

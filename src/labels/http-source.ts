@@ -80,10 +80,10 @@ export async function openHttpSource(
     heal,
     expect: async (labelhashes) => {
       const missing = [...new Set(labelhashes)].filter((labelhash) => !cache.has(labelhash));
-      while (hasLists && missing.length > 0) await askForList(missing.splice(0, mostTogether));
+      while (hasLists && missing.length > 0) await askForList(missing.splice(0, maxBatch));
       // A service without lists gets many single requests at the same time.
       const left = labelhashes.filter((labelhash) => !hasLists && !cache.has(labelhash));
-      while (left.length > 0) await Promise.allSettled(left.splice(0, mostAtOnce).map(heal));
+      while (left.length > 0) await Promise.allSettled(left.splice(0, maxConcurrent).map(heal));
     },
     describe: async () => {
       lastFacts = await askFacts(async (path, read) => read(await request(path))).catch(() => lastFacts);
@@ -94,8 +94,8 @@ export async function openHttpSource(
 }
 
 // Fits the limits of this project's service, if the labels have at most 33 kB on average.
-const mostTogether = 1_000;
-const mostAtOnce = 64;
+const maxBatch = 1_000;
+const maxConcurrent = 64;
 /** Statuses with which services without lists answer one. */
 const withoutLists = [400, 404, 405, 501];
 

@@ -50,14 +50,14 @@ type Keeping = HealOptions & {
 };
 
 // How long healing waits for an index that is behind: one that never catches up is healed, too.
-const mostWaitMs = 5_000;
+const maxWaitMs = 5_000;
 
 /** Heals until the index is healed, then calls `onDone`. Nothing happens before `isReady`. Returns how to stop it. */
 export function keepHealing({ isReady, isBehind, onDone, log, ...options }: Keeping): () => void {
   let [isWorking, saidAt, begunAt] = [false, 0, 0];
   const work = async () => {
     isWorking = false;
-    if (!isReady() || (isBehind() && Date.now() - begunAt < mostWaitMs)) return undefined;
+    if (!isReady() || (isBehind() && Date.now() - begunAt < maxWaitMs)) return undefined;
     begunAt = Date.now();
     const state = await healBatch(options).catch((error) => {
       if (!isBusy(error)) throw error;

@@ -410,7 +410,7 @@ export async function dropIndex(
   });
 }
 
-/** Two indexes count as even within this many seconds of chain time. */
+/** Two indexes are considered caught up within this many seconds of chain time. */
 const evenSeconds = 60;
 
 /** Whether an index has reached, on every chain, the index behind the views schema. */

@@ -114,11 +114,11 @@ function refuseWith(exchange: Exchange, status: number, body: object): void {
   refuse(exchange, { status, headers, body: JSON.stringify(body) });
 }
 
-function endUnread(waiting: Waiting, mostBytes: number): void {
+function endUnread(waiting: Waiting, maxBytes: number): void {
   let unread = 0;
   for (const { outgoing } of waiting.keys()) unread += outgoing.writableLength;
   for (const { outgoing, incoming } of waiting.keys()) {
-    if (unread <= mostBytes) return;
+    if (unread <= maxBytes) return;
     if (outgoing.writableLength === 0) continue;
     unread -= outgoing.writableLength;
     incoming.socket.destroy();

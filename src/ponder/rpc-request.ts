@@ -23,7 +23,7 @@ export function hasCredentials(text: string): boolean {
 /** A client like Ponder's that takes credentials in a URL. ponder: its own cannot; viem's transport can, with the same errors. */
 export function backendWithCredentials(text: string, timeout = 10_000) {
   const { url, headers } = rpcTarget(text);
-  const limits = { timeout, maxResponseBodySize: mostResponseBytes };
+  const limits = { timeout, maxResponseBodySize: maxResponseBytes };
   const { request } = http(url, { fetchOptions: { headers }, ...limits })({ retryCount: 0 });
   return {
     hostname: new URL(url).hostname,
@@ -32,7 +32,7 @@ export function backendWithCredentials(text: string, timeout = 10_000) {
 }
 
 /** The default limit of a response in bytes. */
-const mostResponseBytes = 512 * 1024 * 1024;
+const maxResponseBytes = 512 * 1024 * 1024;
 
 function decoded(part: string): string {
   try {
@@ -42,7 +42,7 @@ function decoded(part: string): string {
   }
 }
 
-/** A JSON-RPC request and its limits, by default 10 seconds and `mostResponseBytes`. */
+/** A JSON-RPC request and its limits, by default 10 seconds and `maxResponseBytes`. */
 export type RpcCall = { method: string; params?: unknown; maxBytes?: number; timeoutMs?: number };
 
 /** A node's response; without result and error if its body is not JSON-RPC, or too long and therefore not read. */
@@ -56,7 +56,7 @@ type RpcReply = {
 /** Sends a JSON-RPC request. Rejects without a response, and with a TimeoutError after `timeoutMs`. */
 export async function requestRpc(
   text: string,
-  { method, params = [], maxBytes = mostResponseBytes, timeoutMs = 10_000 }: RpcCall,
+  { method, params = [], maxBytes = maxResponseBytes, timeoutMs = 10_000 }: RpcCall,
 ): Promise<RpcReply> {
   const { url, headers } = rpcTarget(text);
   let response: Response | undefined;

@@ -25,7 +25,7 @@ type Stores = { createSyncStore(given: Given): SyncStore };
 type Tables = Record<"blocks" | "logs" | "transactions", PgTable>;
 
 // Rows of one statement: some megabytes.
-const mostRows = 2_000;
+const maxRows = 2_000;
 
 /** Replaces Ponder's function of this name: the store of nodes' responses. */
 export function createSyncStore(given: Given): SyncStore {
@@ -73,8 +73,8 @@ function together(write: (rows: Row[]) => Promise<void>): (rows: Row[]) => Promi
 }
 
 async function insert(qb: Connection, table: PgTable, rows: readonly Row[]): Promise<void> {
-  for (let from = 0; from < rows.length; from += mostRows) {
-    const statement = insertion(table, rows.slice(from, from + mostRows));
+  for (let from = 0; from < rows.length; from += maxRows) {
+    const statement = insertion(table, rows.slice(from, from + maxRows));
     await qb.wrap({ label: `insert_${shapeOf(table).name}` }, (db) => db.execute(statement));
   }
 }

@@ -54,7 +54,7 @@ const knownFields = new Set([
   ...headerFields,
   ...["hash", "size", "totalDifficulty", "l1BlockNumber", "sendCount", "sendRoot"],
 ]);
-const mostUnknown = 4;
+const maxUnknown = 4;
 
 function unknownFields(header: Record<string, unknown>): Hex[] {
   return Object.entries(header)
@@ -63,7 +63,7 @@ function unknownFields(header: Record<string, unknown>): Hex[] {
         ? [value.length >= 42 ? (value as Hex) : quantityOf(value)]
         : [],
     )
-    .slice(0, mostUnknown);
+    .slice(0, maxUnknown);
 }
 
 /** The RLP form of a number: no leading zeros; zero is empty. */

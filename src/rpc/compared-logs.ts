@@ -67,7 +67,7 @@ async function crossChecked(nodes: Nodes, answer: NodeAnswer, request: LogsReque
 }
 
 /** Differing blocks that receipts decide; the first few show which node is wrong. */
-const mostDecided = 5;
+const maxDecided = 5;
 
 // Decides between two responses to one query: the right logs equal receipts that have the header's receipts root. Returns the right
 // response and puts the other node aside. Throws if both are wrong or nothing proves either, for example if the nodes have different
@@ -78,7 +78,7 @@ async function decide(
   [one, other]: readonly [NodeAnswer, NodeAnswer],
 ): Promise<NodeAnswer> {
   const wrong = new Map<NodeAnswer, WrongAnswerError>();
-  for (const block of differingBlocks(one.logs, other.logs).slice(0, mostDecided)) {
+  for (const block of differingBlocks(one.logs, other.logs).slice(0, maxDecided)) {
     const logsIn = ({ logs }: NodeAnswer) => logs.filter((log) => Number(log.blockNumber) === block);
     const asked = [one.node, ...othersThan(nodes, one.node)];
     const headers = await Promise.all(asked.map((node) => askHeader(nodes, node, toHex(block))));
@@ -196,7 +196,7 @@ export async function requireNamed(nodes: Nodes, node: Node, { number, hash }: H
 
 // --- Logs whose blocks are not checked yet ---
 
-const [mostRanges, mostBlocks] = [1_000, 100_000];
+const [maxRanges, maxBlocks] = [1_000, 100_000];
 const alwaysSampled = 20;
 
 /** Keeps a response until its blocks are checked. It replaces earlier ones: whoever requests a range again has not stored them. */
@@ -221,7 +221,7 @@ export function keepRange(nodes: Nodes, { node, logs }: NodeAnswer, request: Log
 function limitRanges({ ranges }: Nodes): void {
   let blocks = [...ranges].reduce((sum, { byBlock }) => sum + byBlock.size, 0);
   for (const range of ranges) {
-    if (ranges.size <= mostRanges && blocks <= mostBlocks) return;
+    if (ranges.size <= maxRanges && blocks <= maxBlocks) return;
     ranges.delete(range);
     blocks -= range.byBlock.size;
     // `served` keeps the range itself for longer.

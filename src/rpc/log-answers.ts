@@ -143,10 +143,10 @@ function logText(log: RpcLog): string {
 export const digestOfLogs = (logs: readonly RpcLog[]): string =>
   hash("sha256", logs.map(logText).join("\n"), "base64");
 
-/** Drops the oldest entries of a map or set beyond `most`. */
-export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, most: number): void {
+/** Drops the oldest entries of a map or set beyond `max`. */
+export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, max: number): void {
   for (const oldest of all.keys()) {
-    if (all.size <= most) return;
+    if (all.size <= max) return;
     all.delete(oldest);
   }
 }
@@ -155,7 +155,7 @@ export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, most: number):
 
 type Bits = readonly [number, number, number];
 const bitsByItem = new Map<string, Bits>();
-const mostItems = 20_000;
+const maxItems = 20_000;
 
 /** The three bloom bits of an address or topic; bit 0 is the last of the bloom. */
 function bitsOf(hex: string): Bits {
@@ -169,7 +169,7 @@ function knownBitsOf(hex: string): Bits {
   const known = bitsByItem.get(hex);
   if (known !== undefined) return known;
   const bits = bitsOf(hex);
-  if (bitsByItem.size >= mostItems) bitsByItem.clear();
+  if (bitsByItem.size >= maxItems) bitsByItem.clear();
   bitsByItem.set(hex, bits);
   return bits;
 }

@@ -18,12 +18,12 @@ import {
 /** A JSON-RPC request from Ponder. */
 export type RpcRequest = { method: string; params?: unknown };
 
-/** A budget of requests that only serve checks: `most` at first and at most, refilled by `share` for each added request. */
-function createBudget(share: number, most: number) {
-  let left = most;
+/** A budget of requests that only serve checks: `max` at first and at most, refilled by `share` for each added request. */
+function createBudget(share: number, max: number) {
+  let left = max;
   return {
     add: () => {
-      left = Math.max(left, Math.min(most, left + share));
+      left = Math.max(left, Math.min(max, left + share));
     },
     /** Spends requests; false if fewer are left. */
     spend: (requests = 1) => {

@@ -58,9 +58,9 @@ export async function send(
   return promise;
 }
 
-/** The bytes of a body. Throws `refusal` once there are more than `most`. */
+/** The bytes of a body. Throws `refusal` once there are more than `max`. */
 export async function readUpTo(
-  most: number,
+  max: number,
   body: AsyncIterable<Buffer>,
   refusal: () => Error,
 ): Promise<Buffer> {
@@ -68,7 +68,7 @@ export async function readUpTo(
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > most) throw refusal();
+    if (size > max) throw refusal();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

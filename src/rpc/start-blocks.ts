@@ -15,7 +15,7 @@ type StartOptions = {
 };
 
 /** How long a node may fail before its chain is silent, and for how long it is then not asked such a question again. */
-const [patienceMs, askAgainMs] = [2_000, 30_000];
+const [timeoutMs, askAgainMs] = [2_000, 30_000];
 
 /**
  * Ponder's list of RPC URLs. While none responds, what Ponder asks before it starts is answered with blocks that the index knows, as if the
@@ -60,7 +60,7 @@ export function createStart({ chain, chainId, blocks, silent, log, now }: StartO
         return response;
       } catch (error) {
         failingSince ??= askedAt;
-        if (now() - failingSince < patienceMs) throw error;
+        if (now() - failingSince < timeoutMs) throw error;
         silentUntil = now() + askAgainMs;
         if (!silent.has(chainId))
           log("warn", "No RPC URL responds. The other chains continue without this one", {

@@ -3,12 +3,12 @@ import type { Nodes, Served } from "./nodes.ts";
 
 // Once a URL is found wrong, its earlier responses, which Ponder may have stored, are unverified until they are requested again.
 
-const mostServed = 50_000;
+const maxServed = 50_000;
 
 /** Keeps a response. If every URL has lied, it is unverified at once: no other can confirm it. */
 export function keepServed(nodes: Nodes, served: Served): void {
   nodes.served.add(served);
-  limitSize(nodes.served, mostServed);
+  limitSize(nodes.served, maxServed);
   if (nodes.all.every(({ hasLied }) => hasLied)) addUnverified(nodes, [served]);
 }
 

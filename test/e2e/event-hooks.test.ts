@@ -48,7 +48,7 @@ test("readers and hooks get what is listed, over a restart and beyond final bloc
   for (let block = 0; block < 70; block++) world.node.mineBlock({ timestamp: 0, transactions: [] });
   world.start();
   await world.waitForIndex();
-  const reader = openReader(() => [world.url], "from=start", { random: randomOf(5), most: 2_000 });
+  const reader = openReader(() => [world.url], "from=start", { random: randomOf(5), max: 2_000 });
   const expected = await listed(world.url);
   expect(expected.size).toBeGreaterThan(7_000);
   for (const entries of [reader.held, held])

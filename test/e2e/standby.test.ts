@@ -248,8 +248,8 @@ describe("readers on hot standbys", () => {
     }
     const v1 = (await (await named("/v1/names/standby0.eth?")).json()) as object;
     expect(v1).toMatchObject({ error: { code: "stale", details: {} } });
-    const least = `{ registrations(first: 1, block: { number_gte: ${head} }) { id } _meta { block { number } } }`;
-    expect((await ask(reader.url, least)).body).toContain(
+    const min = `{ registrations(first: 1, block: { number_gte: ${head} }) { id } _meta { block { number } } }`;
+    expect((await ask(reader.url, min)).body).toContain(
       `has only indexed up to block number ${former} and data for block number ${head} is therefore not yet available`,
     );
     // What waits is answered as soon as the block is there.
@@ -262,7 +262,7 @@ describe("readers on hot standbys", () => {
       meta: { as_of: Record<string, { block_number: number }>; as_of_token: string };
     };
     expect(answer.meta.as_of[chain]?.block_number).toBe(head);
-    expect(JSON.parse((await ask(reader.url, least)).body).data._meta.block.number).toBe(head);
+    expect(JSON.parse((await ask(reader.url, min)).body).data._meta.block.number).toBe(head);
     const token = await fetch(`${reader.url}/v1/names/standby0.eth?min_block=${answer.meta.as_of_token}`);
     expect(token.status).toBe(200);
     expect((await fetch(`${reader.url}/v1/search?q=a&min_block=5:1`)).status).toBe(400);
@@ -284,7 +284,7 @@ describe("readers on hot standbys", () => {
   });
 
   test("a stream of the reader stands still while the standbys do, and goes on with what was reorganized meanwhile", async () => {
-    const client = openReader(() => [reader.url], "from=start", { random: randomOf(7), most: 20 });
+    const client = openReader(() => [reader.url], "from=start", { random: randomOf(7), max: 20 });
     const entriesOf = (entries: Map<string, unknown>) => JSON.stringify([...entries].sort());
     const untilHeld = async (expected: Map<string, unknown>) =>
       waitFor("the client to hold what is listed", async () =>

@@ -16,7 +16,7 @@ async function hostOf(answer: RequestListener): Promise<string> {
   return server.url;
 }
 
-const limits = { most: 1_000, idleMs: 200, wholeMs: 1_000 };
+const limits = { max: 1_000, idleMs: 200, wholeMs: 1_000 };
 
 test.each<[string, RequestListener, string]>([
   ["never answers", () => {}, "sends nothing of a.seg in 0.2 s."],
@@ -39,7 +39,7 @@ test.each<[string, RequestListener, string]>([
 
 test("a host that redirects for ever is given up, and named", async () => {
   const url = await hostOf((_, response) => void response.writeHead(302, { location: "/a.seg" }).end());
-  const answer = download(`${url}/k3y/a.seg`, { most: limits.most });
+  const answer = download(`${url}/k3y/a.seg`, { max: limits.max });
   await expect(answer).rejects.toThrow(`${new URL(url).host} redirects without an end.`);
 });
 

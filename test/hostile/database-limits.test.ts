@@ -6,7 +6,7 @@ import { Hono } from "hono";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { clientOf } from "../../src/api/client-address.ts";
 import { createDatabase, type DatabaseLimits, RowTooLongError } from "../../src/api/database/client.ts";
-import { mostPrepared, planOnce, prepareOften } from "../../src/api/database/prepared.ts";
+import { maxPrepared, planOnce, prepareOften } from "../../src/api/database/prepared.ts";
 import { errorResponse } from "../../src/api/rest/errors.ts";
 import { createBlockHashes } from "../../src/api/status/status.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
@@ -316,7 +316,7 @@ describe.for(["", "session", "transaction"] as const)(
       const backend = async () => database.row("SELECT pg_backend_pid()::text", [], signal);
       const first = await backend();
       const padding = "x".repeat(15_000);
-      for (let form = 0; form < mostPrepared / padding.length + 1; form++)
+      for (let form = 0; form < maxPrepared / padding.length + 1; form++)
         for (let time = 0; time < 3; time++)
           await database.row(prepareOften(`SELECT '${form}${padding}'`, { isPlannedOnce: true }), [], signal);
       expect(await backend()).not.toEqual(first);

@@ -23,13 +23,13 @@ const busy = errorReply(503, "The service is busy with other large requests, ask
 /** The most memory in bytes that the process gained while `work` ran. */
 async function growth(work: Promise<unknown>): Promise<number> {
   const before = process.memoryUsage.rss();
-  let most = before;
+  let max = before;
   const watch = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss());
+    max = Math.max(max, process.memoryUsage.rss());
   }, 5);
   await work;
   clearInterval(watch);
-  return Math.max(most, process.memoryUsage.rss()) - before;
+  return Math.max(max, process.memoryUsage.rss()) - before;
 }
 
 test("a batch of one long label 10,000 times is refused before the label is read", async () => {

@@ -15,13 +15,13 @@ async function serve(onRequest: (count: number) => unknown = () => undefined) {
   const sockets: Socket[] = [];
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let atOnce = 0;
-  const most = { atOnce: 0 };
+  const max = { atOnce: 0 };
   const handle = async ({ incoming, outgoing }: Exchange) => {
     const { url = "" } = incoming;
     const count = seen.push(url);
     onRequest(count);
     atOnce += 1;
-    most.atOnce = Math.max(most.atOnce, atOnce);
+    max.atOnce = Math.max(max.atOnce, atOnce);
     outgoing.once("close", () => {
       atOnce -= 1;
     });
@@ -36,7 +36,7 @@ async function serve(onRequest: (count: number) => unknown = () => undefined) {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  return { port, seen, most, release, sockets };
+  return { port, seen, max, release, sockets };
 }
 
 /** Opens a connection; `answers` are the bodies of the responses so far, in order. */
@@ -50,7 +50,7 @@ const post = (path: string, length: number) =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n${"x".repeat(length)}`;
 
 test("all are answered one by one, in their order, whatever their length", async () => {
-  const { port, most } = await serve();
+  const { port, max } = await serve();
   const { socket, answers } = await open(port);
   const lengths = [0, 1, 4_095, 4_096, 100_000, 3, 1_000_000, 0, 65_536];
   const requests = lengths.flatMap((length, index) => [post(`/${index}`, length), get("/between")]);
@@ -59,17 +59,17 @@ test("all are answered one by one, in their order, whatever their length", async
   await expect.poll(answers).toEqual(expected);
   for (const byte of requests.slice(0, 4).join("")) socket.write(byte);
   await expect.poll(() => answers().slice(expected.length)).toEqual(expected.slice(0, 4));
-  expect(most.atOnce).toBe(1);
+  expect(max.atOnce).toBe(1);
 });
 
 test("1,000 small ones over each of 20 connections are all answered", async () => {
-  const { port, most } = await serve();
+  const { port, max } = await serve();
   const clients = await Promise.all(Array.from({ length: 20 }, () => open(port)));
   for (const { socket } of clients) socket.write(get("/").repeat(1_000));
   for (const { answers } of clients) {
     await expect.poll(() => answers().length).toBe(1_000);
   }
-  expect(most.atOnce).toBeLessThanOrEqual(20);
+  expect(max.atOnce).toBeLessThanOrEqual(20);
 });
 
 test("others wait for one request of each connection, not for all", async () => {

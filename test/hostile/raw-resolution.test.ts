@@ -55,12 +55,12 @@ describe("one resolution ends, with calls that are counted", () => {
     ["reason.eth", 50, 3 + 50],
     ["template.eth", 1, 3 + 1],
     ["upgrade.eth", 1, 3 + 1],
-  ])("%s, %i records", async (name, count, mostCalls) => {
+  ])("%s, %i records", async (name, count, maxCalls) => {
     const { ask, logged } = open();
     const before = node.calls();
     const { status, body } = await ask(pathOf(name, count));
     expect([status, body.records]).toEqual([200, { texts: unset(count) }]);
-    expect(node.calls() - before).toBeLessThanOrEqual(mostCalls);
+    expect(node.calls() - before).toBeLessThanOrEqual(maxCalls);
     expect(logged).toEqual([]);
   });
 });

@@ -99,10 +99,10 @@ export async function startFeedHistory(
      */
     async run(seed: number) {
       const random = randomOf(seed);
-      const latest = openReader(urls, "from=start", { random: randomOf(seed + 1_000), most: 20 });
+      const latest = openReader(urls, "from=start", { random: randomOf(seed + 1_000), max: 20 });
       const final = openReader(() => [reader.url], "from=start&finality=finalized", {
         random: randomOf(seed + 2_000),
-        most: 20,
+        max: 20,
       });
       const holds = async (
         { held, failed }: typeof latest,

@@ -49,12 +49,12 @@ export function fold(held: Map<string, unknown>, { event, data }: FeedMessage): 
 
 /**
  * A client that holds what the messages say, and connects again, to any of the URLs, whenever its connection ends or it drops it after up to
- * `most` messages. It begins anew when it is told to refetch.
+ * `max` messages. It begins anew when it is told to refetch.
  */
 export function openReader(
   urls: () => readonly string[],
   query: string,
-  { random, most }: { random: (below: number) => number; most: number },
+  { random, max }: { random: (below: number) => number; max: number },
 ) {
   const held = new Map<string, unknown>();
   const counts = { connections: 0, reverted: 0, refetched: 0 };
@@ -68,7 +68,7 @@ export function openReader(
     const url = `${known[random(known.length)]}/v1/events/stream?${query}`;
     const response = await fetch(url, { signal, headers: last === "" ? {} : { "last-event-id": last } });
     if (response.status === 400) throw new Error(`The stream refuses ${last}: ${await response.text()}`);
-    let left = 3 + random(most);
+    let left = 3 + random(max);
     counts.connections += 1;
     for await (const message of messagesOf(response)) {
       if (message.event === "must-refetch") {

@@ -203,20 +203,20 @@ export async function healMany(url: string, names: number, { isTold }: { isTold:
     await index.beginHealing(createHealer({ naming: subgraphNaming, heal: (hash) => known.get(hash) }));
     const before = process.memoryUsage().heapUsed;
     const begun = performance.now();
-    let [most, longest] = [before, 0];
+    let [max, longest] = [before, 0];
     const onHealed = (run: Statement, nodes: readonly string[]) =>
       isTold ? writeHealed(run, "public", nodes) : Promise.resolve();
     while (!(await index.isHealed())) {
       const from = performance.now();
       await index.heal({ batch: 2_000, onHealed });
       longest = Math.max(longest, performance.now() - from);
-      most = Math.max(most, process.memoryUsage().heapUsed);
+      max = Math.max(max, process.memoryUsage().heapUsed);
     }
     const seconds = (performance.now() - begun) / 1_000;
     const { rows: counts } = await index.run(
       "SELECT count(*)::int AS healed FROM domain WHERE label_name IS NOT NULL",
     );
-    return { seconds, healed: Number(counts[0]?.healed), bytes: most - before, longest };
+    return { seconds, healed: Number(counts[0]?.healed), bytes: max - before, longest };
   } finally {
     shared().healRows = undefined;
     await index.close();

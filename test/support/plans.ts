@@ -26,7 +26,7 @@ export const scannedTables = (nodes: readonly Plan[], rows: number) =>
     .map((node) => node["Relation Name"]);
 
 /** The most rows that a plan sorts at once. */
-export function mostSorted(nodes: readonly Plan[]): number {
+export function maxSorted(nodes: readonly Plan[]): number {
   const sorted = nodes.filter((node) => node["Node Type"] === "Sort").flatMap((node) => node.Plans ?? []);
   return Math.max(0, ...sorted.map((node) => node["Actual Rows"]));
 }

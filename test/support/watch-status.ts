@@ -107,12 +107,12 @@ function chainFaults(chain: ChainSnapshot): string[] {
     ];
   }
   const isFollowing = chain.chainStatus === "chain-following";
-  const most = isFollowing ? chain.latestKnownBlock.number : (end ?? latest);
+  const max = isFollowing ? chain.latestKnownBlock.number : (end ?? latest);
   return [
     ...range,
     ...broken(
       [isFollowing === (end === undefined), "only a chain with an end block completes, any other follows"],
-      [latest <= most, "latestIndexedBlock is above the newest block that it can be"],
+      [latest <= max, "latestIndexedBlock is above the newest block that it can be"],
     ),
   ];
 }

@@ -12,7 +12,7 @@ import {
   type RowReader,
 } from "../../ponder/sql-client.ts";
 import { checkMoment, currentMoment, momentQuery } from "./moment.ts";
-import { mostPrepared, type Planning, type Prepared, preparedAs } from "./prepared.ts";
+import { maxPrepared, type Planning, type Prepared, preparedAs } from "./prepared.ts";
 
 type Take = (text: string) => void;
 
@@ -65,9 +65,9 @@ export function queueStatements(
   connections: number,
 ): QueuedDatabase {
   const slowOnes = limits.quickMs < limits.timeoutMs ? Math.min(slow, connections - 1) : 0;
-  const most = Math.min(concurrency, connections - slowOnes);
-  const spare = Math.min(2, connections - slowOnes - most);
-  const run = createQueue({ ...limits, concurrency: most, spare, slow: slowOnes });
+  const max = Math.min(concurrency, connections - slowOnes);
+  const spare = Math.min(2, connections - slowOnes - max);
+  const run = createQueue({ ...limits, concurrency: max, spare, slow: slowOnes });
   const inTurn: Run = (sql, values, signal, take) =>
     run(sql, signal, (stop) => statement(sql, values, stop, take));
   return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), waiting: run.waiting };
@@ -104,7 +104,7 @@ function createSessions(timeoutMs: number) {
       session.names.add(prepared.name);
       session.characters += text.length;
     },
-    isFull: (client: PoolClient) => (sessions.get(client)?.characters ?? 0) > mostPrepared,
+    isFull: (client: PoolClient) => (sessions.get(client)?.characters ?? 0) > maxPrepared,
   };
 }
 
@@ -205,12 +205,12 @@ function isInterrupted(error: unknown): boolean {
   return code === queryCanceled && error instanceof Error && /conflict with recovery/.test(error.message);
 }
 
-// Cancels a statement once its rows together have more than `most` characters.
-function readUpTo(most: number, cancel: () => void, take?: Take) {
+// Cancels a statement once its rows together have more than `max` characters.
+function readUpTo(max: number, cancel: () => void, take?: Take) {
   let characters = 0;
   return (text: string): string => {
     characters += text.length;
-    if (characters > most) {
+    if (characters > max) {
       cancel();
       throw new RowTooLongError();
     }

@@ -172,11 +172,11 @@ describe("over an index", () => {
   });
 
   test("after an error tries again, only when no other table is being built any more", async () => {
-    let [running, most, fails] = [0, 0, true];
+    let [running, max, fails] = [0, 0, true];
     const build = start({
       run: async (text) => {
         if (!text.startsWith("CREATE INDEX")) {
-          if (text.startsWith("SELECT")) most = Math.max(most, running);
+          if (text.startsWith("SELECT")) max = Math.max(max, running);
           return { rows: [] };
         }
         running += 1;
@@ -191,7 +191,7 @@ describe("over an index", () => {
     expect(lines.filter((line) => line.startsWith("warn"))).toEqual([
       "warn A database index could not be built; retrying: deadlock detected.",
     ]);
-    expect(most).toBe(0);
+    expect(max).toBe(0);
     build.stop();
   });
 

@@ -47,4 +47,4 @@ export function prepareOften(sql: string, { isPlannedOnce }: { isPlannedOnce: bo
 export const preparedAs = (sql: string): Prepared | undefined => own.get(sql) ?? ofClients.get(sql);
 
 /** Characters of clients' statements that a connection may have prepared; then another takes its place. */
-export const mostPrepared = 400_000;
+export const maxPrepared = 400_000;

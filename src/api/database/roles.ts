@@ -4,7 +4,7 @@ import { reachedJoin, type WalkContracts } from "./v2-walk.ts";
 // Roles of accounts on entries of ENSv2. Anyone can have the factory deploy a contract and grant an account any number of roles on it.
 
 /** Up to how many roles of an account are read. */
-const mostRoles = 10_000;
+const maxRoles = 10_000;
 
 const bitmap = (digits: string) => `'0x${digits.padStart(64, "0")}'`;
 // Nothing, and the mark that a reserved name was registered, which allows nothing.
@@ -36,7 +36,7 @@ export function namesByRole(
   if (v2 === undefined) return undefined;
   const direction = isDescending ? " DESC" : "";
   const from = `(SELECT e.id, e.name, left(e.name, 256) AS sorted
-  FROM (SELECT p.* FROM ${rolesOf(account, v2.chainId)} ORDER BY p.address, p.resource LIMIT ${mostRoles}) p
+  FROM (SELECT p.* FROM ${rolesOf(account, v2.chainId)} ORDER BY p.address, p.resource LIMIT ${maxRoles}) p
   JOIN v2_entries o ON o.chain_id = ${v2.chainId} AND o.registry = p.address AND o.storage_id = left(p.resource, 58) || '00000000'
     AND o.resource = p.resource AND o.expiry > ${indexTime}
   JOIN v2_domains e ON e.chain_id = o.chain_id AND e.registry = o.registry AND e.labelhash = o.labelhash
@@ -47,4 +47,4 @@ export function namesByRole(
 
 /** SQL of whether an account has more roles than are read. */
 export const hasMoreRoles = ({ chainId }: WalkContracts, account: string): string =>
-  `EXISTS (SELECT FROM ${rolesOf(account, chainId)} OFFSET ${mostRoles})`;
+  `EXISTS (SELECT FROM ${rolesOf(account, chainId)} OFFSET ${maxRoles})`;

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { labelhashIn } from "../../ens/names.ts";
-import { emancipation, gracePeriod, gracePeriodOfV2, mostLevels } from "../../ens/registrations.ts";
+import { emancipation, gracePeriod, gracePeriodOfV2, maxLevels } from "../../ens/registrations.ts";
 import { quoted } from "../../ponder/sql-client.ts";
 
 // ENSv2 names are read by walking from the root registry. An entry counts until its expiry (docs/data-model.md).
@@ -173,7 +173,7 @@ export const askedByRow = (alias: string, chainId: number) => `
     SELECT d.* FROM (SELECT ${alias}.id AS id) t CROSS JOIN LATERAL (${pathStepSql(chainId, "t.id", "0")}) d
     UNION
     SELECT d.* FROM up CROSS JOIN LATERAL (${pathStepSql(chainId, "up.parent_id", "up.level + 1")}) d
-    WHERE up.parent_id <> '${rootNode}' AND up.level < ${mostLevels}
+    WHERE up.parent_id <> '${rootNode}' AND up.level < ${maxLevels}
   ) SELECT * FROM up WHERE up.id <> '${rootNode}') u
   HAVING bool_or(u.parent_id = '${rootNode}') AND bool_and(u.labelhash IS NOT NULL)`;
 
@@ -222,7 +222,7 @@ export function reachedFunction(schema: string): string {
           JOIN ${own}.v2_registry_paths p ON p.chain_id = chain AND p.registry = up.registry AND p.path = up.path
           JOIN ${own}.v2_entries e ON e.chain_id = chain AND e.registry = p.parent AND e.storage_id = p.storage_id
             AND e.subregistry = up.registry AND e.expiry > at
-        WHERE up.level < ${mostLevels}
+        WHERE up.level < ${maxLevels}
       )
       SELECT FROM up WHERE up.registry = root OR up.registry = eth AND is_eth); END $$`;
 }

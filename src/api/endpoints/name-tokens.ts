@@ -318,7 +318,7 @@ async function readTokens(
   return { ...found, version, reserved: entry?.status === "reserved" };
 }
 
-const mostFormerTokens = 100;
+const maxFormerTokens = 100;
 const versions = 0xffff_ffffn;
 
 // Tokens of an ENSv2 entry, oldest first. A token id ends in its version, which each burn raises: lower versions were burned. The latest
@@ -332,7 +332,7 @@ function tokensOfEntry(chainId: number, { registry, entry }: V2Name): Token[] {
   });
   const id = BigInt(entry.tokenId);
   const version = Number(id & versions);
-  const first = Math.max(0, version - mostFormerTokens);
+  const first = Math.max(0, version - maxFormerTokens);
   const former = Array.from({ length: version - first }, (_, index) =>
     tokenOf(tokenIdToHex((id & ~versions) | BigInt(first + index)), zeroAddress),
   );

@@ -1,7 +1,7 @@
 import { type Hex, zeroHash } from "viem";
 import { z } from "zod/v4";
 import { namehash, nameOfWire } from "../../ens/names.ts";
-import { mostLevels } from "../../ens/registrations.ts";
+import { maxLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
 import { pathOfName } from "../database/v2-walk.ts";
 import { readV2Names, storedLabel, type V2Contracts, type V2Name } from "../resolution/v2-names.ts";
@@ -41,7 +41,7 @@ const claimedPathSql = ({ chainId, root }: V2Contracts) => `
     JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = up.registry
     JOIN v2_entries e ON e.chain_id = ${chainId} AND e.subregistry = up.registry AND e.registry = c.parent
       AND e.label = c.parent_label AND e.expiry > $2::numeric
-    WHERE up.registry <> '${root}' AND up.level < ${mostLevels}
+    WHERE up.registry <> '${root}' AND up.level < ${maxLevels}
   )
   SELECT up.path, up.labels FROM up WHERE up.registry = '${root}' LIMIT 1`;
 
@@ -109,7 +109,7 @@ const permission = readingOf({
 });
 
 /** Up to which number roles are counted and pages reach; cursors reach all. */
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 // Roles count on contracts that the deployment or its factory deployed, and on entries in force for their present resource. Each contract's
 // roles are read in the order of an index, no further than they are counted: anyone can give an account any number. CASE makes the planner
@@ -136,7 +136,7 @@ WITH RECURSIVE contracts (address) AS (${among}), known AS (
     WHERE p.address = k.address AND ${filter} AND p.chain_id = ${chainId} AND p.roles <> '${zeroHash}'
       AND CASE WHEN e.storage_id IS NULL OR e.expiry > $2::numeric AND e.resource = p.resource THEN true ELSE false END
       AND (p.address > split_part($5, '-', 1) OR (p.resource, p.account) > (split_part($5, '-', 2), split_part($5, '-', 3)))
-    ORDER BY p.resource, p.account LIMIT ${mostCounted + 1}
+    ORDER BY p.resource, p.account LIMIT ${maxCounted + 1}
   ) p
 )
 SELECT (SELECT count(*) FROM found)::text, (
@@ -224,7 +224,7 @@ export const permissions = endpoint({
           nextCursor: z
             .string()
             .optional()
-            .describe(`Start of the next page; totals and pages end at ${mostCounted} records`),
+            .describe(`Start of the next page; totals and pages end at ${maxCounted} records`),
         }),
         accurateAsOf: secondsSchema,
       }),
@@ -246,7 +246,7 @@ export const permissions = endpoint({
     const limits = [time, recordsPerPage, (page - 1) * recordsPerPage].map(String);
     const all = [subject, ...limits, after, ...more];
     const [counted, rows] = await database.row(statementOf(by, ensv2), all, signal);
-    const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), mostCounted));
+    const { pageContext, headers } = pageOf(request.url, paging, Math.min(Number(counted), maxCounted));
     const found = permission.rows(rows);
     // A full page may be the last one.
     const last = found.length === recordsPerPage ? found.at(-1) : undefined;

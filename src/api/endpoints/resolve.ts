@@ -67,7 +67,7 @@ const chainsQuery = optionsQuery.extend({
     "chainIds",
     (id) => isChainId(id) && id !== "0",
     `integers from 1 to ${maxChainId} with commas between`,
-    { item: "a chain", most: 20, items: " chains" },
+    { item: "a chain", max: 20, items: " chains" },
   )
     .transform((ids) => ids.map(Number))
     .optional()

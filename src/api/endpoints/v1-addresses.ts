@@ -56,7 +56,7 @@ import {
   textParameter,
   withText,
 } from "../names/lists.ts";
-import { claimOfCoin, claimSql, forwardSql, mostCountedOfAddress, readGivenNames } from "../names/lookups.ts";
+import { claimOfCoin, claimSql, forwardSql, maxCountedOfAddress, readGivenNames } from "../names/lookups.ts";
 import { withSummaries } from "../names/permissions.ts";
 import { addressRow, defaultCoin, detailRow, listRow, type Row, recordOf, rowSchema } from "../names/rows.ts";
 import { primaryNameClaim } from "../resolution/resolve.ts";
@@ -75,7 +75,7 @@ import { checkOrder } from "./v1-history.ts";
 const orders = { ...sorts, created_at: byNumber("domain.created_at", { isDerived: false }) };
 
 // The limit of `include=total_count`.
-const mostCountedAsked = 100_000;
+const maxCountedAsked = 100_000;
 
 const query = closedQuery({
   namespace: namespaceParameter,
@@ -105,14 +105,14 @@ const query = closedQuery({
     .optional()
     .describe("One row per name, which has one registration"),
   include: includeParameter(["counts", "total_count", "role_summary"]).describe(
-    `\`counts\`: of subnames and records; \`total_count\`: exact up to ${mostCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
+    `\`counts\`: of subnames and records; \`total_count\`: exact up to ${maxCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
   ),
   ...listPosition,
   ...cursorParameters,
 });
 
-const mostResolutions = 100;
-const tooManyCoins = `A name has the address for more than ${mostResolutions} coin types: ask for one of them`;
+const maxResolutions = 100;
+const tooManyCoins = `A name has the address for more than ${maxResolutions} coin types: ask for one of them`;
 
 const isMigrated = "names.is_v2 AND names.v2->>'migrated' IS NOT NULL";
 
@@ -150,7 +150,7 @@ export const addressNames = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/names",
   summary: "Names of an address on all indexed chains",
-  description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${mostCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
+  description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${maxCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query,
   answers: answersOf("A page of names, possibly empty", pageOf(rowSchema), 404, 422),
@@ -177,7 +177,7 @@ export const addressNames = endpoint({
     const ofKind = [...inNamespace(lookup, namespace), ...ofAuthority(authority, lookup.namespaces)];
     if (is_migrated !== undefined) ofKind.push(`${is_migrated ? "" : "NOT "}(${isMigrated})`);
     if (status !== undefined) ofKind.push("names.status = 'active'");
-    const mostCounted = include.includes("total_count") ? mostCountedAsked : mostCountedOfAddress;
+    const maxCounted = include.includes("total_count") ? maxCountedAsked : maxCountedOfAddress;
     const shown = new Map<string, StoredName>();
     const listed = listPage(context, call, {
       list: ["addresses", address, { relation, coin_type, match, sort, order, ...given }],
@@ -197,7 +197,7 @@ export const addressNames = endpoint({
         };
       },
       extra: (statement) => extraOf(asked, statement),
-      mostCounted: relation.alone === undefined ? mostCounted : undefined,
+      maxCounted: relation.alone === undefined ? maxCounted : undefined,
       of: isResolving ? undefined : { holder: address },
       show: (listed) => {
         shown.set(listed.row.node, listed.row);
@@ -393,7 +393,7 @@ function matchedCoins({ hasRecords, namespaces }: Asked["lookup"], holder: strin
   const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
   return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM ${addressRecords(namespaces)} a
     WHERE a.chain_id = names.chain AND a.address = names.resolver AND a.node = domain.id AND a.value = ${holder} AND (${isAsked})
-    ORDER BY a.coin_type LIMIT ${mostResolutions + 1}) a)`;
+    ORDER BY a.coin_type LIMIT ${maxResolutions + 1}) a)`;
 }
 
 // Whether the address claims the name for any of the matched coin types.
@@ -412,7 +412,7 @@ function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "r
   });
   if (coinType !== "evm")
     return { resolution: of(coinType, coins.includes(Number(coinType)) ? coinType : defaultCoin) };
-  if (coins.length > mostResolutions) refuse("unsupported", tooManyCoins);
+  if (coins.length > maxResolutions) refuse("unsupported", tooManyCoins);
   return { resolutions: coins.map((coin) => of(coin, coin)) };
 }
 
@@ -519,8 +519,8 @@ async function claimOf(
     : { source, status: "invalid_name", raw_claim_name: name };
 }
 
-const mostNames = 500;
-const mostAlarms = 5;
+const maxNames = 500;
+const maxAlarms = 5;
 // The last second of the year 9999.
 const lastDate = 253_402_300_799;
 const day = 86_400;
@@ -529,8 +529,8 @@ const shownCharacters = 100;
 const alarms = textParameter("alarms", 40)
   .regex(/^\d{1,3}(,\d{1,3})*$/, { error: "alarms must be numbers of days with commas between" })
   .transform((text) => text.split(",").map(Number))
-  .refine((days) => days.length <= mostAlarms && days.every((one) => one >= 1 && one <= 365), {
-    error: `alarms must be at most ${mostAlarms} numbers from 1 to 365`,
+  .refine((days) => days.length <= maxAlarms && days.every((one) => one >= 1 && one <= 365), {
+    error: `alarms must be at most ${maxAlarms} numbers from 1 to 365`,
   })
   .default([30, 7, 1])
   .describe("Days before each deadline; default `30,7,1`");
@@ -540,7 +540,7 @@ export const addressCalendar = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/calendar.ics",
   summary: "Deadlines of an address's names, for calendar apps",
-  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${mostNames} names, registrations before others, each by their end. The calendar's description says if names are left out. Names that have ended or never end are omitted.`,
+  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${maxNames} names, registrations before others, each by their end. The calendar's description says if names are left out. Names that have ended or never end are omitted.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery({
     namespace: namespaceParameter,
@@ -577,7 +577,7 @@ export const addressCalendar = endpoint({
       ],
       after: undefined,
       isDescending: false,
-      limit: mostNames + 1,
+      limit: maxNames + 1,
     });
     const found = await statement.rows<Listed>(sql);
     const rows = found.map(({ row }) => ({
@@ -597,15 +597,15 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
     name: `Names of ${address.slice(0, 6)}…${address.slice(-4)}`,
     prodId: "//nsindex//names//EN",
     ttl: day,
-    ...(deadlines.length > mostNames
+    ...(deadlines.length > maxNames
       ? {
-          description: `Shows ${mostNames} names. Others are left out: /v1/addresses/${address}/names?sort=expires_at lists all.`,
+          description: `Shows ${maxNames} names. Others are left out: /v1/addresses/${address}/names?sort=expires_at lists all.`,
         }
       : {}),
   });
   const byDate = ({ row: a }: Deadline, { row: b }: Deadline) =>
     Number(a.expires_at) - Number(b.expires_at) || (a.name < b.name ? -1 : 1);
-  for (const { row, home, parent } of deadlines.slice(0, mostNames).sort(byDate)) {
+  for (const { row, home, parent } of deadlines.slice(0, maxNames).sort(byDate)) {
     const { expires_at: expires, grace_ends_at: graceEnds } = row;
     if (!expires) continue;
     const name = safeName(row);

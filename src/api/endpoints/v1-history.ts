@@ -38,7 +38,7 @@ import {
   historyCountSql,
   historyOrderTypes,
   historySql,
-  mostHeldNames,
+  maxHeldNames,
   partsOfAddress,
   partsOfChildren,
   partsOfEvents,
@@ -105,7 +105,7 @@ const addressQuery = closedQuery({
     .transform((words) => holdings.filter((one) => words.includes("any") || words.includes(one)))
     .optional()
     .describe(
-      `All entries of the names with this relation, of the newest ${mostHeldNames}; by default what it received itself. \`role_holder\` adds its roles on whole registries`,
+      `All entries of the names with this relation, of the newest ${maxHeldNames}; by default what it received itself. \`role_holder\` adds its roles on whole registries`,
     ),
 });
 
@@ -137,7 +137,7 @@ type Subject = {
   parent?: string | undefined;
 };
 
-const mostCounted = 10_000;
+const maxCounted = 10_000;
 
 async function historyPage(
   { lookup }: LookupContext,
@@ -160,7 +160,7 @@ async function historyPage(
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
   const total =
     isCounted || include.includes("total_count")
-      ? statement.count(timed(historyCountSql(history, mostCounted)), mostCounted)
+      ? statement.count(timed(historyCountSql(history, maxCounted)), maxCounted)
       : null;
   const after = opened.after?.map(statement.bind);
   const slice = { after, isDescending: order === "desc", limit: opened.limit };
@@ -313,9 +313,9 @@ async function heldNames(
 ) {
   const statement = openStatement(lookup, call, { isCommon: true });
   const sql = heldNamesSql(inByteOrder(statement.bind(address)), holdings, lookup.namespaces);
-  const [found] = await statement.rows<{ most: number; nodes: string[] }>(sql);
-  const { most = 0, nodes = [] } = found ?? {};
-  return { nodes: nodes.slice(0, mostHeldNames), isCut: Math.max(most, nodes.length) > mostHeldNames };
+  const [found] = await statement.rows<{ max: number; nodes: string[] }>(sql);
+  const { max = 0, nodes = [] } = found ?? {};
+  return { nodes: nodes.slice(0, maxHeldNames), isCut: Math.max(max, nodes.length) > maxHeldNames };
 }
 
 const block = (name: string) =>
@@ -419,7 +419,7 @@ export const events = endpoint({
     if (!isOfName && type?.every((one) => one === "release"))
       refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
     const { name, address, contract_address } = call.query;
-    // The narrowest filter tells.
+    // The response has the keys of its narrowest filter.
     if (name !== undefined) addKeys(call, ...(isNode(name) ? [keyOfAll] : keysOfName(nameIn(name).name)));
     else if (address !== undefined) addKeys(call, ...keysOfAddress(namespaces, address));
     else addKeys(call, parent === undefined ? keyOfAll : subnamesKey(parent));

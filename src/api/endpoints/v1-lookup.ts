@@ -19,14 +19,14 @@ import {
   relationsText,
   type StatementCall,
 } from "../names/lists.ts";
-import { mostCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
+import { maxCountedOfAddress, readAddresses, readGivenNames } from "../names/lookups.ts";
 import { detailRow, type FoundName, feedRow, primaryFacts, profileRow, rowSchema } from "../names/rows.ts";
 import { endpoint } from "../rest/endpoint.ts";
 import { anyCaseAddress, cursorMembers, cursorPageSchema, pageSizeOf } from "../rest/values.ts";
 
-const mostInputs = 1_000;
+const maxInputs = 1_000;
 // A thousand addresses with the default page size.
-const mostRows = 50_000;
+const maxRows = 50_000;
 
 const id = z.string().trim().min(1, { error: "lookup input id must not be empty" }).max(200).optional();
 const nameInput = z.strictObject({ id, name: z.string() });
@@ -54,13 +54,13 @@ const input = z.unknown().transform((value, context): NameInput | AddressInput =
 });
 
 // Labels are normalized and hashed one by one.
-const mostCharacters = 100_000;
+const maxCharacters = 100_000;
 // Longer texts are no names, and cost nothing.
-const mostOfName = 2_000;
+const maxPerName = 2_000;
 const sumOf = <T>(inputs: readonly T[], of: (given: T) => number) =>
   inputs.reduce((sum, given) => sum + of(given), 0);
 const charactersOf = (given: NameInput | AddressInput) =>
-  "name" in given && given.name.length <= mostOfName ? given.name.length : 0;
+  "name" in given && given.name.length <= maxPerName ? given.name.length : 0;
 const rowsOf = (given: NameInput | AddressInput) => ("address" in given ? pageSizeOf(given) : 0);
 
 const body = z.strictObject(
@@ -68,13 +68,13 @@ const body = z.strictObject(
     inputs: z
       .array(z.unknown())
       // The length is checked before any input is parsed.
-      .max(mostInputs, { error: `inputs must hold at most ${mostInputs}` })
+      .max(maxInputs, { error: `inputs must hold at most ${maxInputs}` })
       .pipe(z.array(input))
-      .refine((inputs) => sumOf(inputs, rowsOf) <= mostRows, {
-        error: `inputs must ask for at most ${mostRows} names of addresses in all: lower page_size`,
+      .refine((inputs) => sumOf(inputs, rowsOf) <= maxRows, {
+        error: `inputs must ask for at most ${maxRows} names of addresses in all: lower page_size`,
       })
-      .refine((inputs) => sumOf(inputs, charactersOf) <= mostCharacters, {
-        error: `inputs must have names of at most ${mostCharacters} characters in all`,
+      .refine((inputs) => sumOf(inputs, charactersOf) <= maxCharacters, {
+        error: `inputs must have names of at most ${maxCharacters} characters in all`,
       })
       .describe("Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`"),
     profile: z
@@ -218,7 +218,7 @@ async function ofAddresses(source: Source, given: Asked<AddressInput>[], options
   const asked = groups.map((group) => group.asked);
   await readAddresses(source, call, asked, (index, { rows, total }) => {
     const { inputs, page: own } = groups[index] as (typeof groups)[number];
-    const { shown, page } = own.of(rows, total > mostCountedOfAddress ? null : total);
+    const { shown, page } = own.of(rows, total > maxCountedOfAddress ? null : total);
     const records = shown.map((one) => ({
       ...(isFeed ? feedRow : profileRow)(source.namespaces, one.row),
       ...primaryFacts(source.namespaces, one, source.known),

@@ -19,7 +19,7 @@ import {
   snapshotParameters,
   windowEnd,
 } from "../names/contract.ts";
-import { mostSubnames, withCounts } from "../names/counts.ts";
+import { maxSubnames, withCounts } from "../names/counts.ts";
 import { type DeadlineWindow, deadlineBranches, deadlineOrder } from "../names/deadlines.ts";
 import { homeOfRow, namespacesText } from "../names/indexed-namespaces.ts";
 import {
@@ -138,11 +138,11 @@ async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: str
   return { ...read, position };
 }
 
-const mostKeys = 200;
+const maxKeys = 200;
 const keyForm = /^(addr:\d{1,19}|(text|data):[^\s,]+|avatar|contenthash|name)$/;
 
 // The limit of `/api/resolve/records` for each kind.
-const mostLive = 50;
+const maxLive = 50;
 
 const inventorySchema = z.strictObject({
   known_keys: z.array(z.string()),
@@ -157,7 +157,7 @@ export const recordsParameters = {
   namespace: namespaceParameter,
   keys: textParameter("keys", 10_000)
     .transform((text) => text.split(",").map((key) => key.trim()))
-    .refine((keys) => keys.length <= mostKeys, { error: `keys must not name more than ${mostKeys}` })
+    .refine((keys) => keys.length <= maxKeys, { error: `keys must not name more than ${maxKeys}` })
     .refine((keys) => new Set(keys).size === keys.length, {
       error: "keys must not contain duplicate record keys",
     })
@@ -186,7 +186,7 @@ export const nameRecords = endpoint({
   ...ofLookup,
   path: "/v1/names/{name}/records",
   summary: "Records of a name",
-  description: `The requested keys, or all that were ever set, as indexed. \`source=verified\` queries the chain, including CCIP-Read, for up to ${mostLive} addresses and ${mostLive} texts; \`auto\` only for keys that the index cannot resolve. More kinds of records are at \`/api/resolve/records/{name}\`.`,
+  description: `The requested keys, or all that were ever set, as indexed. \`source=verified\` queries the chain, including CCIP-Read, for up to ${maxLive} addresses and ${maxLive} texts; \`auto\` only for keys that the index cannot resolve. More kinds of records are at \`/api/resolve/records/{name}\`.`,
   params: z.object({ name: z.string().meta({ example: "vitalik.eth" }) }),
   query: closedQuery({
     ...recordsParameters,
@@ -279,10 +279,10 @@ async function liveRecordsOf(
   if (keys.length === 0) return new Map();
   const addresses = keys.filter(isAddressKey);
   const [texts, data] = [keys.filter(isTextKey), keys.filter(isDataKey)];
-  if (Math.max(addresses.length, texts.length, data.length) > mostLive)
+  if (Math.max(addresses.length, texts.length, data.length) > maxLive)
     refuse(
       "unsupported",
-      `The chain is asked for at most ${mostLive} addresses, ${mostLive} texts and ${mostLive} data records: name fewer keys`,
+      `The chain is asked for at most ${maxLive} addresses, ${maxLive} texts and ${maxLive} data records: name fewer keys`,
     );
   const all = (answer: RecordAnswer) => new Map(keys.map((key) => [key, answer]));
   if (!isNormalizedName(name))
@@ -312,7 +312,7 @@ function answerOf({ addresses, texts, data, ...others }: Records, key: string): 
 }
 
 // Each counted name is derived.
-const mostFiltered = 1_000;
+const maxFiltered = 1_000;
 
 // The expiry of a wrapped name that its parent controls does not end it.
 const unexpired = ["names.status = 'active'", "NOT coalesce(names.expires BETWEEN 1 AND names.now, false)"];
@@ -322,7 +322,7 @@ export const subnames = endpoint({
   ...ofLookup,
   path: "/v1/names/{name}/subnames",
   summary: "Direct subnames of a name",
-  description: `\`total_count\` is exact up to ${mostSubnames} subnames, without those that have expired up to ${mostFiltered}, else null. Orders other than by name read all subnames, and may time out for a name with a million.`,
+  description: `\`total_count\` is exact up to ${maxSubnames} subnames, without those that have expired up to ${maxFiltered}, else null. Orders other than by name read all subnames, and may time out for a name with a million.`,
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
@@ -341,7 +341,7 @@ export const subnames = endpoint({
     const { namespace, q, match, sort, order, include_expired, include = [] } = call.query;
     const { node, found } = await readNameOfPath(lookup, call.params.name, call);
     homeIn(lookup, found.row, namespace);
-    // Of counts also subnames of subnames tell.
+    // Counts also depend on deeper subnames, so the response has the key of all.
     addKeys(call, include.includes("counts") ? keyOfAll : subnamesKey(node));
     const listing = await listPage(context, call, {
       list: ["subnames", node, q, match, sort, order, include_expired],
@@ -355,7 +355,7 @@ export const subnames = endpoint({
         ),
         filters: include_expired === "true" ? [] : unexpired,
       }),
-      mostCounted: include_expired === "true" ? mostSubnames : mostFiltered,
+      maxCounted: include_expired === "true" ? maxSubnames : maxFiltered,
       of: { registry: found.row.v2?.subregistry ?? zeroAddress },
       show: ({ row }) => labelRow(lookup.namespaces, row),
     });
@@ -438,7 +438,7 @@ function fragmentOf(q: string, match: "prefix" | "contains"): string {
   return `${start}${nameIn(inner).name}${end}`;
 }
 
-const mostWindows = 32;
+const maxWindows = 32;
 
 // `home`: its number among the given ones.
 type Window = DeadlineWindow & { home?: number };
@@ -457,12 +457,12 @@ const windows = (name: string) =>
         const next = sorted[at + 1]?.from;
         return Number(from) < Number(to) && (next === undefined || Number(to) <= next);
       };
-      if (read.length <= mostWindows && sorted.every(isApart)) return sorted;
-      context.addIssue(`${name} must be <from>..<to>, at most ${mostWindows} times, none within another`);
+      if (read.length <= maxWindows && sorted.every(isApart)) return sorted;
+      context.addIssue(`${name} must be <from>..<to>, at most ${maxWindows} times, none within another`);
       return z.NEVER;
     })
     .optional()
-    .describe(`\`<from>..<to>\`, the end exclusive; up to ${mostWindows} times`);
+    .describe(`\`<from>..<to>\`, the end exclusive; up to ${maxWindows} times`);
 
 const deadlinesQuery = closedQuery({
   namespace: textParameter("namespace", 60).describe(namespacesText),

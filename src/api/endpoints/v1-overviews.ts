@@ -92,7 +92,7 @@ const refuseContract = (kind: "resolver" | "registry", { params: { chain_id, add
   refuse("not_found", `${kind} ${address} was not found on chain ${chain_id}`);
 
 // Up to how many rows of a contract are counted.
-const most = 10_000;
+const max = 10_000;
 
 // SQL of the number of rows, null beyond a limit. `from`: their FROM clause and conditions.
 const countUpTo = (limit: number, from: string) =>
@@ -107,7 +107,7 @@ async function readPage<T>(lookup: Lookup, call: Call, { list, from, order, row 
   const opened = openPage(call.query, [...list, call.params], types);
   const { bind, rows, count } = openStatement(lookup, call);
   const sorted = ` AND $1::bigint[] IS NOT NULL ORDER BY ${keys.join(", ")}`;
-  const total = isCounted ? count(`SELECT ${countUpTo(most, `${all[0]}${sorted}`)}::text`, most) : null;
+  const total = isCounted ? count(`SELECT ${countUpTo(max, `${all[0]}${sorted}`)}::text`, max) : null;
   const start = opened.after?.map((value, at) => `${bind(value)}::${types[at]}`);
   const beyond = start ? ` AND (${keys.join(", ")}) > (${start.join(", ")})` : "";
   const after = `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`;
@@ -361,7 +361,7 @@ const registryOverview = endpoint({
   ...ofContract,
   path: "/v1/registries/{chain_id}/{address}",
   summary: "An ENSv2 registry and the names that lead to it",
-  description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${most}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
+  description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${max}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
   query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
   answers: answersOf("The registry", { data: registrySchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
@@ -376,8 +376,8 @@ const registryOverview = endpoint({
       row: "json_build_object('name', e.name, 'node', e.id)",
     };
     const { rows, page } = await readPage<Place>(lookup, call, references, isCounted);
-    const roles = isCounted ? `, 'roles', ${countUpTo(most, rolesOf(registry))}` : "";
-    const counts = `json_build_object('labels', ${countUpTo(most, `${labelsOf(registry)} ${inOrder}`)}${roles})`;
+    const roles = isCounted ? `, 'roles', ${countUpTo(max, rolesOf(registry))}` : "";
+    const counts = `json_build_object('labels', ${countUpTo(max, `${labelsOf(registry)} ${inOrder}`)}${roles})`;
     const sql = `SELECT json_build_array(${counts})::text WHERE $1::bigint[] IS NOT NULL`;
     const [counted] = isProven ? await openStatement(lookup, call).rows<Counts>(sql) : [];
     const data = {
@@ -412,7 +412,7 @@ const rolesOf = ({ v2, address }: Registry) => `v2_roles p
   ORDER BY p.resource, p.account`;
 
 // Up to which number accounts with roles are counted for each label.
-const mostHolders = 1_000;
+const maxHolders = 1_000;
 const holders = `v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
   WHERE o.chain_id = e.chain_id AND o.registry = e.registry AND o.storage_id = ${storageId("e.labelhash")}
     AND o.expiry > ${indexTime} AND p.roles <> '${wholeContract}'`;
@@ -423,7 +423,7 @@ const registryLabels = endpoint({
   ...ofContract,
   path: "/v1/registries/{chain_id}/{address}/labels",
   summary: "Labels of an ENSv2 registry",
-  description: `Under the name of the registry, ordered by name; \`owner\` is the latest holder, expired or not. \`total_count\` is exact up to ${most}, else null. \`include=counts\` adds \`subname_count\`, and \`role_holder_count\` up to ${mostHolders}, else absent.`,
+  description: `Under the name of the registry, ordered by name; \`owner\` is the latest holder, expired or not. \`total_count\` is exact up to ${max}, else null. \`include=counts\` adds \`subname_count\`, and \`role_holder_count\` up to ${maxHolders}, else absent.`,
   query: closedQuery({
     include: includeParameter(["counts"]),
     owner: anyCaseAddress("owner").optional().describe("The latest holder"),
@@ -439,7 +439,7 @@ const registryLabels = endpoint({
     const { isProven } = registry;
     const ofOwner = owner ? ` AND e.owner_id = '${owner}'` : "";
     const ofOthers = exclude_owner ? ` AND e.owner_id <> '${exclude_owner}'` : "";
-    const counted = include?.includes("counts") ? `, 'holders', ${countUpTo(mostHolders, holders)}` : "";
+    const counted = include?.includes("counts") ? `, 'holders', ${countUpTo(maxHolders, holders)}` : "";
     const list = {
       list: ["labels", owner, exclude_owner],
       from: `${labelsOf(registry)}${ofOwner}${ofOthers}`,

@@ -169,7 +169,7 @@ const handleOf = (chainId: number, { address, resource }: Record<"address" | "re
 
 type Subject = Pick<Permission, "registration_id" | "name" | "authority_context">;
 
-// Of roles the account, contract and resource follow; of names held in the first generation the name, its node, and what the grant is for.
+// Cursor of a role: account, contract, resource. Cursor of a name held in the first generation: name, node, and what the grant is for.
 const [byRoles, byNames] = ["0", "1"] as const;
 
 /** Reads rows of roles: each for the registration in force that has the registry or resolver, else for the resource. */

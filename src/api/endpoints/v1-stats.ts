@@ -136,7 +136,7 @@ type Query = z.output<z.ZodObject<typeof ofAll>> & { chain_id?: number; parent?:
 
 // How many periods there are without `from`, and at most.
 const usualPeriods = { day: 90, week: 53, month: 36 };
-const mostPeriods = 4_000;
+const maxPeriods = 4_000;
 
 // The first days of the periods that are asked for. `today`: the day of the newest block.
 function periodsOf({ interval, from, to }: Query, today: number, isAhead = false): number[] {
@@ -151,8 +151,8 @@ function periodsOf({ interval, from, to }: Query, today: number, isAhead = false
   const end = isAhead ? (to ?? Math.min(lastDay, periodOf(start, interval, usual))) : newest;
   const periods: number[] = [];
   for (let day = Math.max(0, start); day <= end; day = periodOf(day, interval, 1))
-    if (periods.push(day) > mostPeriods)
-      refuse("invalid_input", `from and to must have at most ${mostPeriods} periods between them`);
+    if (periods.push(day) > maxPeriods)
+      refuse("invalid_input", `from and to must have at most ${maxPeriods} periods between them`);
   return periods;
 }
 

@@ -19,11 +19,11 @@ import {
 } from "./read.ts";
 
 const pollMs = 250;
-const mostHeld = 2_000;
+const maxHeld = 2_000;
 // Long pages are held in memory while clients read them, so that few streams have them at a time. The first page is short anyway: clients
 // may read a few messages and go.
 const pageRows = { short: 100, long: 1_000 } as const;
-const mostLong = 16;
+const maxLong = 16;
 const sliceCharacters = 65_536;
 
 /** What a stream asks for. `client`: as the queue of statements knows it. `renew`: whether it may go on. */
@@ -119,9 +119,9 @@ async function readOn(source: FeedSource, former: Rows, signal: AbortSignal): Pr
   const all = [...items, ...next];
   for (const { row } of next) {
     const taken = row.reverts === null ? undefined : all[row.reverts - from - 1];
-    if (taken) taken.row.isTaken = true;
+    if (taken) taken.row.isReverted = true;
   }
-  const dropped = Math.max(0, all.length - mostHeld);
+  const dropped = Math.max(0, all.length - maxHeld);
   return { state, from: from + dropped, items: all.slice(dropped) };
 }
 
@@ -156,7 +156,7 @@ type Opened = {
 function openLongPages(tail: Tail) {
   let isLong = false;
   return (isWanted: boolean): boolean => {
-    if (isWanted === isLong || (isWanted && tail.longPages >= mostLong)) return isLong;
+    if (isWanted === isLong || (isWanted && tail.longPages >= maxLong)) return isLong;
     tail.longPages += isWanted ? 1 : -1;
     isLong = isWanted;
     return isLong;

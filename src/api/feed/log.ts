@@ -39,7 +39,7 @@ export const createFeed = (run: Statement, schema: string) =>
 export const healedType = "healed";
 
 // Names of a row, so that its message is as short as others, and a million names are 40,000 rows.
-const mostHealed = 25;
+const maxHealed = 25;
 
 /** SQL condition that no row reverts the row of the log under an alias. */
 export const stands = (row: string) =>
@@ -115,7 +115,7 @@ export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, pr
 const healedSql = (nodes: readonly string[]) => `INSERT INTO ${feedTable} (seq, ${columns}, keys)
   SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0) + row_number() OVER (ORDER BY part), 0, 0, 0, 0, '${healedType}', min(k.node), '', NULL, array_agg(DISTINCT k.key)
   FROM (SELECT h.node, h.part, unnest(${keysSql("h")}) AS key FROM (
-    SELECT node, (at - 1) / ${mostHealed} AS part, 0 AS chain_id, '${healedType}' AS type, node AS event_id, NULL::text AS holder
+    SELECT node, (at - 1) / ${maxHealed} AS part, 0 AS chain_id, '${healedType}' AS type, node AS event_id, NULL::text AS holder
     FROM unnest('{${nodes.filter(isNode).join()}}'::text[]) WITH ORDINALITY AS n(node, at)) h) k GROUP BY part`;
 
 /** Writes to the log that names have their labels now; readers see it with the transaction of the statement, if there is one. */

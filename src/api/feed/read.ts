@@ -22,7 +22,7 @@ import { type FeedState, feedTable, healedType, stands } from "./log.ts";
 /** `finalized`: events that no reorganization can revert. */
 export type Finality = "latest" | "finalized";
 
-/** A row of the log. `isTaken`: whether a later row takes it back. */
+/** A row of the log. `isReverted`: whether a later row reverts it. */
 export type LogRow = {
   seq: number;
   reverts: number | null;
@@ -36,7 +36,7 @@ export type LogRow = {
   node: string | null;
   /** Of what the event changed. */
   keys: string[];
-  isTaken: boolean;
+  isReverted: boolean;
 };
 
 /**
@@ -73,7 +73,7 @@ export const healedSchema = z.strictObject({
   keys: z.array(z.string()).describe("Their cache keys"),
 });
 
-/** A message of the feed; `id` goes on behind it. */
+/** A message of the feed; `id`: resume after this message. */
 export type Message =
   | { event: "event"; id: string; data: ReturnType<typeof entryOf> & { keys?: string[] } }
   | { event: "reverted"; id: string; data: z.output<typeof revertedSchema> }
@@ -121,7 +121,7 @@ const rowSql = (
   row: string,
 ) => `json_build_object('seq', ${row}.seq, 'reverts', ${row}.reverts, 'chain', ${row}.chain_id, 'block', ${row}.block,
   'time', ${row}.timestamp, 'log', ${row}.log_index, 'type', ${row}.type, 'event', ${row}.event_id, 'transaction', ${row}.transaction_hash,
-  'node', ${row}.node, 'keys', ${row}.keys, 'isTaken', NOT ${stands(row)})`;
+  'node', ${row}.node, 'keys', ${row}.keys, 'isReverted', NOT ${stands(row)})`;
 
 const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'feed')";
 const existsSql = `SELECT (to_regclass('${feedTable}') IS NOT NULL AND to_regclass('_indexing_status') IS NOT NULL)::text`;
@@ -243,7 +243,7 @@ export async function readItems(source: FeedSource, after: number, limit: number
     [String(after)],
     signal,
   );
-  const standing = rows.filter((row) => row.reverts === null && !row.isTaken && row.type !== healedType);
+  const standing = rows.filter((row) => row.reverts === null && !row.isReverted && row.type !== healedType);
   const entries = await readEntries(
     source,
     standing.map(({ event }) => event),
@@ -305,7 +305,7 @@ export function messagesOf(
   let taken: z.output<typeof revertedSchema> | undefined;
   for (const item of items) {
     const { row, entry } = item;
-    const isOpen = row.reverts === null && !row.isTaken && row.time >= state.final;
+    const isOpen = row.reverts === null && !row.isReverted && row.time >= state.final;
     if (finality === "finalized" && isOpen) break;
     last = row;
     if (row.reverts === null || taken?.chain_id !== row.chain) taken = undefined;
@@ -330,7 +330,7 @@ export function messagesOf(
       messages.push({ event: "reverted", id: idOf(positionAt(state.index, row)), data: taken });
     }
     const isSent =
-      entry !== undefined && isAsked(entry, filter) && !(finality === "finalized" && row.isTaken);
+      entry !== undefined && isAsked(entry, filter) && !(finality === "finalized" && row.isReverted);
     if (!isSent) continue;
     // Readers of the same items share their messages.
     item.message ??= messageOf(entry, idOf(positionAt(state.index, row)), namespaces, row.keys);

@@ -101,7 +101,7 @@ export const tools: readonly ReadTool[] = [
   toolOf("index_status", lookupStatus),
 ];
 
-const mostCharacters = 100_000;
+const maxCharacters = 100_000;
 
 const failed = (text: string): CallToolResult => ({ isError: true, content: [{ type: "text", text }] });
 
@@ -118,8 +118,8 @@ export async function callTool(name: string, given: Arguments, ask: Ask): Promis
     if (status !== 200) return failed(String(memberOf(body, "error.message") ?? memberOf(body, "message")));
     const text = JSON.stringify(body);
     const content = [{ type: "text" as const, text }];
-    if (text.length <= mostCharacters) return { content, structuredContent: body as Record<string, unknown> };
-    return failed(`More than ${mostCharacters} characters: request less by page_size and cursor`);
+    if (text.length <= maxCharacters) return { content, structuredContent: body as Record<string, unknown> };
+    return failed(`More than ${maxCharacters} characters: request less by page_size and cursor`);
   } catch (error) {
     if (error instanceof ApiError) return failed(error.message);
     throw error;

@@ -3,13 +3,13 @@ import { escapeXml } from "./svg.ts";
 
 const side = 270;
 const margin = 32;
-const mostCharacters = 40;
+const maxCharacters = 40;
 
 /** The image of a name's token: an SVG document of 270 by 270 units with the name, over the name's avatar if it has one. */
 export function card({ name, isNormalized }: { name: string; isNormalized: boolean }, avatar?: Image): Image {
   const characters = [...new Intl.Segmenter().segment(name.slice(0, 1_000))].map(({ segment }) => segment);
-  const cut = characters.length > mostCharacters;
-  const shown = cut ? [...characters.slice(0, mostCharacters - 8), "…", ...characters.slice(-7)] : characters;
+  const cut = characters.length > maxCharacters;
+  const shown = cut ? [...characters.slice(0, maxCharacters - 8), "…", ...characters.slice(-7)] : characters;
   // Characters of bold fonts without serifs are about 0.6 of their height wide.
   const size = Math.max(8, Math.min(32, Math.floor((side - 2 * margin) / (shown.length * 0.6))));
   const colors = isNormalized ? ["#3d8ee8", "#7a6cf0"] : ["#d98a8a", "#962525"];

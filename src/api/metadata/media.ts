@@ -37,7 +37,7 @@ export class MediaError extends Error {
 }
 
 // Servers accept no longer URLs.
-const mostUrlCharacters = 16_384;
+const maxUrlCharacters = 16_384;
 
 // Content identifiers of the lengths and bases in which libraries take them without a scheme, and those that hold their content.
 const cid =
@@ -51,7 +51,7 @@ export function locate(uri: string, ipfsGateway: string): URL {
   const text = urlOf(uri.trim(), `${ipfsGateway.replace(/\/+$/, "")}/`);
   const found = URL.canParse(text) ? new URL(text) : undefined;
   if (found?.protocol === "data:") return found;
-  if (found && /^https?:$/.test(found.protocol) && found.href.length <= mostUrlCharacters) return found;
+  if (found && /^https?:$/.test(found.protocol) && found.href.length <= maxUrlCharacters) return found;
   throw new MediaError("The record is no URL of an image that is supported.");
 }
 
@@ -81,8 +81,8 @@ export function createMedia(options: {
   const isOwn = ({ href }: URL) => folders.some((folder) => href.startsWith(folder));
   const failures = new LRUCache<string, MediaError>({ max: 10_000, ttl: 60_000 });
 
-  type Wanted = { kind: string; most: number; check: (bytes: Buffer) => Buffer; signal: AbortSignal };
-  async function read(uri: string, { kind, most, check, signal }: Wanted): Promise<Buffer> {
+  type Wanted = { kind: string; max: number; check: (bytes: Buffer) => Buffer; signal: AbortSignal };
+  async function read(uri: string, { kind, max, check, signal }: Wanted): Promise<Buffer> {
     const url = locate(uri, ipfsGateway);
     if (url.protocol === "data:") return check(await bytesOf(url));
     const key = `${kind} ${url}`;
@@ -91,7 +91,7 @@ export function createMedia(options: {
     const failure = failures.get(key);
     if (failure !== undefined) throw failure;
     try {
-      const bytes = check(await download(url, { ...limits, most, isOwn, signal }));
+      const bytes = check(await download(url, { ...limits, max, isOwn, signal }));
       await store?.write(key, bytes);
       return bytes;
     } catch (error) {
@@ -104,7 +104,7 @@ export function createMedia(options: {
     /** The image that a URI names: a raster as it is, or an SVG document that was cleaned. Throws a MediaError. */
     async image(uri: string, signal: AbortSignal): Promise<Image> {
       const check = (bytes: Buffer) => checkImage(bytes, limits);
-      const bytes = await read(uri, { kind: "image", most: limits.imageBytes, check, signal });
+      const bytes = await read(uri, { kind: "image", max: limits.imageBytes, check, signal });
       return { bytes, type: isXml(bytes) ? svgType : (rasters[sizeOf(bytes).type ?? ""] ?? "") };
     },
     /** The metadata of a token: a JSON object at a URI, or in its place. Throws a MediaError. */
@@ -114,7 +114,7 @@ export function createMedia(options: {
       const check = (given: Buffer) => given;
       const value =
         parseObject(plain ?? "") ??
-        parseObject(String(await read(uri, { kind: "json", most: limits.jsonBytes, check, signal })));
+        parseObject(String(await read(uri, { kind: "json", max: limits.jsonBytes, check, signal })));
       if (value === undefined) throw new MediaError("The metadata of the token is no JSON object.");
       return value;
     },
@@ -151,10 +151,9 @@ const isXml = (bytes: Buffer) => /^(\xef\xbb\xbf)?\s*</.test(bytes.toString("lat
 // The type is that of the first bytes. Rasters are not decoded.
 function checkImage(bytes: Buffer, limits: typeof mediaLimits): Buffer {
   const isSvg = isXml(bytes);
-  const most = isSvg ? limits.svgBytes : limits.imageBytes;
-  const clean = bytes.length > most || !isSvg ? bytes : Buffer.from(cleanSvg(bytes.toString().trim()) ?? "");
-  if (bytes.length > most || clean.length > limits.imageBytes)
-    throw new MediaError("The image is too large.");
+  const max = isSvg ? limits.svgBytes : limits.imageBytes;
+  const clean = bytes.length > max || !isSvg ? bytes : Buffer.from(cleanSvg(bytes.toString().trim()) ?? "");
+  if (bytes.length > max || clean.length > limits.imageBytes) throw new MediaError("The image is too large.");
   const { type = "", width, height } = isSvg ? { width: 0, height: 0 } : sizeOf(bytes);
   if (isSvg ? clean.length === 0 : rasters[type] === undefined)
     throw new MediaError("The record leads to no image.");
@@ -170,7 +169,7 @@ function sizeOf(bytes: Buffer): { type?: string; width: number; height: number }
   }
 }
 
-type Download = typeof mediaLimits & { most: number; isOwn: (url: URL) => boolean; signal: AbortSignal };
+type Download = typeof mediaLimits & { max: number; isOwn: (url: URL) => boolean; signal: AbortSignal };
 
 // Each host on the way is checked when it is connected to. Only what the operator's gateway has of IPFS may be in a private network.
 async function download(first: URL, { signal: leaving, ...limits }: Download): Promise<Buffer> {
@@ -190,7 +189,7 @@ async function download(first: URL, { signal: leaving, ...limits }: Download): P
         const isPacked = /gzip|deflate/i.test(headers["content-encoding"] ?? "");
         // An error also ends the loop over it.
         const body = isPacked ? pipeline(response, createUnzip(), () => undefined) : response;
-        return await readUpTo(limits.most, body, () => new MediaError("The response is too long."));
+        return await readUpTo(limits.max, body, () => new MediaError("The response is too long."));
       }
       response.destroy();
       const next = statusCode >= 300 && statusCode < 400 ? (headers.location ?? "") : undefined;

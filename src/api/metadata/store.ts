@@ -10,13 +10,13 @@ const block = 4_096;
 /** Files by key, for a day, in a folder that is bounded. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/** Opens a folder of files that together take at most `mostBytes`; those that were not read for longest make room. One process uses it. */
-export async function openStore(folder: string, mostBytes: number) {
+/** Opens a folder of files that together take at most `maxBytes`; those that were not read for longest make room. One process uses it. */
+export async function openStore(folder: string, maxBytes: number) {
   await fs.mkdir(folder, { recursive: true });
   const path = (name: string) => join(folder, name);
   const remove = (name: string) => fs.unlink(path(name)).catch(() => undefined);
   const sizes = new LRUCache<string, number>({
-    maxSize: mostBytes,
+    maxSize: maxBytes,
     ttl: day,
     sizeCalculation: (bytes) => block * Math.max(1, Math.ceil(bytes / block)),
     dispose: (_, name, reason) => void (reason !== "set" && remove(name)),

@@ -16,7 +16,7 @@ const elements = namesOf(
 );
 // HTML parsers take elements in `title` and `desc` for those of HTML.
 const textOnly = new Set(["style", "title", "desc"]);
-const mostDepth = 256;
+const maxDepth = 256;
 
 // Those that may be animated: geometry, filters and presentation.
 const drawing = namesOf(
@@ -82,7 +82,7 @@ function nameOfAttribute(
   return isSafe ? name : undefined;
 }
 
-const mostExpanded = 1_000_000;
+const maxExpanded = 1_000_000;
 
 // A document whose own entities, as drawing programs write them, are replaced once: those that stand for other entities stay as they are.
 function expandEntities(text: string): string {
@@ -92,7 +92,7 @@ function expandEntities(text: string): string {
   const end = text.indexOf(">", text.indexOf("]", open));
   const declared = text.slice(open, end).matchAll(/<!ENTITY\s+([\w.:-]+)\s+(["'])([^<"']*)\2\s*>/g);
   const entities = new Map([...declared].map(([, name, , value = ""]) => [name, value]));
-  let left = mostExpanded;
+  let left = maxExpanded;
   return text.slice(end + 1).replace(/&([\w.:-]+);/g, (reference, name) => {
     const value = entities.get(name) ?? reference;
     left -= value.length;
@@ -121,8 +121,7 @@ export function cleanSvg(text: string): string | undefined {
         const parent = open.at(-1);
         const isWritten = open.length === 0 || (parent !== undefined && !textOnly.has(parent));
         const element = isWritten ? found : undefined;
-        if (open.length === mostDepth || (open.length === 0 && element !== "svg"))
-          throw new Error("no image");
+        if (open.length === maxDepth || (open.length === 0 && element !== "svg")) throw new Error("no image");
         const root = open.length === 0 ? ` xmlns="${svg}" xmlns:xlink="${xlink}"` : "";
         open.push(element);
         if (element === undefined) return;

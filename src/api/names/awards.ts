@@ -42,13 +42,13 @@ type RulesOf<Model> = Extract<ReferralEdition["rules"], { awardModel: Model }>;
 
 // The pool is split by scores: years of duration, of the qualified ones with up to twice the weight for the first rank.
 function splitPie(
-  { maxQualifiedReferrers: most, awardPool }: RulesOf<"pie-split">,
+  { maxQualifiedReferrers: max, awardPool }: RulesOf<"pie-split">,
   ranked: readonly Total[],
 ): Ranked {
   const scored = ranked.map(({ referrer, duration }, index) => {
     const score = Number(duration) / Number(secondsPerYear);
-    const qualified = index < most;
-    const boost = qualified ? 1 - index / Math.max(1, most - 1) : 0;
+    const qualified = index < max;
+    const boost = qualified ? 1 - index / Math.max(1, max - 1) : 0;
     return { referrer, qualified, score, final_score: score * (1 + boost) };
   });
   const all = scored.reduce((sum, one) => sum + (one.qualified ? one.final_score : 0), 0);

@@ -47,12 +47,12 @@ function subjectsOf({ store }: Index, [from, to]: readonly [number, number]) {
   const nodes = new Set(rows.filter(isWithin).map((row) => row["domainId"]));
   const all = [domain, v2Domain].flatMap((table) => store.rows(table)).filter((row) => row["name"]);
   const touched = all.filter((row) => nodes.has(row["id"]));
-  const spread = (list: unknown[], most: number) =>
-    list.filter((_, at) => at % Math.ceil(list.length / most) === 0).map(String);
-  const named = (list: typeof all, most: number) =>
+  const spread = (list: unknown[], max: number) =>
+    list.filter((_, at) => at % Math.ceil(list.length / max) === 0).map(String);
+  const named = (list: typeof all, max: number) =>
     spread(
       list.map((row) => row["name"]),
-      most,
+      max,
     );
   const columns = ["ownerId", "registrantId", "newOwnerId", "holder"];
   const addressesOf = (of: Record<string, unknown>[]) => [

@@ -6,7 +6,7 @@ import { isNode } from "./contract.ts";
 import { literal } from "./history.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 
-// Keys of caches (docs/events.md): of what a response is of, and of what an event changes. A message of the feed has a key of each response
+// Surrogate keys (docs/events.md): what a response contains, and what an event invalidates. A message of the feed has a key of each response
 // that its event changes. Names depend on those above them in ENSv2, so responses have the keys of these too.
 
 /** The key of responses that list names or events of everybody; each message has it. */
@@ -22,12 +22,12 @@ export const nameKey = (node: Hex): string => `name:${node}`;
 export const subnamesKey = (node: Hex): string => `subnames:${node}`;
 
 // Hashing more costs time, and headers have limits.
-const mostLevels = 16;
+const maxLevels = 16;
 
 /** Keys of a name, or of a text that a client takes for one: of it and of all names above. Of a node alone these are not known. */
 export function keysOfName(text: string): string[] {
   if (isNode(text)) return [unkeyed];
-  const names = text.split(".").length > mostLevels ? [] : namesAbove(text);
+  const names = text.split(".").length > maxLevels ? [] : namesAbove(text);
   return names.length === 0 ? [keyOfAll] : names.map((name) => nameKey(namehash(name)));
 }
 
@@ -60,7 +60,7 @@ const movesNames = [
 ];
 
 // Of each kind of event of a name, how many are read for the addresses that they named. Anyone can emit a million.
-const mostEvents = 100;
+const maxEvents = 100;
 
 /**
  * SQL of the keys of what an event changes, as an array. `event`: an alias with `chain_id`, `type`, `node`, `event_id`, `holder`. Addresses are
@@ -68,7 +68,7 @@ const mostEvents = 100;
  */
 export function keysSql(event: string): string {
   const newest = (columns: string, from: string, by = "e.id") =>
-    `(SELECT ${columns} FROM ${from} ORDER BY ${by} DESC LIMIT ${mostEvents})`;
+    `(SELECT ${columns} FROM ${from} ORDER BY ${by} DESC LIMIT ${maxEvents})`;
   const named = (columns: string, from: string, by?: string) =>
     `SELECT unnest(x.named) AS address FROM ${newest(`ARRAY[${columns}] AS named`, from, by)} x`;
   const ofDomain = newest("e.owner_id, e.resolver_id", "domain_event e WHERE e.domain_id = a.node");
@@ -96,7 +96,7 @@ export function keysSql(event: string): string {
     SELECT a.*, coalesce(a.above, d.parent_id) AS parent, d.holders, d.resolver_id, e.owners, e.resolvers FROM (
       SELECT ${event}.node AS node, NULL AS above, NULL AS subregistry
       UNION ALL (SELECT v.id, v.parent_id, v.subregistry FROM v2_events e JOIN v2_domains v ON ${ofEntry("v")}
-        WHERE ${event}.node IS NULL AND e.id = ${event}.event_id LIMIT ${mostEvents})) a
+        WHERE ${event}.node IS NULL AND e.id = ${event}.event_id LIMIT ${maxEvents})) a
     LEFT JOIN LATERAL (SELECT d.parent_id, d.resolver_id, ARRAY[d.owner_id, d.registrant_id, d.wrapped_owner_id, d.resolved_address_id] AS holders
       FROM domain d WHERE d.id = a.node OFFSET 0) d ON true
     CROSS JOIN LATERAL (SELECT array_agg(e.owner_id) AS owners, array_agg(e.resolver_id) AS resolvers FROM ${ofDomain} e) e)

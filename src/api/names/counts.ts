@@ -11,7 +11,7 @@ import { readGivenNames } from "./lookups.ts";
 import { detailRow, keysOf, type Row } from "./rows.ts";
 
 /** Up to which number the subnames of a name are counted. */
-export const mostSubnames = 10_000;
+export const maxSubnames = 10_000;
 
 type Rows = { data: Row[]; meta: Meta };
 
@@ -46,10 +46,10 @@ async function subnamesOf(lookup: LookupContext["lookup"], call: StatementCall, 
   if (nodes.length === 0) return [];
   const { bind, rows } = openStatement(lookup, call, { isCommon: true });
   const branches = branchesFrom(lookup.namespaces, 'domain.parent_id = q.node COLLATE "C"', byName);
-  const count = countSql(lookup.namespaces, { branches, filters: [] }, mostSubnames);
+  const count = countSql(lookup.namespaces, { branches, filters: [] }, maxSubnames);
   const asked = `unnest(${bind(`{${nodes.join(",")}}`)}::text[]) WITH ORDINALITY q (node, at)`;
   const counts = await rows<number>(`SELECT json_agg((${count})::int ORDER BY q.at)::text FROM ${asked}`);
-  return counts.map((found) => (found > mostSubnames ? null : found));
+  return counts.map((found) => (found > maxSubnames ? null : found));
 }
 
 // The number of known records of each node, undefined where only the chain knows them.

@@ -248,7 +248,7 @@ export function partsOf(
 }
 
 // The most names whose events are read one by one.
-const mostBelow = 1_000;
+const maxBelow = 1_000;
 
 // Events of few subnames are read by name, those of many in the order of time.
 function below(
@@ -259,10 +259,10 @@ function below(
   const tables = ["domain", ...(secondGeneration(namespaces) ? ["v2_domains"] : [])];
   const nodes = tables
     .map(
-      (table) => `(SELECT d.id AS node FROM ${table} d WHERE d.parent_id = ${parent} LIMIT ${mostBelow + 1})`,
+      (table) => `(SELECT d.id AS node FROM ${table} d WHERE d.parent_id = ${parent} LIMIT ${maxBelow + 1})`,
     )
     .join(" UNION ");
-  const hasFew = `(SELECT count(*) <= ${mostBelow} FROM (${nodes}) n)`;
+  const hasFew = `(SELECT count(*) <= ${maxBelow} FROM (${nodes}) n)`;
   return {
     parts: parts.map((part) => `SELECT * FROM (${part}) w WHERE NOT ${hasFew}`),
     ofEach: {

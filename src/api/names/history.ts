@@ -143,7 +143,7 @@ export type StoredEntry = {
   after: string[];
 };
 
-/** What an event tells beyond the common columns of parts; null or absent if nothing. */
+/** Event-specific fields, beyond the common columns of parts; null or absent if there are none. */
 type EventFacts = {
   labelhash?: Hex;
   token?: Hex | null;
@@ -524,20 +524,24 @@ const ofRegistration = (from: string, where: string) =>
   });
 
 // Resolvers emit the older AddrChanged beside the event for coin type 60, and it says no more.
-const isSaidAgain = `e.type = 'AddrChanged' AND EXISTS (
+const isDuplicateAddrChanged = `e.type = 'AddrChanged' AND EXISTS (
     SELECT FROM resolver_event o WHERE o.resolver_id = e.resolver_id AND o.block_number = e.block_number AND o.type = 'MulticoinAddrChanged'
       AND o.coin_type = 60 AND abs(o.log_index - e.log_index) = 1)`;
 const ofResolver = (where: string) =>
-  partSql("resolver s JOIN resolver_event e ON e.resolver_id = s.id", `${where} AND NOT (${isSaidAgain})`, {
-    type: "CASE WHEN e.primary_name_of IS NULL THEN e.type ELSE 'ReverseNameChanged' END",
-    node: "s.domain_id",
-    holder: "e.primary_name_of",
-    resolver: "s.id",
-    key: "coalesce(e.key, e.name, e.content_type::text)",
-    value: "coalesce(e.value, e.addr, e.addr_id, e.hash)",
-    expiry: "e.version",
-    coin: "e.coin_type",
-  });
+  partSql(
+    "resolver s JOIN resolver_event e ON e.resolver_id = s.id",
+    `${where} AND NOT (${isDuplicateAddrChanged})`,
+    {
+      type: "CASE WHEN e.primary_name_of IS NULL THEN e.type ELSE 'ReverseNameChanged' END",
+      node: "s.domain_id",
+      holder: "e.primary_name_of",
+      resolver: "s.id",
+      key: "coalesce(e.key, e.name, e.content_type::text)",
+      value: "coalesce(e.value, e.addr, e.addr_id, e.hash)",
+      expiry: "e.version",
+      coin: "e.coin_type",
+    },
+  );
 
 // Names of reverse registrars have no node in any registry.
 const ofReverseName = (where: string) =>
@@ -562,10 +566,10 @@ const ofEntries = (from: string, where: string, columns: Partial<typeof partColu
     ...columns,
   });
 
-// The names of the entry that a row tells under an alias. If its registry has several, `most` that are reached count.
-const namesOfEntry = (v2: WalkContracts, of: string, most = 1) => `(
+// The names of the entry that a row tells under an alias. If its registry has several, `max` that are reached count.
+const namesOfEntry = (v2: WalkContracts, of: string, max = 1) => `(
     SELECT v.id FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
-    WHERE v.chain_id = ${v2.chainId} AND v.registry = ${of}.registry AND v.labelhash = ${of}.labelhash AND m.is_reached ORDER BY v.id LIMIT ${most})`;
+    WHERE v.chain_id = ${v2.chainId} AND v.registry = ${of}.registry AND v.labelhash = ${of}.labelhash AND m.is_reached ORDER BY v.id LIMIT ${max})`;
 
 function entriesWhere(namespaces: readonly IndexedNamespace[], where: string): string[] {
   const v2 = secondGeneration(namespaces);
@@ -696,12 +700,12 @@ export function partsOfAddress(
 export type Holding = "owner" | "manager" | "role_holder";
 
 /** The most names whose entries a history of an address has, and the most events of a kind that are read for them. */
-export const mostHeldNames = 1_000;
-const mostNamesOfEntry = 10;
+export const maxHeldNames = 1_000;
+const maxNamesOfEntry = 10;
 
 /**
  * SQL of the names that an address holds or held, by the newest events that say so: `nodes`, one beyond the most if there are more, and
- * `most`, how many events of a kind were read.
+ * `max`, how many events of a kind were read.
  */
 export function heldNamesSql(
   address: string,
@@ -712,7 +716,7 @@ export function heldNamesSql(
   const [isOwner, isManager] = [holdings.includes("owner"), holdings.includes("manager")];
   const ofEntriesAlone = "(SELECT * FROM v2_events WHERE labelhash IS NOT NULL)";
   const newest = (table: string, columns: string, holder: string) =>
-    `SELECT ${columns}, e.timestamp FROM ${table} e WHERE e.${holder} = ${address} ORDER BY e.timestamp DESC LIMIT ${mostHeldNames + 1}`;
+    `SELECT ${columns}, e.timestamp FROM ${table} e WHERE e.${holder} = ${address} ORDER BY e.timestamp DESC LIMIT ${maxHeldNames + 1}`;
   // The owner of a leased name in the registry only manages it.
   const leased = literal(["none", ...namespaces.flatMap(({ leases }) => leases ?? [])]);
   const isOwned = `e.type IN ${literal(eventsOf("wrapper"))} OR NOT coalesce((SELECT d.parent_id FROM domain d WHERE d.id = e.domain_id) IN ${leased}, false)`;
@@ -735,7 +739,7 @@ export function heldNamesSql(
       isAsked: true,
       events: newest(ofEntriesAlone, "e.registry, e.labelhash, e.type", "holder"),
       nodes: (of: string) =>
-        `SELECT n.id AS node, e.timestamp FROM ${of} e CROSS JOIN LATERAL ${namesOfEntry(contracts, "e", mostNamesOfEntry)} n WHERE e.type IN ${literal(["none", ...eventsOf("registryOfV2").filter(granting)])}`,
+        `SELECT n.id AS node, e.timestamp FROM ${of} e CROSS JOIN LATERAL ${namesOfEntry(contracts, "e", maxNamesOfEntry)} n WHERE e.type IN ${literal(["none", ...eventsOf("registryOfV2").filter(granting)])}`,
     })),
   ].filter(({ isAsked }) => isAsked);
   const tables = sources.map(({ events }, at) => `held_${at} AS MATERIALIZED (${events})`);
@@ -745,8 +749,8 @@ export function heldNamesSql(
   ];
   const counts = sources.map((_, at) => `(SELECT count(*) FROM held_${at})`);
   return `${[`WITH given AS (SELECT $1::bigint[], ${address})`, ...tables].join(",\n")}
-SELECT json_build_array(json_build_object('most', greatest(${["0", ...counts].join(", ")}), 'nodes', (SELECT coalesce(json_agg(h.node), '[]') FROM (
-  SELECT u.node FROM (${nodes.join("\nUNION ALL ")}) u GROUP BY u.node ORDER BY max(u.timestamp) DESC LIMIT ${mostHeldNames + 1}) h)))::text`;
+SELECT json_build_array(json_build_object('max', greatest(${["0", ...counts].join(", ")}), 'nodes', (SELECT coalesce(json_agg(h.node), '[]') FROM (
+  SELECT u.node FROM (${nodes.join("\nUNION ALL ")}) u GROUP BY u.node ORDER BY max(u.timestamp) DESC LIMIT ${maxHeldNames + 1}) h)))::text`;
 }
 
 /** The history of names that an address holds or held, given as SQL of an array, of its primary names, and of its root roles. */
@@ -944,13 +948,13 @@ export const healedNamesSql = (namespaces: readonly IndexedNamespace[]) =>
     'namespace', ${namespaceOfEntry(namespaces, "h")})), '[]')::text AS found
   FROM (SELECT d.id AS node, d.name, d.parent_id AS parent, d.chain_id::int AS chain, NULL::text AS type FROM domain d WHERE d.id = ANY($1::text[])) h`;
 
-/** SQL of the number of entries, counted up to `most` and one. */
-export function historyCountSql(query: HistoryQuery, most: number): string {
+/** SQL of the number of entries, counted up to `max` and one. */
+export function historyCountSql(query: HistoryQuery, max: number): string {
   const where = conditionsOf(query);
   const limited = partsOf(query, (part) => `(${part})`).map(
-    (part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${most + 1})`,
+    (part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${max + 1})`,
   );
-  return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ")}) u LIMIT ${most + 1}) c`;
+  return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ")}) u LIMIT ${max + 1}) c`;
 }
 
 /** SQL condition that an entry belongs to the registration of a name that began at a time, both bound. */

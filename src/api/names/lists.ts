@@ -66,10 +66,10 @@ export function openStatement(
     bind,
     /** The rows of a list, from the values bound so far. */
     rows: <T>(sql: string): Promise<T[]> => run(sql),
-    /** A count up to `most`, likewise; null beyond. */
-    count: async (sql: string, most: number): Promise<number | null> => {
+    /** A count up to `max`, likewise; null beyond. */
+    count: async (sql: string, max: number): Promise<number | null> => {
       const count = await run(sql);
-      return count > most ? null : count;
+      return count > max ? null : count;
     },
   };
 }
@@ -147,16 +147,16 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
       ...keys.map((key, at) => `${key} AS k${at}`),
       ...(needsNames ? [`${found(keys)} AS found`] : []),
     ];
-    const select = (source: string, conditions: readonly string[], by: string, most = String(limit)) =>
-      `(SELECT ${columns.join(", ")} FROM ${source}${needsNames ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${most})`;
+    const select = (source: string, conditions: readonly string[], by: string, max = String(limit)) =>
+      `(SELECT ${columns.join(", ")} FROM ${source}${needsNames ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${max})`;
     const ofNames = [...derived, ...filters].map(hideFromPlanner);
     if (contains === undefined || !isByName)
       return select(from, [...own, ...ofNames], orderSql(order, isDescending));
-    const most = ofNames.length === 0 ? `${limit}` : `${pagesAhead} * ${limit}`;
-    const text = { name: `found${at}`, limit, ...keysWithText(contains, { table, own, most, direction }) };
+    const max = ofNames.length === 0 ? `${limit}` : `${pagesAhead} * ${limit}`;
+    const text = { name: `found${at}`, limit, ...keysWithText(contains, { table, own, max, direction }) };
     const byKeys = `ORDER BY k.o0${direction}, k.id${direction}`;
-    const searched = partOfKeys(text, (keys, most) =>
-      select(`(${keys}) k ${nameOfNode(namespaces, "k.id")}`, ["true", ...ofNames], byKeys, most),
+    const searched = partOfKeys(text, (keys, max) =>
+      select(`(${keys}) k ${nameOfNode(namespaces, "k.id")}`, ["true", ...ofNames], byKeys, max),
     );
     tables.push(...searched.tables);
     return searched.part;
@@ -182,7 +182,7 @@ const isDerived = ({ derived = [], order }: Branch) =>
 // The names of each stage's keys, as many as a page needs, unless earlier stages found enough.
 function partOfKeys(
   found: KeysWithText & Pick<ListOptions, "limit"> & { name: string },
-  namesOf: (keys: string, most: string) => string,
+  namesOf: (keys: string, max: string) => string,
 ): { tables: string[]; part: string } {
   const { name, limit, tables, stages, isAll, lookedUp } = found;
   const isFull = stages.map((_, at) => `WHEN (SELECT count(*) FROM ${name}_${at}) >= ${limit} THEN 0`);
@@ -257,20 +257,20 @@ export const sorts = {
 
 type FoundNames = Pick<ListOptions, "branches" | "filters" | "rowFilters" | "contains">;
 
-/** SQL of the number of names that the branches find. Beyond `most` candidates, before filters and the text, it is `most` plus one. */
+/** SQL of the number of names that the branches find. Beyond `max` candidates, before filters and the text, it is `max` plus one. */
 export function countSql(
   namespaces: readonly IndexedNamespace[],
   { branches, filters, rowFilters = [], contains }: FoundNames,
-  most: number,
+  max: number,
 ): string {
   const part = ({ from, where }: Branch, joins = "", more: readonly string[] = []) =>
     `SELECT domain.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
   const counted = (parts: readonly string[]) =>
-    `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${most + 1})`).join(" UNION ")}) c)`;
+    `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${max + 1})`).join(" UNION ")}) c)`;
   // CASE checks one branch after the other: most lists that are too long are so in one branch. Without `hasName`, which only the root
   // fails, an index alone answers this.
   const tooMany = branches.map(
-    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${most}) THEN ${most + 1}`,
+    ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${max}) THEN ${max + 1}`,
   );
   const candidates = counted(branches.map((branch) => part(branch)));
   const conditions = [...(contains ? [contains.text] : []), ...rowFilters, ...filters].map(hideFromPlanner);
@@ -279,7 +279,7 @@ export function countSql(
   const total =
     conditions.length === 0
       ? candidates
-      : `(SELECT CASE WHEN c.n > ${most} THEN ${most + 1} ELSE ${exact} END FROM (SELECT ${candidates} AS n) c)`;
+      : `(SELECT CASE WHEN c.n > ${max} THEN ${max + 1} ELSE ${exact} END FROM (SELECT ${candidates} AS n) c)`;
   return `SELECT (CASE ${tooMany.join(" ")} ELSE ${total} END)::text WHERE $1::bigint[] IS NOT NULL`;
 }
 
@@ -325,7 +325,7 @@ const pagesAhead = 2;
 // Up to this many names with the text are read at once.
 const few = 100;
 // Beyond this many groups the text is looked up in all names: many have it, but few groups do.
-const mostGroups = 1_500;
+const maxGroups = 1_500;
 // Sorts after every text with the same beginning.
 const last = "\u{10ffff}";
 
@@ -363,7 +363,7 @@ type KeysWithText = { tables: string[]; stages: string[]; isAll?: string; looked
 // join. The lookup has no order, which could tempt the planner to read all names. `own`: further conditions on `domain`.
 function keysWithText(
   { text, ofAll }: TextAnywhere,
-  { table, own, most, direction }: Record<"table" | "most" | "direction", string> & { own: string[] },
+  { table, own, max, direction }: Record<"table" | "max" | "direction", string> & { own: string[] },
 ): KeysWithText {
   const keys = `SELECT domain.id, domain.name FROM ${table} domain WHERE`;
   const conditions = own.join(" AND ");
@@ -380,8 +380,8 @@ function keysWithText(
   const ofGroup = `left(domain.name, 2) = g.start AND left(domain.name, 256) >= g.start COLLATE "C" AND left(domain.name, 256) <= ${end}`;
   // Groups come in order, and the limit ends the search.
   const ofGroups = `SELECT n.* FROM groups_${table} g CROSS JOIN LATERAL (
-    ${keys} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${most}) n LIMIT ${most}`;
-  const found = `(${keys} ${conditions} AND ${begins} ${order} LIMIT ${most})
+    ${keys} ${ofGroup} AND ${later} AND NOT (${begins}) AND ${conditions} ${order} LIMIT ${max}) n LIMIT ${max}`;
+  const found = `(${keys} ${conditions} AND ${begins} ${order} LIMIT ${max})
   UNION ALL (SELECT domain.id, domain.name FROM few_${table} domain WHERE ${conditions} AND NOT (${begins}) AND NOT ${areMany})
   UNION ALL (${ofGroups})`;
   return {
@@ -391,11 +391,11 @@ function keysWithText(
       `groups_${table} (start, number) AS (
   (SELECT left(domain.name, 2), 1 FROM ${table} domain WHERE ${conditions} AND ${areMany} ${order} LIMIT 1)
   UNION ALL SELECT (SELECT left(domain.name, 2) FROM ${table} domain WHERE left(domain.name, 256) > ${end} ${order} LIMIT 1), g.number + 1
-    FROM groups_${table} g WHERE g.start IS NOT NULL AND g.number <= ${mostGroups})`,
-      `keys_${table} AS MATERIALIZED (${sorted} FROM (${found}) domain ${order} LIMIT ${most})`,
+    FROM groups_${table} g WHERE g.start IS NOT NULL AND g.number <= ${maxGroups})`,
+      `keys_${table} AS MATERIALIZED (${sorted} FROM (${found}) domain ${order} LIMIT ${max})`,
     ],
     stages: [tried, `SELECT * FROM keys_${table} ORDER BY o0, id OFFSET 0`],
-    isAll: `(SELECT count(*) FROM keys_${table}) < ${most} AND (SELECT count(*) FROM groups_${table}) <= ${mostGroups}`,
+    isAll: `(SELECT count(*) FROM keys_${table}) < ${max} AND (SELECT count(*) FROM groups_${table}) <= ${maxGroups}`,
   };
 }
 
@@ -456,12 +456,12 @@ export const choice = <const T extends readonly [string, ...string[]]>(name: str
   z.enum(values, { error: `${name} must be one of ${values.join(", ")}` });
 
 /** A parameter with any text. */
-export const textParameter = (name: string, most: number) =>
+export const textParameter = (name: string, max: number) =>
   z
     .string({
       error: ({ input }) => (input === undefined ? `${name} is missing` : `${name} must be given once`),
     })
-    .max(most, { error: `${name} has more than ${most} characters` })
+    .max(max, { error: `${name} has more than ${max} characters` })
     .refine((text) => !text.includes("\0"), { error: `${name} must not hold NUL` });
 
 /** A contract on a chain: `<chain id>:<address>`, in any case. */
@@ -596,7 +596,7 @@ type List = {
   /** Whether connections plan it once: for the few forms of a list that most requests have. */
   isCommon?: boolean;
   /** Up to which number the total is counted; without it there is no total. */
-  mostCounted?: number | undefined;
+  maxCounted?: number | undefined;
   /** Whose names the list has, if not all. */
   of?: NamesOf | undefined;
   show: (one: Listed) => Row;
@@ -651,13 +651,13 @@ export async function namesLeftOut(
 export async function listPage(
   { lookup }: LookupContext,
   call: StatementCall & { query: CursorQuery },
-  { list, branches: find, extra, isDescending = false, isCommon = false, mostCounted, of, show }: List,
+  { list, branches: find, extra, isDescending = false, isCommon = false, maxCounted, of, show }: List,
 ) {
   const statement = openStatement(lookup, call, { isCommon });
   const found = find(statement);
   const opened = openPage(call.query, list, found.branches[0]?.order.map(({ type }) => type) ?? []);
-  const total = mostCounted
-    ? statement.count(countSql(lookup.namespaces, found, mostCounted), mostCounted)
+  const total = maxCounted
+    ? statement.count(countSql(lookup.namespaces, found, maxCounted), maxCounted)
     : null;
   const options = {
     ...found,

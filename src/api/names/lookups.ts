@@ -285,7 +285,7 @@ export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: str
 }
 
 /** Up to which number the names of an address are counted, including names that it no longer owns. */
-export const mostCountedOfAddress = 1_000;
+export const maxCountedOfAddress = 1_000;
 
 // Up to this many candidates are read at once; a name that an address holds in two ways counts twice.
 const few = 100;
@@ -325,9 +325,9 @@ WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
 // SQL of what an address holds in any way, up to one more than few per way, and of these names as rows of `domain`.
 function candidatesOf(namespaces: readonly IndexedNamespace[]) {
   const ways = namesHeldBy(namespaces, "q.address");
-  const most = few + 1;
+  const max = few + 1;
   if (secondGeneration(namespaces) !== undefined) {
-    const ids = ways.map(({ from, where }) => `(SELECT domain.id FROM ${from} WHERE ${where} LIMIT ${most})`);
+    const ids = ways.map(({ from, where }) => `(SELECT domain.id FROM ${from} WHERE ${where} LIMIT ${max})`);
     return {
       held: ids.join(" UNION ALL "),
       candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(namespaces, "f.id")}`,
@@ -337,7 +337,7 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
   const rows = ways.map(({ by }, at) => {
     const isNew = ways.slice(0, at).map((one) => `domain.${one.by} IS DISTINCT FROM q.address`);
     const where = isNew.length === 0 ? "" : ` WHERE ${isNew.join(" AND ")}`;
-    return `SELECT * FROM (SELECT ${columns} FROM domain WHERE domain.${by} = q.address LIMIT ${most}) domain${where}`;
+    return `SELECT * FROM (SELECT ${columns} FROM domain WHERE domain.${by} = q.address LIMIT ${max}) domain${where}`;
   });
   return { held: rows.join(" UNION ALL "), candidates: "held domain" };
 }
@@ -370,7 +370,7 @@ function manySql(claims: NamesToRead): string {
     extra: extraOf(claims),
   });
   const branches = held.map(({ from, where }) => ({ from, where, order: [] }));
-  const total = countSql(namespaces, { branches, filters: [isMine] }, mostCountedOfAddress);
+  const total = countSql(namespaces, { branches, filters: [isMine] }, maxCountedOfAddress);
   return `SELECT (${total})::bigint AS total, (${rows}) AS rows`;
 }
 

@@ -14,11 +14,11 @@ import { type Row, registrationId, storedResolverOf, wrapperFacts } from "./rows
 // be given any number of roles and can give them on contracts of their own, so each read has a limit.
 
 // Up to so many roles of an account are read for a page, those that do not count included.
-const mostScanned = 1_000;
+const maxScanned = 1_000;
 // Resources of a resolver that are limited to one name.
-const mostResources = 200;
+const maxResources = 200;
 // Roles on one resource that decide which roles are locked.
-const mostHolders = 1_000;
+const maxHolders = 1_000;
 
 type Fuses = NonNullable<NonNullable<Row["wrapper"]>["wrapper_fuses"]>;
 
@@ -134,7 +134,7 @@ function targetsOf(v2: V2Contracts, of: NonNullable<AskedRoles["of"]>, binder: B
   return `WITH asked AS MATERIALIZED (SELECT * FROM ${asked})
     SELECT q.at, e.registry AS address, e.resource FROM asked q JOIN ${entryOf(v2)}${of.hasRoot ? roots : ""}
     UNION ALL SELECT q.at, m.resolver, m.resource FROM asked q CROSS JOIN LATERAL (SELECT m.resolver, m.resource FROM v2_resources m
-      WHERE m.chain_id = ${v2.chainId} AND m.resolver = q.resolver AND m.node = q.node ORDER BY m.resource LIMIT ${mostResources}) m`;
+      WHERE m.chain_id = ${v2.chainId} AND m.resolver = q.resolver AND m.node = q.node ORDER BY m.resource LIMIT ${maxResources}) m`;
 }
 
 // Joins to roles `p` the kind of contract, null for unknown code, which says what it likes, and what the resource is.
@@ -173,10 +173,10 @@ function rolesSql(v2: V2Contracts, asked: AskedRoles, binder: Binder): string {
   // The sum keeps the planner from the primary key, which has the roles of all other accounts in between.
   const scanned =
     of === undefined
-      ? `SELECT 0 AS at, p.* FROM v2_roles p WHERE p.chain_id + 0 = ${v2.chainId}${ofAccount}${beyond} ORDER BY p.address, p.resource LIMIT ${mostScanned}`
+      ? `SELECT 0 AS at, p.* FROM v2_roles p WHERE p.chain_id + 0 = ${v2.chainId}${ofAccount}${beyond} ORDER BY p.address, p.resource LIMIT ${maxScanned}`
       : `SELECT t.at, p.* FROM (${targetsOf(v2, of, binder)}) t CROSS JOIN LATERAL (SELECT p.* FROM v2_roles p WHERE p.chain_id = ${v2.chainId}
       AND p.address = t.address AND p.resource = t.resource AND p.roles <> '${wholeContract}'${ofAccount}${from}${beyond} ORDER BY p.account LIMIT ${limit}) p`;
-  const end = `SELECT json_build_array(p.account, p.address, p.resource) FROM scanned p ORDER BY p.address, p.resource OFFSET ${mostScanned - 1} LIMIT 1`;
+  const end = `SELECT json_build_array(p.account, p.address, p.resource) FROM scanned p ORDER BY p.address, p.resource OFFSET ${maxScanned - 1} LIMIT 1`;
   const found = `SELECT json_build_object('at', p.at, 'kind', k.kind, 'address', p.address, 'resource', p.resource, 'account', p.account, 'roles', p.roles,
     'node', coalesce(m.node, ${nodeOfEntry(v2)}), 'record', m.kind, 'key', CASE WHEN length(m.key) <= ${keyLength} THEN m.key END,
     'after', json_build_array(p.account, p.address, p.resource)) AS found
@@ -209,9 +209,9 @@ const bitsOf = (
   chainId: number,
   registry: string,
   resource: string,
-) => `(SELECT CASE WHEN count(*) <= ${mostHolders}
+) => `(SELECT CASE WHEN count(*) <= ${maxHolders}
     THEN coalesce(bit_or(('x' || substr(p.roles, 3))::bit(256)), 0::bit(256))::text END
-  FROM (SELECT p.roles FROM v2_roles p WHERE p.chain_id = ${chainId} AND p.address = ${registry} AND p.resource = ${resource} LIMIT ${mostHolders + 1}) p)`;
+  FROM (SELECT p.roles FROM v2_roles p WHERE p.chain_id = ${chainId} AND p.address = ${registry} AND p.resource = ${resource} LIMIT ${maxHolders + 1}) p)`;
 
 /** SQL of the roles on each name's entry and on its whole registry, each together, as JSON. */
 function bitsSql(v2: V2Contracts, names: readonly StoredName[], binder: Binder): string {
@@ -259,7 +259,7 @@ export async function readRestrictions(
   return { restrictions, isKnown };
 }
 
-const mostGrants = 1_000;
+const maxGrants = 1_000;
 
 /**
  * Adds to rows, given their names by node, who has which powers over each name and what binds its registration. Refuses too many grants
@@ -273,7 +273,7 @@ export async function withSummaries<T extends { data: Row[]; meta: Meta }>(
 ): Promise<T> {
   const names = page.data.flatMap(({ namehash }) => byNode.get(namehash) ?? []);
   const [{ roles }, { restrictions, isKnown }] = await Promise.all([
-    readRoles(source, call, { of: { names, hasRoot: false }, limit: mostGrants + 1, isSorted: false }),
+    readRoles(source, call, { of: { names, hasRoot: false }, limit: maxGrants + 1, isSorted: false }),
     readRestrictions(source, call, names),
   ]);
   const grants = names.map((row) => grantsOfV1(row, homeOfRow(source.namespaces, row)));
@@ -281,10 +281,10 @@ export async function withSummaries<T extends { data: Row[]; meta: Meta }>(
     const grant = grantOf(role, source.namespaces[0]?.chainId ?? 0);
     if (grant) grants[role.at]?.push(grant);
   }
-  if (roles.length > mostGrants || grants.flat().length > mostGrants)
+  if (roles.length > maxGrants || grants.flat().length > maxGrants)
     refuse(
       "unsupported",
-      `inline role_summary exceeds ${mostGrants} total grant rows; omit include, then paginate /v1/permissions?registration_id=<permission_resource_id> for each selected resource`,
+      `inline role_summary exceeds ${maxGrants} total grant rows; omit include, then paginate /v1/permissions?registration_id=<permission_resource_id> for each selected resource`,
     );
   const data = page.data.map((row, at) => ({
     ...row,

@@ -23,7 +23,7 @@ type Asked = Partial<
 };
 
 // How far chain time advances before it is looked for what is due, up to how much of it one reading covers, and what is late.
-const [everySeconds, mostSeconds, lateSeconds] = [60, 86_400, 3_600];
+const [everySeconds, maxSeconds, lateSeconds] = [60, 86_400, 3_600];
 
 /**
  * The first reminders behind a place that are due by chain time, that of the namespace furthest behind; each with the place behind it.
@@ -43,7 +43,7 @@ export async function readReminders(
   const [start, ...name] = after;
   // A reorganization takes chain time back, but no place.
   if (now < Number(start) + (name[0] === "" ? everySeconds : 0)) return undefined;
-  const end = Math.min(now + 1, Number(start) + mostSeconds);
+  const end = Math.min(now + 1, Number(start) + maxSeconds);
 
   async function dueOf(namespace: string, reminder: string) {
     const isPremium = reminder === "premium_ends";

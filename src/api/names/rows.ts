@@ -237,9 +237,9 @@ function deadlines({ expires, graceEnds, status }: StoredName) {
 }
 
 // Dates in this format have 63 bits.
-const mostSeconds = 9_223_372_036_854_775_807n;
+const maxSeconds = 9_223_372_036_854_775_807n;
 const upToMost = (date: string | undefined) =>
-  date !== undefined && BigInt(date) > mostSeconds ? String(mostSeconds) : (date ?? null);
+  date !== undefined && BigInt(date) > maxSeconds ? String(maxSeconds) : (date ?? null);
 
 // Fuses of the name wrapper.
 const fuseBits = {

@@ -7,7 +7,7 @@ import type { NamesSource } from "./lists.ts";
 // Names by relevance: those whose label is the text, then those whose label starts with it, then those one typo away. Each kind
 // comes from an index, the shortest names first and a limited number, so that any text takes about the same time.
 
-const mostOfKind = 100;
+const maxPerKind = 100;
 const longestName = 255;
 const last = "\u{10ffff}";
 
@@ -15,12 +15,12 @@ const last = "\u{10ffff}";
 export const relevanceTypes: readonly SortType[] = ["int", "int", "int", "numeric", "text"];
 
 const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789-"];
-const [fewest, most] = [3, 24];
+const [fewest, max] = [3, 24];
 
 /** All labels one edit away: a letter left out, added, replaced or swapped with the next. Only for 3 to 24 letters. */
 function typosOf(label: string): string[] {
   const given = [...label];
-  if (given.length < fewest || given.length > most) return [];
+  if (given.length < fewest || given.length > max) return [];
   const found = new Set<string>();
   for (let at = 0; at <= given.length; at++) {
     const [before, after] = [given.slice(0, at).join(""), given.slice(at)];
@@ -41,7 +41,7 @@ const reverseParent = namehash("addr.reverse");
 
 // Sizes come in order and the limit ends the loop, so that the matches are never sorted as a whole.
 const bySize = (from: string) =>
-  `(SELECT c.* FROM generate_series(char_length($2::text), ${longestName}) size CROSS JOIN LATERAL (${from} LIMIT ${mostOfKind}) c LIMIT ${mostOfKind})`;
+  `(SELECT c.* FROM generate_series(char_length($2::text), ${longestName}) size CROSS JOIN LATERAL (${from} LIMIT ${maxPerKind}) c LIMIT ${maxPerKind})`;
 
 // $2: the label, $3: the first text after all that begin with it, $4 and $5: the same for the name.
 const within = (column: string, from: number) =>
@@ -113,7 +113,7 @@ export function relevanceSql(
       part,
     ) => `(SELECT ${candidate(2)} FROM ${part}${joins} WHERE domain.parent_id IN (${[...parents, "'none'"].join(", ")})
     AND left(domain.label_name, 256) = ANY (ARRAY(SELECT json_array_elements_text($6::json))) AND strpos(domain.name, $13::text) > 0 AND ${where}
-    ORDER BY domain.parent_id, left(domain.label_name, 256), domain.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${mostOfKind} THEN 0 ELSE ${mostOfKind} END)`,
+    ORDER BY domain.parent_id, left(domain.label_name, 256), domain.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${maxPerKind} THEN 0 ELSE ${maxPerKind} END)`,
   );
   const keys = ["f.kind", "f.first", "f.second", "f.created_at", "f.id"];
   const order = keys.join(", ");

@@ -22,7 +22,7 @@ import {
 import { type Action, activityTable, type Entry } from "./sentences.ts";
 import { chainName } from "./words.ts";
 
-const most = 30;
+const max = 30;
 
 // Rows of several lists as one: a name's relations together.
 function merged(lists: readonly (readonly Row[])[]): Row[] {
@@ -52,7 +52,7 @@ function timeline(view: View, rows: readonly Row[]): Html {
   const ending = rows
     .filter(({ expires_at, grace_ends_at }) => expires_at && Number(grace_ends_at ?? expires_at) > view.now)
     .toSorted((a, b) => Number(a.expires_at) - Number(b.expires_at))
-    .slice(0, most);
+    .slice(0, max);
   const months = Map.groupBy(ending, ({ expires_at }) => {
     const date = new Date(Number(expires_at) * 1_000);
     return Number.isNaN(date.getTime()) ? "later" : date.toISOString().slice(0, 7);
@@ -86,11 +86,11 @@ export const addressPage =
   async (body: unknown, ask: PageAsk, { frame, now }: Shown) => {
     const names = `/v1/addresses/${address}/names`;
     const paths = {
-      resolving: `${names}?relation=resolves_to&page_size=${most}`,
-      former: `${names}?relation=former_owner&page_size=${most}`,
-      history: `/v1/addresses/${address}/history?include=data,raw&page_size=${most}`,
-      actions: `/api/registrar-actions?registrant=${address}&recordsPerPage=${most}`,
-      roles: `/api/permissions?account=${address}&recordsPerPage=${most}`,
+      resolving: `${names}?relation=resolves_to&page_size=${max}`,
+      former: `${names}?relation=former_owner&page_size=${max}`,
+      history: `/v1/addresses/${address}/history?include=data,raw&page_size=${max}`,
+      actions: `/api/registrar-actions?registrant=${address}&recordsPerPage=${max}`,
+      roles: `/api/permissions?account=${address}&recordsPerPage=${max}`,
     };
     const held = memberOf(body, "data") as Row[];
     const [resolving, former, entries, actions, roles, claims] = (await Promise.all([
@@ -114,7 +114,7 @@ export const addressPage =
           : "";
     const dated = held.filter(({ expires_at }) => expires_at);
     const calendar = html`<p><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
-    const activity = { entries, actions, isWhole: entries.length < most, hasNames: true };
+    const activity = { entries, actions, isWhole: entries.length < max, hasNames: true };
     const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : nameText(primary)}</h1>
 ${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
     const list = claims.map(

@@ -13,7 +13,7 @@ export type PageAsk = (path: string, body?: object) => Promise<Asked>;
 /** What pages are read from. */
 export type PageSources = DatedSources & { ask: Ask; log: Log };
 
-const mostAddresses = 100;
+const maxAddresses = 100;
 
 /**
  * The verified primary names of the accounts in bodies, by one request: those whose record agrees with the claim, as far as indexed. Of
@@ -22,7 +22,7 @@ const mostAddresses = 100;
 export async function primariesOf(bodies: unknown, ask: PageAsk): Promise<Map<string, string>> {
   const found = new Set<string>();
   addAccounts(bodies, found);
-  const accounts = [...found].slice(0, mostAddresses);
+  const accounts = [...found].slice(0, maxAddresses);
   if (accounts.length === 0) return new Map();
   const inputs = accounts.map((address) => ({ address, page_size: 1 }));
   const { body } = await ask("/v1/lookup", { inputs, profile: "feed" });

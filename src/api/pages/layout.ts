@@ -77,7 +77,7 @@ const headOf = ({ assets }: Frame) => html`<meta charset="utf-8">
 <style>${raw(style)}</style>
 <script src="${assets}/page.js" defer></script>`;
 
-/** What pages of other programs get of the frame: HTML in their heads, and at the begin of their bodies. */
+/** What pages of other programs get of the frame: HTML in their heads, and at the start of their bodies. */
 export const surroundOf = (frame: Frame): Surround => ({
   head: String(headOf(frame)),
   top: String(header(frame)),
@@ -138,7 +138,7 @@ ${content}
     );
   }
   const own = { "content-type": "text/html; charset=UTF-8", "content-security-policy": policy };
-  return sendAsItComes(c, texts(), { status, headers: { ...own, ...headers }, patienceMs: 30_000 });
+  return sendAsItComes(c, texts(), { status, headers: { ...own, ...headers }, timeoutMs: 30_000 });
 }
 
 const idOf = (title: string) => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
@@ -179,10 +179,10 @@ export const count = (value: number) => grouped.format(Math.round(value));
 const decimal = (value: number) =>
   value >= 100 || Number.isInteger(value) ? count(value) : value.toFixed(1);
 
-/** A text from a chain, safe to show: control and formatting characters as `\u…`, cut after `most` characters. */
-export function shown(text: string, most = 100): Html {
-  const characters = [...text.slice(0, 4 * most)];
-  const cut = characters.length > most ? `${characters.slice(0, most).join("")}…` : text;
+/** A text from a chain, safe to show: control and formatting characters as `\u…`, cut after `max` characters. */
+export function shown(text: string, max = 100): Html {
+  const characters = [...text.slice(0, 4 * max)];
+  const cut = characters.length > max ? `${characters.slice(0, max).join("")}…` : text;
   return html`<bdi>${escapeControls(cut)}</bdi>`;
 }
 

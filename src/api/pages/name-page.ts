@@ -28,7 +28,7 @@ import { type Action, activityTable, type Entry } from "./sentences.ts";
 import { chainName } from "./words.ts";
 
 /** The most rows of a list on a page. */
-const most = 30;
+const max = 30;
 
 // The state of a name: its class, its word, and what it means for who wants to hold the name.
 function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, view: View) {
@@ -128,19 +128,19 @@ const lists = [
   ],
   [
     "Sales",
-    `/api/name-sales?domainId=$id&recordsPerPage=${most}`,
+    `/api/name-sales?domainId=$id&recordsPerPage=${max}`,
     "nameSales",
     "When=block.timestamp:time, Seller=seller:address, Buyer=buyer:address, Price=price:price, Transaction=transactionHash:hash",
   ],
   [
     "Roles in ENSv2",
-    `/api/permissions?name=$name&recordsPerPage=${most}`,
+    `/api/permissions?name=$name&recordsPerPage=${max}`,
     "permissions",
     `Account=account:address, ${roleColumns}`,
   ],
   [
     "Subnames",
-    `/v1/names/$id/subnames?page_size=${most}`,
+    `/v1/names/$id/subnames?page_size=${max}`,
     "data",
     "Name=name:name, Owner=owner:address, First seen=created_at:time",
   ],
@@ -155,13 +155,13 @@ function endTokens({ status }: Row, tokens: readonly unknown[]): readonly unknow
   }));
 }
 
-const many = (rows: readonly unknown[]) => (rows.length < most ? `${rows.length}` : `${most} of them`);
+const many = (rows: readonly unknown[]) => (rows.length < max ? `${rows.length}` : `${max} of them`);
 
 /** The page of a name, from its row. */
 export async function namePage(row: Row, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
   const { namehash: id, name, records } = row;
-  const history = `/v1/names/${id}/history?include=data,raw&page_size=${most}`;
-  const bought = `/api/registrar-actions?node=${id}&recordsPerPage=${most}`;
+  const history = `/v1/names/${id}/history?include=data,raw&page_size=${max}`;
+  const bought = `/api/registrar-actions?node=${id}&recordsPerPage=${max}`;
   const reading = lists.map(async ([title, path, member, columns]) => {
     const own = path.replace("$id", id).replace("$name", () => encodeURIComponent(name));
     const rows = await rowsOf(ask, own, member);
@@ -174,7 +174,7 @@ export async function namePage(row: Row, ask: PageAsk, { frame, now }: Shown): P
   ]);
   const primaries = await primariesOf([row, entries, actions, found.map(({ rows }) => rows)], ask);
   const view = { frame, now, primaries };
-  const activity = { entries, actions, isWhole: entries.length < most, hasNames: false };
+  const activity = { entries, actions, isWhole: entries.length < max, hasNames: false };
   const { texts, addresses } = records ? recordLists(view, records) : {};
   const shown = found.flatMap(({ title, path, columns, rows }) =>
     rows.length === 0

@@ -53,10 +53,10 @@ export function recordLabel(key: string): string {
   return family === "text" ? (knownText(name)?.[0] ?? name) : "Reverse name";
 }
 
-const most = 600;
+const max = 600;
 
 // A text, cut, with how much is left out.
-function cutText(text: string, at = most): Html {
+function cutText(text: string, at = max): Html {
   const left = text.length - at;
   const more = left > 0 ? html` <small>${count(left)} more characters omitted</small>` : "";
   return html`${shown(text.replaceAll(/[\t\n\r]/g, " "), at)}${more}`;
@@ -77,14 +77,14 @@ function textValue(key: string, value: string, at: number): Html {
 }
 
 /** A record's value, by its key such as `text:url` or `addr:60`, cut after `at` characters; undefined if it is cleared. */
-export function recordValue(view: View, key: string, value: string, at = most): Html | undefined {
+export function recordValue(view: View, key: string, value: string, at = max): Html | undefined {
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
   if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? account(view, value) : hash(value);
   if (key === "contenthash") return shown(decodeContentHash(value) ?? value, 200);
   return key.startsWith("text:") ? textValue(key.slice(5), value, at) : cutText(value, at);
 }
 
-const mostShown = 100;
+const maxShown = 100;
 
 /** The text records of a name with its content hash, known keys first, and its addresses by chain; each undefined if there are none. */
 export function recordLists(view: View, records: NonNullable<Row["records"]>) {
@@ -98,14 +98,14 @@ export function recordLists(view: View, records: NonNullable<Row["records"]>) {
     ...Object.entries({ contenthash, name }),
   ]);
   const list = (keys: readonly string[]) => {
-    const pairs = keys.slice(0, mostShown).flatMap((key) => {
+    const pairs = keys.slice(0, maxShown).flatMap((key) => {
       const value = values.get(key);
       const label = shown(key.startsWith("addr:") ? coinName(key.slice(5)) : recordLabel(key));
       if (value === undefined) return [[label, html`<small>only on the chain</small>`] as const];
       const found = value === null ? undefined : recordValue(view, key, value);
       return found === undefined ? [] : [[label, found] as const];
     });
-    const left = keys.length - mostShown;
+    const left = keys.length - maxShown;
     const more = left > 0 ? html`<p class="note">${count(left)} more are omitted.</p>` : "";
     return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
   };

@@ -213,7 +213,7 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
 type Coverage = { of: string; names: number; unknown: number };
 
 const sampleMs = 5_000;
-const mostSamples = 25;
+const maxSamples = 25;
 
 type StatusFacts = ReturnType<typeof describe>;
 
@@ -226,7 +226,7 @@ function createStatus(sources: StatusSources) {
     const snapshot = status.current()?.snapshot;
     if (snapshot === undefined) return;
     samples.push(sampleOf(clock(), counts, snapshot));
-    if (samples.length > mostSamples) samples.shift();
+    if (samples.length > maxSamples) samples.shift();
   }, sampleMs).unref();
   sources.onStop(() => clearInterval(timer));
   const reading = <T>(read: (signal: AbortSignal) => Promise<T>, everyMs: number) =>

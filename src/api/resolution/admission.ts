@@ -20,10 +20,10 @@ export const resolutionLimits = {
 /** Runs a task when its turn comes; rejects without running it if `signal` aborts first. */
 export type Turns = <T>(signal: AbortSignal, task: () => Promise<T>) => Promise<T>;
 
-/** Runs up to `most` tasks at a time and queues the others in order. */
-export function createTurns(most: number): Turns {
+/** Runs up to `max` tasks at a time and queues the others in order. */
+export function createTurns(max: number): Turns {
   const endless = Number.POSITIVE_INFINITY;
-  const lane = createLane({ concurrency: most, spare: 0, queue: endless, queuePerClient: endless });
+  const lane = createLane({ concurrency: max, spare: 0, queue: endless, queuePerClient: endless });
   return async (signal, task) => {
     const leave = await lane.turn(undefined, signal);
     try {

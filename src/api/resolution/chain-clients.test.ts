@@ -95,10 +95,10 @@ test("the reason of a refusal is cut, unless it is a lookup at a gateway", async
 test("a request that is given up ends at the node, and so do those that wait", async () => {
   const leaving = new AbortController();
   let open = 0;
-  let most = 0;
+  let max = 0;
   const url = await startNode((_, response) => {
     open += 1;
-    most = Math.max(most, open);
+    max = Math.max(max, open);
     response.on("close", () => {
       open -= 1;
     });
@@ -110,5 +110,5 @@ test("a request that is given up ends at the node, and so do those that wait", a
   const ends = await Promise.allSettled(asked);
   expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(["rejected"]));
   await expect.poll(() => open).toBe(0);
-  expect(most).toBe(resolutionLimits.callsOfChain);
+  expect(max).toBe(resolutionLimits.callsOfChain);
 });

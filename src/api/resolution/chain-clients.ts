@@ -7,7 +7,7 @@ const timeout = 5_000;
 // Leaves room for a record as long as a gateway's longest response, in hex.
 const maxResponseBodySize = 2 * 1024 * 1024;
 // Characters kept of a revert reason.
-const mostOfReason = 1_000;
+const maxReasonCharacters = 1_000;
 // Selector of the error OffchainLookup (EIP-3668), whose data is needed whole.
 const offchainLookup = "0x556f1830";
 
@@ -53,7 +53,7 @@ function createChainClient(urls: readonly string[]): Client {
 // viem repeats a revert reason in four errors. A megabyte of it, many times at once, would hold up all requests.
 function shortened(value: unknown): unknown {
   if (typeof value === "string")
-    return value.startsWith(offchainLookup) ? value : value.slice(0, mostOfReason);
+    return value.startsWith(offchainLookup) ? value : value.slice(0, maxReasonCharacters);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one)]));
 }

@@ -70,7 +70,7 @@ async function ask(
 }
 
 // Servers accept no longer URLs. Contracts can have longer data sent by POST.
-const mostUrlCharacters = 16_384;
+const maxUrlCharacters = 16_384;
 
 // Expands a URL template (EIP-3668). Checks the length before it builds the URL: a contract may repeat megabytes in it.
 function expand(template: string, values: { sender: Hex; data: Hex }): string {
@@ -78,7 +78,7 @@ function expand(template: string, values: { sender: Hex; data: Hex }): string {
   const parts = template
     .split(/\{(sender|data)\}/)
     .map((part, index) => (index % 2 === 0 ? part : values[part as keyof typeof values]));
-  if (parts.reduce((sum, { length }) => sum + length, 0) > mostUrlCharacters)
+  if (parts.reduce((sum, { length }) => sum + length, 0) > maxUrlCharacters)
     throw new GatewayError("a gateway's URL is too long");
   return parts.join("");
 }

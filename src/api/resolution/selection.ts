@@ -14,13 +14,13 @@ export function listInput(
   field: string,
   isItem: (item: string) => boolean,
   form: string,
-  { item = "anything", most = 50, items = "" } = {},
+  { item = "anything", max = 50, items = "" } = {},
 ) {
   return oneText(field)
     .transform((text) => text.split(","))
     .refine((list) => list.every(isItem), `${field} must be ${form}`)
     .refine((list) => new Set(list).size === list.length, `${field} must not name ${item} twice`)
-    .refine((list) => list.length <= most, `${field} must not name more than ${most}${items}`);
+    .refine((list) => list.length <= max, `${field} must not name more than ${max}${items}`);
 }
 
 const flagInput = (field: string) => booleanParameter(field).optional();

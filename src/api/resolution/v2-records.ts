@@ -89,7 +89,7 @@ const labelOf = (bytes: Buffer): Label => ({ hash: keccak256(bytes), bytes });
 const nodeOf = (labels: readonly Label[]) =>
   labels.reduceRight<Hex>((parent, { hash }) => subnode(parent, hash), rootNode);
 
-const mostAliases = 20;
+const maxAliases = 20;
 
 const aliasesSql = planOnce(`SELECT json_agg(json_build_array(f.at, f.index, f.target))::text FROM (
   SELECT DISTINCT ON (s.at) s.at, s.index, a.target
@@ -118,7 +118,7 @@ async function withoutAliases(
   const withAliases = new Set(await read<Hex>(anyAliasSql, [unsure.map(({ resolver }) => resolver)]));
   done.push(...unsure.filter(({ resolver }) => !withAliases.has(resolver)));
   let pending = byNode.filter(isKnown).map((reading) => ({ reading, last: "" }));
-  for (let round = 0; round < mostAliases && pending.length > 0; round++) {
+  for (let round = 0; round < maxAliases && pending.length > 0; round++) {
     const suffixes = pending.flatMap(({ reading }, at) =>
       suffixHashes(bytesOf(reading)).map((hash, index) => [at, index + 1, reading.resolver, hash] as const),
     );

@@ -215,7 +215,7 @@ function followingAt(chainId: string, number: number): ReturnType<typeof current
 test("a request with min_block waits for blocks, and is to be sent again if the index lacks them", async () => {
   const [chainId, number] = ["15658734", 879];
   const status = followingAt(chainId, number);
-  const least = endpoint({
+  const min = endpoint({
     ...described,
     path: "/least",
     query: z.object({ min_block: minBlockParameter }),
@@ -228,7 +228,7 @@ test("a request with min_block waits for blocks, and is to be sent again if the 
     waits.push(...blocks);
     return status;
   };
-  const { ask } = open(least, { status: { current: () => status, reach } });
+  const { ask } = open(min, { status: { current: () => status, reach } });
   const read = async (text: string) => {
     const { status, headers, body } = await ask(`/least?min_block=${text}`);
     return [status, headers.get("retry-after"), body];

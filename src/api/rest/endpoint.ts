@@ -62,7 +62,7 @@ type Call<P, Q, B, I> = {
   keys: Set<string>;
 };
 
-/** Among the keys of a response: none of them tell of all its changes, so that it is sent without. */
+/** Marks a response that no set of keys covers; it is sent without keys. */
 export const unkeyed = "";
 
 /** The headers by which caches drop a response by its keys: Fastly's and Varnish's, and Cloudflare's. */
@@ -137,16 +137,16 @@ function refused({ plugins, index }: Needs<never, Index>): string {
   return reasons.charAt(0).toUpperCase() + reasons.slice(1);
 }
 
-// How much time of a handler reading again may take. While an index catches up its head may move each time, and rows be of a later block
+// Time limit for reading again when the head moved. While an index catches up its head may move each time, and rows be of a later block
 // than `as_of`. They are never of an earlier one: after a reorganization it reads again in any case.
 const readAgainMs = 500;
 
-const mostBodyBytes = 1_000_000;
+const maxBodyBytes = 1_000_000;
 
 /** The maximum size of a request body of a REST endpoint, and the 413 with which the server refuses a longer one. */
 export const bodyOfRest = {
-  bytes: mostBodyBytes,
-  refusal: { message: `The body has more than ${mostBodyBytes} bytes` },
+  bytes: maxBodyBytes,
+  refusal: { message: `The body has more than ${maxBodyBytes} bytes` },
 };
 
 /** Adds an endpoint to the app: checks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
@@ -186,9 +186,9 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       // Requests that read the index may arrive in bursts.
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
-      const { at, min_block: least = [] } = (input.query ?? {}) as { at?: unknown; min_block?: Block[] };
+      const { at, min_block: min = [] } = (input.query ?? {}) as { at?: unknown; min_block?: Block[] };
       const reached = (status: CurrentStatus) =>
-        reachedStatus(least, { ...context, known: status, envelope }, c.req.raw.signal);
+        reachedStatus(min, { ...context, known: status, envelope }, c.req.raw.signal);
       const current = known && (await reached(known));
       const client = String(c.get("client") ?? "");
       const renew: () => boolean = c.get("renew") ?? (() => true);
@@ -301,8 +301,8 @@ async function reachedStatus(
 }
 
 // Shared by all REST endpoints.
-const patienceMs = 30_000;
-const send = createSender({ patienceMs, heldBytes: 134_217_728 });
+const timeoutMs = 30_000;
+const send = createSender({ timeoutMs, heldBytes: 134_217_728 });
 // From this length on, responses leave in slices, as fast as their clients read them.
 const longFrom = 262_144;
 
@@ -310,7 +310,7 @@ const longFrom = 262_144;
 function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: string | undefined): Response {
   const type = answers[reply.status]?.type ?? "application/json";
   const headers: Record<string, string> = { "content-type": type, ...reply.headers };
-  if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, patienceMs });
+  if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, timeoutMs });
   const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   if (caching && reply.status === 200 && reply.isCached !== false) {
     const found = { etag: tagOf(parts), "cache-control": caching };

@@ -14,7 +14,7 @@ const parts = ['{"data":', Buffer.from(text), "", text, "}"];
 const whole = `{"data":${text}${text}}`;
 
 function respond(parts: Parts, isPacked: boolean, limits: Partial<SendLimits> = {}) {
-  const send = createSender({ patienceMs: 30_000, heldBytes: 100_000_000, ...limits });
+  const send = createSender({ timeoutMs: 30_000, heldBytes: 100_000_000, ...limits });
   return new Hono()
     .get("/", (c) => send(c, parts, { headers: {}, isPacked }))
     .onError((error, c) => c.text(error.name, 503));
@@ -49,7 +49,7 @@ test("prepares no more than the client reads", async () => {
 
 test("drops a client that does not read", async () => {
   const long = Array.from({ length: 1_000 }, () => Buffer.alloc(65_536, "a"));
-  const server = createServer(getRequestListener(respond(long, false, { patienceMs: 200 }).fetch)).listen(
+  const server = createServer(getRequestListener(respond(long, false, { timeoutMs: 200 }).fetch)).listen(
     0,
     "127.0.0.1",
   );
@@ -84,7 +84,7 @@ test("cuts off a reader of texts over time that reads nothing, after a bounded p
   const app = new Hono().get("/:id", (c) => {
     const id = Number(c.req.param("id"));
     // The other reader reads in this process, perhaps late.
-    return sendAsItComes(c, textsAfter(id), { headers: {}, patienceMs: id === 0 ? 200 : 60_000 });
+    return sendAsItComes(c, textsAfter(id), { headers: {}, timeoutMs: id === 0 ? 200 : 60_000 });
   });
   const url = await startServer(getRequestListener(app.fetch));
   const socket = connect(Number(new URL(url).port), "127.0.0.1").pause();

@@ -25,7 +25,7 @@ export function acceptsGzip(c: Context): boolean {
 /** Limits of what may wait for slow clients. */
 export type SendLimits = {
   /** A client that reads nothing for so long is dropped. */
-  patienceMs: number;
+  timeoutMs: number;
   /** Bytes of all responses that are being sent. */
   heldBytes: number;
 };
@@ -37,11 +37,11 @@ type SendOptions = {
   isShared?: boolean;
 };
 
-const usualLimits: SendLimits = { patienceMs: 30_000, heldBytes: 268_435_456 };
+const usualLimits: SendLimits = { timeoutMs: 30_000, heldBytes: 268_435_456 };
 const sliceSize = 65_536;
 
 /** Sends responses slice by slice, as fast as their clients read them. Throws BusyError if another response would exceed `heldBytes`. */
-export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits) {
+export function createSender({ timeoutMs, heldBytes }: SendLimits = usualLimits) {
   let held = 0;
   // Runs from the first read on, which a response to HEAD never has; each slice has its own timer.
   async function* inTime(slices: Slices, bytes: number, drop: () => void) {
@@ -49,7 +49,7 @@ export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits
     let timer: NodeJS.Timeout | undefined;
     try {
       for await (const slice of slices) {
-        timer = setTimeout(drop, patienceMs);
+        timer = setTimeout(drop, timeoutMs);
         yield slice;
         clearTimeout(timer);
         // A socket takes megabytes at once: other requests run in between.
@@ -73,7 +73,7 @@ export function createSender({ patienceMs, heldBytes }: SendLimits = usualLimits
 
 /**
  * Sends a response whose texts arrive over time, each when the client has read the one before. A client that reads nothing for
- * `patienceMs` is dropped.
+ * `timeoutMs` is dropped.
  */
 export function sendAsItComes(
   c: Context,
@@ -81,13 +81,13 @@ export function sendAsItComes(
   {
     status = 200,
     headers,
-    patienceMs,
-  }: Pick<SendLimits, "patienceMs"> & Pick<SendOptions, "headers"> & { status?: ContentfulStatusCode },
+    timeoutMs,
+  }: Pick<SendLimits, "timeoutMs"> & Pick<SendOptions, "headers"> & { status?: ContentfulStatusCode },
 ): Response {
   const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
   async function* inTime() {
     for await (const text of texts) {
-      const timer = setTimeout(() => outgoing?.destroy(), patienceMs);
+      const timer = setTimeout(() => outgoing?.destroy(), timeoutMs);
       try {
         yield Buffer.from(text);
       } finally {

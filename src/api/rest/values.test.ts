@@ -46,7 +46,7 @@ test("a cursor holds a number of 256 bits, as record ids have", () => {
         throw new Error(message);
       },
     });
-  const most = String(2n ** 256n - 1n);
-  expect(read(most)).toEqual([most, "0x"]);
-  expect(() => read(`${most}0`)).toThrow("cursor must be");
+  const max = String(2n ** 256n - 1n);
+  expect(read(max)).toEqual([max, "0x"]);
+  expect(() => read(`${max}0`)).toThrow("cursor must be");
 });

@@ -229,12 +229,12 @@ export function pageOf(url: string, { page, recordsPerPage }: Paging, totalRecor
     ...(totalRecords === 0 ? {} : { startIndex, endIndex }),
   };
   const link = pageLinks(url, page, totalPages);
-  const headers: { link?: string } = link.length > mostOfLinks ? {} : { link };
+  const headers: { link?: string } = link.length > maxLinkCharacters ? {} : { link };
   return { pageContext, headers };
 }
 
 // Proxies and clients refuse long headers, and each link repeats all parameters of the request.
-const mostOfLinks = 4_000;
+const maxLinkCharacters = 4_000;
 
 function pageLinks(requestUrl: string, page: number, last: number): string {
   const url = new URL(requestUrl);
@@ -246,8 +246,8 @@ function pageLinks(requestUrl: string, page: number, last: number): string {
   return links.flat().join(", ");
 }
 
-const mostOfCursorPage = 200;
-const sizeError = `page_size must be an integer from 1 to ${mostOfCursorPage}`;
+const maxPageSize = 200;
+const sizeError = `page_size must be an integer from 1 to ${maxPageSize}`;
 
 /** The position at which a list continues, opaque to clients. */
 export const cursorParameter = oneText("cursor")
@@ -260,13 +260,13 @@ export const cursorParameters = {
   page_size: oneText("page_size")
     .regex(/^\d{1,3}$/, { error: sizeError })
     .transform(Number)
-    .refine((size) => size >= 1 && size <= mostOfCursorPage, { error: sizeError })
+    .refine((size) => size >= 1 && size <= maxPageSize, { error: sizeError })
     .default(50),
 };
 
 /** The same, in a JSON body. */
 export const cursorMembers = {
-  page_size: z.int().min(1).max(mostOfCursorPage).optional(),
+  page_size: z.int().min(1).max(maxPageSize).optional(),
   cursor: cursorParameter,
 };
 
@@ -279,12 +279,12 @@ export const pageSizeOf = ({ page_size = 50 }: CursorQuery) => page_size;
 /** The SQL type of a sort value. */
 export type SortType = "text" | "numeric" | "int";
 
-const mostOfInt = 2 ** 31 - 1;
+const maxInt = 2 ** 31 - 1;
 const isForm: Readonly<Record<SortType, (text: string) => boolean>> = {
   text: (text) => !text.includes("\0") && text.isWellFormed(),
   // The longest is a record id, of 256 bits.
   numeric: (text) => /^-?\d{1,78}$/.test(text),
-  int: (text) => /^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) <= mostOfInt,
+  int: (text) => /^-?\d{1,10}$/.test(text) && Math.abs(Number(text)) <= maxInt,
 };
 
 /** What a cursor belongs to: a list with its filters and order, and the types of its sort values. */
@@ -333,7 +333,7 @@ export const cursorPageSchema = z.strictObject({
 });
 
 /** The number of rows to read: the page and at least one more. Few distinct values keep the forms of statements few. */
-export const limitOf = (size: number) => [11, 51].find((most) => most > size) ?? mostOfCursorPage + 1;
+export const limitOf = (size: number) => [11, 51].find((max) => max > size) ?? maxPageSize + 1;
 
 /**
  * A page of a list: the sort values after which it begins, the number of rows to read, and, from the rows read and the total if counted,

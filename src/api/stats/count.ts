@@ -191,7 +191,7 @@ type Counting = {
   namespaces: readonly IndexedNamespace[];
 };
 
-const mostDays = 30;
+const maxDays = 30;
 
 /**
  * Creates what counts the next seconds that are final, up to 30 days, after the backfill: a statement takes seconds, however much there is to
@@ -210,7 +210,7 @@ export function createCounting({ run, schema, namespaces }: Counting) {
       return true;
     }
     // A restart takes the checkpoints back.
-    const end = Math.max(state.end, Math.min(final, state.end + mostDays * daySeconds));
+    const end = Math.max(state.end, Math.min(final, state.end + maxDays * daySeconds));
     const isComplete = state.isComplete || end === final;
     if (end > state.end || isComplete !== state.isComplete)
       await run(countSql({ schema, namespaces }, { from: state.end, state: { tables, end, isComplete } }));

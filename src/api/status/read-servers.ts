@@ -11,7 +11,7 @@ const connectMs = 5_000;
 // For how long a round of looks waits for servers that are not read from.
 const othersMs = 250;
 // For how long a reader whose server is away waits for another one to have what it has shown.
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 type Options = {
   /** URLs of the servers; those named first are preferred. */
@@ -105,7 +105,7 @@ export function openReadServers(like: Pool, { urls, lagSeconds, onFailure, log }
         return isOwn(found, place) ? found : undefined;
       }),
     );
-    const isPatient = performance.now() - seenAt < patienceMs;
+    const isPatient = performance.now() - seenAt < timeoutMs;
     const next = chooseServer(looks, { present, shown: isPatient ? shown : 0, lagSeconds });
     move(next, looks[present] === undefined);
     const own = looks[present];

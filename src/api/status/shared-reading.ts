@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../../log/json-log.ts";
 
 // How long a caller waits for a reading, and how long a reading may take.
-const patienceMs = 500;
+const timeoutMs = 500;
 const readingMs = 5_000;
 
 /** Reads on demand, at most once in `everyMs`, and shares the value. A slow or failed reading leaves the old one; `isAway`: it failed. */
@@ -31,7 +31,7 @@ export function shared<T>(
       readAt = performance.now();
       reading = refresh();
     }
-    await Promise.race([reading, pause(patienceMs, undefined, { ref: false })]);
+    await Promise.race([reading, pause(timeoutMs, undefined, { ref: false })]);
     return state;
   };
 }

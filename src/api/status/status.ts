@@ -402,7 +402,7 @@ export function createIndexerStatus(facts: IndexerFacts): () => Promise<Reading 
 /** Hashes of a block. */
 export type BlockHashes = Pick<ChainBlock, "hash" | "parentHash">;
 
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 /** Looks up hashes of final blocks, of which the index stores none, and caches them for 15 seconds. */
 export function createBlockHashes(
@@ -417,7 +417,7 @@ export function createBlockHashes(
     ignoreFetchAbort: true,
     fetchMethod: async (_key, _stale, { context: { chainId, head } }) => {
       // Without a response in time, the hash stays unknown; responses may show null.
-      const late = pause(patienceMs, undefined, { ref: false });
+      const late = pause(timeoutMs, undefined, { ref: false });
       const block = await Promise.race([blockOf(chainId, head.number), late]).catch(() => undefined);
       if (block === undefined || block.timestamp !== head.timestamp) return undefined;
       return { hash: block.hash, parentHash: block.parentHash };
@@ -463,7 +463,7 @@ const staleAfterMs = 30_000;
 // For how long a request waits for blocks that the index lacks, how often they are looked for, and how many may be missing.
 const reachMs = 2_000;
 const reachPauseMs = 200;
-const mostMissing = 32;
+const maxMissing = 32;
 
 /** Whether a live chain has more than one block that is not indexed yet. */
 export const hasWaitingBlocks = (snapshot: Snapshot | undefined): boolean =>
@@ -590,7 +590,7 @@ async function reach(
   for (;;) {
     const found = current();
     const behind = Math.max(...blocks.map((block) => missingBlocks(block, found)));
-    if (behind <= 0 || behind > mostMissing || clock() > until || signal.aborted) return found;
+    if (behind <= 0 || behind > maxMissing || clock() > until || signal.aborted) return found;
     await pause(reachPauseMs, undefined, { ref: false });
     await refresh();
   }

@@ -20,7 +20,7 @@ export type HookState = {
   paused?: { at: number; reason: string } | undefined;
 };
 
-/** A delivery of some messages, after which its hook goes on behind `position`, and behind `reminders` if it has some. */
+/** A delivery of some messages, after which its hook resumes after `position`, and after `reminders` if it has some. */
 export type Pending = Delivery & {
   messages: number;
   position: string | undefined;

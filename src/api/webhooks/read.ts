@@ -6,8 +6,8 @@ import type { HookState, Positions, StoredState } from "./positions.ts";
 export type FeedMessage = { id: string; event: "event" | "reverted" | "healed" | "reminder"; data: object };
 
 /**
- * Reads the feed behind an id, or from `from` on without one. The next read goes on behind `position`, also if nothing matched; at the end
- * of the feed that is `after` itself. `mustRefetch`: the id is of another index, whose events differ.
+ * Reads the feed after an id, or from `from` on without one. Pass `position` to the next read, also if nothing matched; at the end of the feed
+ * it is `after` itself. `mustRefetch`: the id is of another index, whose events differ.
  */
 export type ReadFeed = (
   after: string | undefined,
@@ -34,9 +34,9 @@ const furtherMs = 100;
 /** How long a reading may take. */
 export const readMs = 30_000;
 /** How many messages are read at once. */
-export const mostMessages = 200;
+export const maxMessages = 200;
 // Standard Webhooks: below 20 kB.
-const mostBytes = 20_000;
+const maxBytes = 20_000;
 
 /** What reading needs. `signal` ends it. */
 export type Reading = { positions: Positions; readFeed: ReadFeed; clock: Clock; signal: AbortSignal };
@@ -52,7 +52,7 @@ export function createReading(hook: Hook, { positions, readFeed, clock, signal }
 
   const read = (after: string | undefined, from: HookState["from"]) =>
     readFeed(after, {
-      ...{ filter, finality, from, limit: mostMessages },
+      ...{ filter, finality, from, limit: maxMessages },
       signal: AbortSignal.any([signal, clock.deadline(readMs)]),
     });
 
@@ -97,7 +97,7 @@ export function packed(messages: readonly FeedMessage[], end: string | undefined
   for (const { id, event, data } of messages) {
     const text = JSON.stringify({ id, event, data });
     bytes += Buffer.byteLength(text) + 1;
-    if (texts.length > 0 && bytes >= mostBytes) break;
+    if (texts.length > 0 && bytes >= maxBytes) break;
     texts.push(text);
   }
   const last = messages[texts.length - 1]?.id;

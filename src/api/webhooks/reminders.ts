@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Hook } from "../../config/webhooks-file.ts";
 import type { ReminderPlace, readReminders } from "../names/reminders.ts";
 import type { HookState, StoredState } from "./positions.ts";
-import { idleMs, mostMessages, packed, type Reading, readMs, type Step, withoutLag } from "./read.ts";
+import { idleMs, maxMessages, packed, type Reading, readMs, type Step, withoutLag } from "./read.ts";
 
 /** Reads the reminders of a hook behind a place, as `readReminders` does. */
 export type ReadHookReminders = (
@@ -29,7 +29,7 @@ export function withReminders(
   async function remind(stored: StoredState): Promise<Step | undefined> {
     const { state } = stored;
     const found = await readReminders(state.reminders, {
-      ...{ filter, reminders, limit: mostMessages },
+      ...{ filter, reminders, limit: maxMessages },
       signal: AbortSignal.any([signal, clock.deadline(readMs)]),
     });
     if (found === undefined) return undefined;

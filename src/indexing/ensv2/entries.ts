@@ -14,7 +14,7 @@ type Label = { tokenId: bigint; labelHash: Hex; label: Hex };
 type Tokens = { operator: Hex; from: Hex; to: Hex; ids: readonly bigint[]; values: readonly bigint[] };
 
 const versions = 0xffff_ffffn;
-const mostLabelBytes = 255;
+const maxLabelBytes = 255;
 
 /** LabelRegistered: replaces the whole entry. `sender` tells whether the name was migrated from the first generation. */
 export async function applyLabelRegistered(
@@ -143,7 +143,7 @@ async function replaceEntry(
 ): Promise<boolean> {
   const storageId = storageIdOf(tokenId);
   const bytes = hexToBytes(label);
-  const isLabel = bytes.length > 0 && bytes.length <= mostLabelBytes && keccak256(bytes) === labelHash;
+  const isLabel = bytes.length > 0 && bytes.length <= maxLabelBytes && keccak256(bytes) === labelHash;
   if (!isLabel || storageIdOf(BigInt(labelHash)) !== storageId) {
     scope.report("malformed-label", scope);
     return false;

@@ -5,8 +5,8 @@ import { type Scope, upsert } from "../scope.ts";
 export type NamingJob = Omit<typeof v2NamingJob.$inferSelect, "chainId" | "position">;
 
 // Limits in rows of a log, of all logs of a block, and of a waiting job's turn. What is left waits for later logs.
-const mostOfLog = 512;
-const mostOfBlock = 8_192;
+const maxPerLog = 512;
+const maxPerBlock = 8_192;
 const turn = 64;
 
 /** Runs the given jobs, then waiting ones, within the limits; the rest waits. `run` returns the rows spent and the jobs left. */
@@ -20,19 +20,19 @@ export async function runNamingJobs(
   let { first, next } = queue ?? { first: 0, next: 0 };
   if (given.length === 0 && first === next) return;
   const before = queue?.blockNumber === blockNumber ? queue.spent : 0;
-  const most = Math.min(mostOfLog, mostOfBlock - before);
+  const max = Math.min(maxPerLog, maxPerBlock - before);
   const own = [...given];
   const left: NamingJob[] = [];
   let spent = 0;
-  while (spent < most && own.length > 0) {
-    const done = await run(own.pop() as NamingJob, most - spent);
+  while (spent < max && own.length > 0) {
+    const done = await run(own.pop() as NamingJob, max - spent);
     spent += done.spent;
     own.push(...done.rest);
   }
-  for (; spent < most && first < next; first++) {
+  for (; spent < max && first < next; first++) {
     const job = await take(scope, first);
     if (job === null) continue;
-    const done = await run(job, Math.min(turn, most - spent));
+    const done = await run(job, Math.min(turn, max - spent));
     spent += done.spent;
     left.push(...done.rest);
   }

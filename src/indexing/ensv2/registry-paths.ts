@@ -1,7 +1,7 @@
 import { type Hex, hexToBytes } from "viem";
 import { subnode, tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { mostLevels } from "../../ens/registrations.ts";
+import { maxLevels } from "../../ens/registrations.ts";
 import { v2Contract, v2Domain, v2Entry, v2RegistryPath } from "../../schema/ensv2.ts";
 import { ensureAccount, ensureResolver } from "../events.ts";
 import { childName, type Scope, upsert } from "../scope.ts";
@@ -19,12 +19,12 @@ type Edge = { parent: Hex; storageId: Hex; parentPath: number };
 
 // Anybody can put a registry under their names, so the names that it does not claim are limited. A registry with many entries is listed
 // under fewer of them, so that the rows of a log do not multiply.
-const mostUnclaimed = 64;
+const maxUnclaimed = 64;
 const fewUnclaimed = 8;
-const mostRows = 1_024;
+const maxRows = 1_024;
 
 const capacityOf = (entryCount: number) =>
-  Math.max(fewUnclaimed, Math.min(mostUnclaimed, Math.floor(mostRows / Math.max(1, entryCount))));
+  Math.max(fewUnclaimed, Math.min(maxUnclaimed, Math.floor(maxRows / Math.max(1, entryCount))));
 
 /** Inserts or updates the row of a contract. */
 export function saveContract(
@@ -190,7 +190,7 @@ async function passUpwards(
   passes: (path: Below, level: number) => boolean | "enough" | Promise<boolean | "enough">,
 ): Promise<boolean> {
   let path: RegistryPath | null = from;
-  for (let level = 0; level < mostLevels && path !== null; level++) {
+  for (let level = 0; level < maxLevels && path !== null; level++) {
     const { above }: RegistryPath = path;
     if (above === undefined) return true;
     const passed = await passes({ ...path, above }, level);

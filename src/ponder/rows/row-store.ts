@@ -327,7 +327,7 @@ async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, 
 // Reading a key among all takes a fiftieth of looking it up.
 const [fewestAbsent, askedShare] = [100, 50];
 
-/** Reads all keys of a table once vain lookups have cost as much, as after a restart in a backfill. No row may change meanwhile. */
+/** Reads all keys of a table once failed lookups have cost as much as a full scan, as after a restart in a backfill. No row may change meanwhile. */
 async function learnKeys({ tables, connection }: Store): Promise<void> {
   for (const known of tables.values()) {
     const { shape, absent } = known;

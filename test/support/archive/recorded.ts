@@ -45,8 +45,8 @@ export function recordedBlocks({ blocks, transactions, receipts }: Recording): A
   });
 }
 
-/** A node over the logs, blocks and receipts of a recording, and what it was asked; refuses ranges of more than `mostBlocks`. */
-export function recordedNode(recording: Recording, { mostBlocks = 1_000 } = {}) {
+/** A node over the logs, blocks and receipts of a recording, and what it was asked; refuses ranges of more than `maxBlocks`. */
+export function recordedNode(recording: Recording, { maxBlocks = 1_000 } = {}) {
   // Of what some nodes add, the archive keeps nothing.
   const logs = recording.receipts
     .flatMap((receipt) => receipt["logs"] as (RpcLog & { blockTimestamp: string })[])
@@ -65,7 +65,7 @@ export function recordedNode(recording: Recording, { mostBlocks = 1_000 } = {}) 
       };
     if (method === "eth_getBlockReceipts")
       return recording.receipts.filter((one) => one["blockHash"] === first);
-    if (to - from >= mostBlocks) throw new Error("the range is too large");
+    if (to - from >= maxBlocks) throw new Error("the range is too large");
     const query = queryOf(first);
     const isNear = ({ blockNumber }: RpcLog) => Number(blockNumber) >= from && Number(blockNumber) <= to;
     return query && logs.filter((log) => isNear(log) && matches(log, query));

@@ -79,7 +79,7 @@ export type CompiledRequest = {
 };
 
 // A statement selects one column per root field; Postgres allows 1,664.
-const mostRootFields = 1000;
+const maxRootFields = 1000;
 
 // Characters of a document that takes a few milliseconds to parse.
 const longDocument = 20_000;
@@ -118,9 +118,9 @@ export async function compileRequest(
     v2,
   };
   const selections = collectFields(context, "Query", [operation.node]);
-  if (selections.length > mostRootFields) {
+  if (selections.length > maxRootFields) {
     throw new QueryError(
-      `The document has more than ${mostRootFields} root fields. Split it into several requests.`,
+      `The document has more than ${maxRootFields} root fields. Split it into several requests.`,
     );
   }
   for (const { name, nodes } of selections) {

@@ -217,7 +217,7 @@ export function bytesOf(field: Field | undefined, key: string): number {
 }
 
 // A Postgres function takes up to 100 arguments.
-const mostArguments = 100;
+const maxArguments = 100;
 
 /** One SQL expression of type text that joins the pieces. */
 export function joinPieces(statement: Statement, pieces: readonly Piece[]): string {
@@ -237,10 +237,10 @@ export function joinPieces(statement: Statement, pieces: readonly Piece[]): stri
 
 function concat(parts: string[]): string {
   if (parts.length === 0) return "''";
-  if (parts.length <= mostArguments) return `concat(${parts.join(", ")})`;
+  if (parts.length <= maxArguments) return `concat(${parts.join(", ")})`;
   const groups: string[] = [];
-  for (let start = 0; start < parts.length; start += mostArguments) {
-    groups.push(concat(parts.slice(start, start + mostArguments)));
+  for (let start = 0; start < parts.length; start += maxArguments) {
+    groups.push(concat(parts.slice(start, start + maxArguments)));
   }
   return concat(groups);
 }

@@ -77,14 +77,14 @@ function chooseOperation(
 }
 
 // Levels that certainly fit on the stack.
-const mostLevels = 1_000;
+const maxLevels = 1_000;
 
 // Levels within each fragment; undefined while the fragment is read.
 type Heights = Map<string, number | undefined>;
 
 // Checks that spread fragments exist and do not contain themselves. Returns the levels within the selections.
 function checkSpreads(set: SelectionSetNode, fragments: Fragments, heights: Heights, level: number): number {
-  if (level > mostLevels) throw tooDeep();
+  if (level > maxLevels) throw tooDeep();
   let height = 0;
   for (const selection of set.selections) {
     if (selection.kind === "FragmentSpread") {
@@ -93,7 +93,7 @@ function checkSpreads(set: SelectionSetNode, fragments: Fragments, heights: Heig
       height = Math.max(height, 1 + checkSpreads(selection.selectionSet, fragments, heights, level + 1));
     }
   }
-  if (level + height > mostLevels) throw tooDeep();
+  if (level + height > maxLevels) throw tooDeep();
   return height;
 }
 
@@ -231,8 +231,8 @@ export function argument({ variables, limits }: SelectionContext, node: FieldNod
 /** `first` and `skip` of a list: 1 to 1000 (default 100) and 0 to 2^32 - 1 (default 0). */
 export function range(context: SelectionContext, node: FieldNode) {
   return {
-    first: whole(context, node, "first", { otherwise: 100, least: 1, most: 1000 }),
-    skip: whole(context, node, "skip", { otherwise: 0, least: 0, most: context.limits.skip }),
+    first: whole(context, node, "first", { otherwise: 100, min: 1, max: 1000 }),
+    skip: whole(context, node, "skip", { otherwise: 0, min: 0, max: context.limits.skip }),
   };
 }
 
@@ -240,7 +240,7 @@ function whole(
   context: SelectionContext,
   node: FieldNode,
   name: string,
-  { otherwise, least, most }: { otherwise: number; least: number; most: number },
+  { otherwise, min, max }: { otherwise: number; min: number; max: number },
 ): number {
   const value = argument(context, node, name);
   if (value === null) return otherwise;
@@ -250,8 +250,8 @@ function whole(
       { node },
     );
   }
-  if (value >= least && value <= most) return Number(value);
-  throw new QueryError(`The \`${name}\` argument must be between 0 and ${most}, but is ${value}`, {
+  if (value >= min && value <= max) return Number(value);
+  throw new QueryError(`The \`${name}\` argument must be between 0 and ${max}, but is ${value}`, {
     scope: "group",
   });
 }

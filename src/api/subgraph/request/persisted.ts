@@ -13,17 +13,17 @@ export class PersistedQueryError extends Error {
 }
 
 // Bytes of all documents, and of one: larger ones are sent each time. The entry itself is about 300.
-const mostBytes = 16_777_216;
-const mostOfOne = 131_072;
+const maxBytes = 16_777_216;
+const maxDocumentCharacters = 131_072;
 
 /**
  * Documents by their SHA-256, registered by the first client that sends one with its hash: Apollo's automatic persisted queries, version 1. The
  * longest unused ones make room; clients register them again.
  */
-export function createPersistedQueries(maxSize = mostBytes) {
+export function createPersistedQueries(maxSize = maxBytes) {
   const documents = new LRUCache<string, string>({
     maxSize,
-    maxEntrySize: mostOfOne,
+    maxEntrySize: maxDocumentCharacters,
     sizeCalculation: (text) => 2 * text.length + 300,
   });
   return {

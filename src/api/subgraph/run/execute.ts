@@ -116,7 +116,7 @@ const isPinned = (
   past() !== undefined && (constraint.kind === "number" || constraint.kind === "hash");
 
 // Each block is a statement of its own.
-const mostBlocks = 20;
+const maxBlocks = 20;
 
 // The latest block for all fields that no other is pinned to.
 const textOf = (constraint: BlockConstraint, options: ExecuteOptions) =>
@@ -138,9 +138,9 @@ async function positionsOf(
   if (fields.some(({ constraint }) => !isPinned(constraint, options)) || pinned.size === 0)
     positions.set("latest", { head: undefined });
   if (past === undefined || pinned.size === 0) return positions;
-  if (pinned.size > mostBlocks)
+  if (pinned.size > maxBlocks)
     return new QueryError(
-      `The document reads ${pinned.size} blocks, more than ${mostBlocks}. Split it into several requests.`,
+      `The document reads ${pinned.size} blocks, more than ${maxBlocks}. Split it into several requests.`,
     );
   const [text = null, from, branchText] = await options.row(
     `SELECT ${options.headSql}, ${past.fromSql}::text, ${past.branchSql}`,
