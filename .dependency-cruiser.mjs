@@ -15,7 +15,7 @@ src/schema <- | ponder drizzle-orm
 ponder.schema.ts <- src/schema
 src/labels <- src/{log,ens}
 src/deployments <- abis src/ens
-src/config <- abis src/{ens,deployments,labels}
+src/config <- abis src/{log,ens,deployments,labels}
 src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm pg
 src/rpc <- src/{log,ens,ponder}
 src/operations <- src/{log,ens,schema,config,ponder,rpc}

@@ -1,5 +1,6 @@
 import type { Config } from "../src/config/environment.ts";
 import { seeOperations } from "../src/log/json-log.ts";
+import { withSection } from "../src/log/refusal.ts";
 import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { examineArchive } from "./checks/archive.ts";
 import { examineBlocks } from "./checks/chains.ts";
@@ -84,14 +85,19 @@ export async function passed(check: Omit<Check, "by">, config: Config, { log, wa
     const findings = await findingsOf(check, config);
     const of = (...states: Finding["state"][]) => findings.filter(({ state }) => states.includes(state));
     const [fault] = of("fail");
-    if (fault !== undefined) throw new PreflightError(sentence(fault));
+    if (fault !== undefined) throw new PreflightError(sentence(fault), { section: fault.section });
     const away = of("away");
     const text = away.map(({ found }) => found).join("; ");
     if (away[0] !== undefined && text !== said)
-      log(withSection(`${text}; trying again every ${pause / 1_000} s. ${away[0].remedy}`.trim(), "away"));
+      log(
+        withSection(
+          `${text}; trying again every ${pause / 1_000} s. ${away[0].remedy}`.trim(),
+          sectionOf(away[0]),
+        ),
+      );
     said = text;
     if (away.length > 0) continue;
-    for (const finding of of("warning")) log(withSection(sentence(finding), finding.state));
+    for (const finding of of("warning")) log(withSection(sentence(finding), sectionOf(finding)));
     return;
   }
 }
@@ -102,12 +108,6 @@ const sentence = ({ found, remedy = "" }: Finding) =>
 const sections = {
   away: seeOperations("When a dependency is unavailable"),
   warning: seeOperations("Before a start"),
-  failure: seeOperations("When the start is refused"),
 };
 
-/** The message, with a reference to the section for operators. */
-export function withSection(message: string, state?: Finding["state"]): string {
-  if (message.includes("docs/operations.md")) return message;
-  const section = sections[state === "away" || state === "warning" ? state : "failure"];
-  return `${message}${message.includes("\n") ? "\n" : " "}${section}`;
-}
+const sectionOf = ({ state, section }: Finding) => section ?? sections[state === "away" ? state : "warning"];

@@ -7,6 +7,7 @@ import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { IndexedChain } from "../src/config/chains.ts";
 import { type Config, readConfig } from "../src/config/environment.ts";
 import { escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
+import { Refusal, withSection } from "../src/log/refusal.ts";
 import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { PreflightError } from "./refusal.ts";
 
@@ -77,19 +78,15 @@ export function loadConfig(): Config {
   return readConfig();
 }
 
-// Errors whose message is for operators.
-const expected = /^(Configuration|Preflight|Archive|Operation|LabelSource|PonderDiffers)Error$/;
 const ofFiles = /^(ENOENT|EACCES|EISDIR|ENOSPC|EROFS|ENOTDIR)$/;
-
-/** Whether the error's message says what operators have to correct. */
-export const isRefusal = (error: unknown): error is Error =>
-  error instanceof Error && expected.test(error.name);
 
 /** Message of an error for operators. A bug of the program is the error itself, with its stack. */
 export function messageOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message, code, severity } = error as Error & { code?: unknown; severity?: unknown };
-  if (isRefusal(error) || ofFiles.test(String(code))) return escapeControlsOfLines(message);
+  if (error instanceof Refusal)
+    return escapeControlsOfLines(error.section === undefined ? message : withSection(message, error.section));
+  if (ofFiles.test(String(code))) return escapeControlsOfLines(message);
   if (isDatabaseAway(error))
     return `The database does not respond. ${seeOperations("When a dependency is unavailable")}`;
   return severity === undefined ? error : `Postgres refuses it: ${message}.`;

@@ -1,5 +1,6 @@
 import { ConfigurationError, misspeltVariables } from "../src/config/environment.ts";
 import { escapeControlsOfLines, seeOperations } from "../src/log/json-log.ts";
+import { withSection } from "../src/log/refusal.ts";
 import { about, type Finding } from "./checks/finding.ts";
 import { examineMachine } from "./checks/machine.ts";
 import { examine } from "./checks.ts";
@@ -42,10 +43,15 @@ async function findings(): Promise<Shown[]> {
     const misspelt = misspeltVariables(process.env).map((found) => warning(found, "Correct or remove it."));
     const secrets = secretsOf(config);
     const clean = (text: string) => escapeControlsOfLines(redact(text, secrets));
-    return [...misspelt, ...(await examine(config))].map(({ subject, state, found, remedy }) => ({
-      ...{ subject, state: shown[state], found: clean(found) },
-      ...(remedy ? { remedy: clean(remedy) } : {}),
-    }));
+    return [...misspelt, ...(await examine(config))].map(
+      ({ subject, state, found, remedy = "", section = "" }) => {
+        const told = withSection(remedy, section);
+        return {
+          ...{ subject, state: shown[state], found: clean(found) },
+          ...(told === "" ? {} : { remedy: clean(told) }),
+        };
+      },
+    );
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const faults = error.faults.map((found) => fail(found, ""));

@@ -10,11 +10,12 @@ import { fileURLToPath } from "node:url";
 import { type Config, misspeltVariables } from "../src/config/environment.ts";
 import { contractSources } from "../src/config/sources.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { Refusal, withSection } from "../src/log/refusal.ts";
 import { requireExpectedVersion } from "../src/ponder/expected.ts";
 import { firstLabelSetVersion, startBlocksOf } from "./checks/index-state.ts";
 import { nearestUrl } from "./checks/read-servers.ts";
-import { requireSound, type Start, starts, withSection } from "./checks.ts";
-import { isRefusal, loadConfig } from "./command.ts";
+import { requireSound, type Start, starts } from "./checks.ts";
+import { loadConfig } from "./command.ts";
 import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
 import { type Hold, holdServer } from "./postgres/private.ts";
 import { progressBar } from "./progress-bar.ts";
@@ -37,7 +38,8 @@ const heapFlags = ["--max-semi-space-size=32", "--heap-growing-percent=50"];
 const log = (message: string) => console.error(escapeControls(message));
 
 let child: ChildProcess | undefined;
-let server: Hold | undefined;
+// Settles once the private server runs: what was begun to create it ends before this process does.
+let server: Promise<Hold | undefined> = Promise.resolve(undefined);
 let isStopping = false;
 
 function stop(): void {
@@ -55,8 +57,8 @@ process.channel?.unref();
 
 async function releaseServer(): Promise<void> {
   const held = server;
-  server = undefined;
-  await held?.release();
+  server = Promise.resolve(undefined);
+  await (await held.catch(() => undefined))?.release();
 }
 
 async function main([asked, ...options]: string[]): Promise<number> {
@@ -69,7 +71,8 @@ async function main([asked, ...options]: string[]): Promise<number> {
   }
   requireExpectedVersion();
   const config = readerConfig(command, loadConfig());
-  for (const warning of misspeltVariables(process.env)) log(withSection(`warning: ${warning}`));
+  for (const warning of misspeltVariables(process.env))
+    log(withSection(`warning: ${warning}`, seeOperations("Before a start")));
   if (Object.keys(contractSources(config)).length === 0)
     throw new PreflightError(
       "None of the active plugins has a contract to index. Correct NAMESPACE, PLUGINS or DATASOURCES_FILE.",
@@ -89,8 +92,8 @@ async function main([asked, ...options]: string[]): Promise<number> {
   for (;;) {
     // Anew for each run: whatever ended the last one may have ended the server.
     if (config.databaseFolder !== undefined) {
-      server = await holdServer(config.databaseFolder, { isOwner: command !== "serve" });
-      if (server === undefined)
+      server = holdServer(config.databaseFolder, { isOwner: command !== "serve" });
+      if ((await server) === undefined)
         throw new PreflightError(
           `There is no index in ${config.databaseFolder} yet. Start it with npm start, or set DATABASE_URL.`,
         );
@@ -99,6 +102,7 @@ async function main([asked, ...options]: string[]): Promise<number> {
     const databaseUrl = command === "serve" ? await nearestUrl(config) : config.databaseUrl;
     const first = command === "start" ? await firstLabelSetVersion(config) : undefined;
     const startBlocks = command === "start" ? await startBlocksOf(config) : {};
+    if (isStopping) return 0;
     const { code, isDiskFull } = await run(
       command,
       { ...config, databaseUrl, firstLabelSetVersion: first },
@@ -136,6 +140,9 @@ function readerConfig(command: Start, config: Config): Config {
     ? { ...config, databaseUrl: first, databaseFolder: undefined }
     : config;
 }
+
+const messageOf = ({ message, section = seeOperations("When the start is refused") }: Refusal) =>
+  withSection(message, section);
 
 type End = { code: number; isDiskFull: boolean };
 
@@ -197,7 +204,7 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   // Errors that operators can correct are one message. Anything else is a bug, shown with its stack.
-  console.error(isRefusal(error) ? withSection(error.message) : error);
-  process.exitCode = isRefusal(error) ? refused : 1;
+  console.error(error instanceof Refusal ? messageOf(error) : error);
+  process.exitCode = error instanceof Refusal ? refused : 1;
   await releaseServer();
 }

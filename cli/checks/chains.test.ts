@@ -12,6 +12,7 @@ import {
   serveHashes,
 } from "../../test/support/ponder/cache.ts";
 import { passed } from "../checks.ts";
+import { messageOf } from "../command.ts";
 import { examineBlocks } from "./chains.ts";
 
 let database: TestDatabase;
@@ -61,12 +62,12 @@ test("a chain that has the index's blocks starts without a word", async () => {
 });
 
 test("an index on another branch is refused, and the message says how to build a new one", async () => {
-  const refusal = await check([await startNode({ fork: 50, head: 100 })]).catch((error) => error.message);
+  const refusal = await check([await startNode({ fork: 50, head: 100 })]).catch(messageOf);
   expect(refusal).toBe(
     `The chain contradicts the index: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
       "Nothing was changed. Remove the blocks that the chain no longer has:\n\n" +
       "  npm run cache -- purge --chain 1 --from 41\n\n" +
-      "Then build a new index. Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune public removes it. " +
+      "Then build a new index. Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune public removes it.\n" +
       'See "When the chain contradicts the index" in docs/operations.md.',
   );
   expect(await cached()).toEqual([40, 60]);

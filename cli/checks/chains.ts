@@ -39,7 +39,8 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
         findings.push(
           warning(
             `Could not compare chain ${chain.id} with the index: no node responds`,
-            `It is compared again while live. ${seeOperations("When a dependency is unavailable")}`,
+            "It is compared again while live.",
+            seeOperations("When a dependency is unavailable"),
           ),
         );
         return undefined;
@@ -48,7 +49,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
       // A shorter test chain was recreated; another chain's node has not caught up yet.
       if (contradiction.theirs === undefined && config.namespace !== "ens-test-env") {
         const lag = `The node of chain ${chain.id} has no block ${contradiction.block} yet, which the index rests on`;
-        return [away(lag, section)];
+        return [away(lag, "", section)];
       }
       found.push(contradiction);
     }
@@ -56,7 +57,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     const unverified = await readUnverified(run, ids);
     const { purged } = await statusOf(run, config.databaseSchema);
     const fault = faultOf(config.databaseSchema, found, unverified, purged);
-    return fault === undefined ? findings : [fail(fault.found, fault.remedy)];
+    return fault === undefined ? findings : [fail(fault.found, fault.remedy, fault.section)];
   });
 }
 
@@ -79,7 +80,7 @@ function hashReader({ id, rpc }: IndexedChain) {
   };
 }
 
-type Fault = { found: string; remedy: string };
+type Fault = Required<Pick<Finding, "found" | "remedy" | "section">>;
 
 /** Fault of this schema's index; undefined for a sound one. */
 function faultOf(
@@ -95,18 +96,21 @@ function faultOf(
     const ranges = found.map(({ chainId, from }) => ({ chainId, from }));
     return {
       found: describeContradictions(found),
-      remedy: `Nothing was changed. Remove the blocks that the chain no longer has:${purge(ranges)} ${section}`,
+      remedy: `Nothing was changed. Remove the blocks that the chain no longer has:${purge(ranges)}`,
+      section,
     };
   }
   if (unverified.length > 0)
     return {
       found:
         "RPC endpoint returned incomplete or fabricated logs, or served another chain, and its earlier responses may be in the cache and in the index",
-      remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the unverified blocks:${purge(unverified)} ${unverifiedSection}`,
+      remedy: `Take the URL out of RPC_URL_<chainId>, or add one of another provider. Then remove the unverified blocks:${purge(unverified)}`,
+      section: unverifiedSection,
     };
   if (purged === undefined) return undefined;
   return {
     found: `The index in schema "${schema}" depends on purged blocks of chain ${purged.chainId} from ${purged.from} on`,
-    remedy: `${newIndex} ${section}`,
+    remedy: newIndex,
+    section,
   };
 }

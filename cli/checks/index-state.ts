@@ -26,7 +26,8 @@ export function examineIndex(config: Config): Promise<Finding[]> {
         away(
           `Another indexer holds schema ${quoted(schema)}${app.hosts === null ? "" : `, connected from ${app.hosts}`}. Waiting until it stops ` +
             `(${heartbeatTimeout / 1000} s after a kill)`,
-          `For an index of its own, set another DATABASE_SCHEMA. ${seeOperations("When another indexer holds the schema")}`,
+          "For an index of its own, set another DATABASE_SCHEMA.",
+          seeOperations("When another indexer holds the schema"),
         ),
       ];
     const { description: stored, labels } = await statusOf(run, schema);
@@ -35,20 +36,22 @@ export function examineIndex(config: Config): Promise<Finding[]> {
       return [
         fail(
           `Some rows of the index in schema ${quoted(schema)} are not healed to version ${labels.to} of the label set yet`,
-          `Set LABELS_HEAL=true. ${seeOperations("Heal labels")}`,
+          "Set LABELS_HEAL=true.",
+          seeOperations("Heal labels"),
         ),
       ];
     const changes = stored === undefined ? [] : changesOf(stored.settings, rowSettings(config));
     const before = Number(stored?.settings["LABEL_SET_VERSION"]);
     const isHealed = config.healsLabels && changes.length === 1 && before !== config.labelSet.labelSetVersion;
     const fault = isHealed || isOpen ? faultOfHealing(config, before) : undefined;
-    if (fault !== undefined) return [fail(fault, seeOperations("Heal labels"))];
+    if (fault !== undefined) return [fail(fault, "", seeOperations("Heal labels"))];
     const verb = changes.length === 1 ? "changes" : "change";
     if (changes.length > 0 && !isHealed)
       return [
         fail(
           `${changes.join(", ")}, which ${verb} rows of the index in schema ${quoted(schema)}`,
-          `Set a new DATABASE_SCHEMA: readers are served from this index until the new one is complete. ${seeOperations("Upgrade without downtime")}`,
+          "Set a new DATABASE_SCHEMA: readers are served from this index until the new one is complete.",
+          seeOperations("Upgrade without downtime"),
         ),
       ];
     return [];
@@ -116,7 +119,8 @@ export async function examineServedIndex(config: Config): Promise<Finding[]> {
           )
         : away(
             `Views schema ${quoted(stableSchema)} points to no index yet`,
-            `Waiting for an index that takes it over, or for "npm run db -- switch <schema>". ${seeOperations("Upgrade without downtime")}`,
+            'Waiting for an index that takes it over, or for "npm run db -- switch <schema>".',
+            seeOperations("Upgrade without downtime"),
           ),
     ];
   });

@@ -47,12 +47,17 @@ export async function examineUrls(
     await Promise.all(asked);
     if (others.length > 0) return others;
     const said = `No response from ${silent.sort().join(", ")}`;
-    const see = seeOperations("When a dependency is unavailable");
     if (silent.length === asked.length && id in (await readKnown()))
-      return [warning(`${said}; continuing without chain ${id}`, seeOperations("When a chain pauses"))];
+      return [warning(`${said}; continuing without chain ${id}`, "", seeOperations("When a chain pauses"))];
     if (silent.length === asked.length) return [away(said, "")];
     return [
-      silent.length > 0 ? warning(`${said}; continuing with the others`, see) : ok(`chain ${id} responds`),
+      silent.length > 0
+        ? warning(
+            `${said}; continuing with the others`,
+            "",
+            seeOperations("When a dependency is unavailable"),
+          )
+        : ok(`chain ${id} responds`),
     ];
   });
   return (await Promise.all(found)).flat();

@@ -3,7 +3,7 @@ import { seeOperations } from "../../src/log/json-log.ts";
 import { onServers } from "../standbys.ts";
 import { about, type Finding } from "./finding.ts";
 
-const see = seeOperations("Readers on standbys");
+const section = seeOperations("Readers on standbys");
 
 /** Checks the servers that a reader reads from: that one responds, and that all are of one database system. */
 export async function examineReadServers({ readUrls }: Pick<Config, "readUrls">): Promise<Finding[]> {
@@ -23,13 +23,14 @@ export async function examineReadServers({ readUrls }: Pick<Config, "readUrls">)
       return [
         fail(
           `DATABASE_READ_URLS names servers of several database systems: ${others.join(", ")} and ${first.place} follow no common primary`,
-          `Name one primary and its standbys. ${see}`,
+          "Name one primary and its standbys.",
+          section,
         ),
       ];
     return [
       ok(servers.map(({ place, isStandby }) => `${place} (${isStandby ? "standby" : "primary"})`).join(", ")),
       ...missing.map((one) =>
-        warning(`${one} of DATABASE_READ_URLS does not respond`, `It is read once it does. ${see}`),
+        warning(`${one} of DATABASE_READ_URLS does not respond`, "It is read once it does.", section),
       ),
     ];
   });

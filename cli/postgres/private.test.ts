@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startServiceProcess } from "../../devnet/service-process.ts";
+import { waitFor } from "../../devnet/wait.ts";
 import { privateServerUrl } from "../../src/config/environment.ts";
 import { connect } from "../database.ts";
 import { holdServer } from "./private.ts";
@@ -90,6 +92,31 @@ test("a server that was killed itself has what was committed", async () => {
   const after = await startServer(folder);
   expect(await read("SELECT id FROM kept")).toEqual([{ id: 1 }]);
   await after.stop();
+});
+
+test("a start that is stopped while it creates the server leaves nothing that goes on", async () => {
+  const other = join(parent, "stopped");
+  const start = startServiceProcess({
+    name: "start",
+    args: [join(import.meta.dirname, "../ponder.ts"), "start"],
+    cwd: parent,
+    env: {
+      PATH: process.env["PATH"],
+      NAMESPACE: "ens-test-env",
+      PLUGINS: "subgraph",
+      LABELS_URL: "http://127.0.0.1:9",
+      RPC_URL_15658733: "http://127.0.0.1:9",
+      DATABASE_FOLDER: other,
+    },
+  });
+  await waitFor("the folder", async () =>
+    existsSync(`${other}.new`) ? { done: true } : { state: start.lastLines().join("\n") },
+  );
+  expect(await start.stop("SIGINT")).toEqual({ code: 0, signal: undefined });
+  expect([existsSync(`${other}.new`), isServerReady(other)]).toEqual([false, false]);
+  // It is complete, or was not begun.
+  const hold = await holdServer(other, { isOwner: true });
+  await hold?.release();
 });
 
 test.each([

@@ -14,6 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { privateServerUrl } from "../../src/config/environment.ts";
+import { seeOperations } from "../../src/log/json-log.ts";
 import { PreflightError } from "../refusal.ts";
 import { postgresPrograms, type SystemUser, serverUser } from "./programs.ts";
 
@@ -127,7 +128,8 @@ function requireVersion(folder: string, major: string): void {
   if (found === major) return;
   const reason = found === undefined ? "has other files" : `is of Postgres ${found}, and this is ${major}`;
   throw new PreflightError(
-    `The folder of the private Postgres server, ${folder}, ${reason}. Move it away, or set DATABASE_FOLDER to another folder. (docs/operations.md, "The private Postgres server")`,
+    `The folder of the private Postgres server, ${folder}, ${reason}. Move it away, or set DATABASE_FOLDER to another folder.`,
+    { section: seeOperations("The private Postgres server") },
   );
 }
 

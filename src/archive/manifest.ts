@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod/v4";
 import { counted, escapeControls, parsedJson } from "../log/json-log.ts";
+import { Refusal } from "../log/refusal.ts";
 import type { LogsQuery } from "../rpc/log-answers.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
 
 /** An archive is invalid; the message says why. */
-export class ArchiveError extends Error {
+export class ArchiveError extends Refusal {
   override name = "ArchiveError";
 }
 

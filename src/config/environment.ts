@@ -6,6 +6,7 @@ import { type Namespace, namespaceIds } from "../deployments/deployment.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
+import { Refusal } from "../log/refusal.ts";
 import { apiKeysFrom } from "./api-keys-file.ts";
 import { chainsFrom } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
@@ -408,7 +409,7 @@ function isArchive(text = ""): boolean {
 }
 
 /** The environment cannot be used; the message lists every fault. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends Refusal {
   override name = "ConfigurationError";
   readonly faults: readonly string[];
   constructor(faults: readonly string[]) {

@@ -1,5 +1,6 @@
 import type { Hex } from "viem";
 import type { Log } from "../log/json-log.ts";
+import { Refusal } from "../log/refusal.ts";
 import type { LabelSetFacts, LabelSetPin } from "./label-set.ts";
 
 /** A source of labels, pinned to one label set id and version, so that its results never change. */
@@ -55,6 +56,6 @@ export function withoutSecrets(text: string): string {
 }
 
 /** The label source is misconfigured, or its file is not a label database. Waiting does not help. */
-export class LabelSourceError extends Error {
+export class LabelSourceError extends Refusal {
   override name = "LabelSourceError";
 }

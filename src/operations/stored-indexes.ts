@@ -1,6 +1,7 @@
 import pRetry from "p-retry";
 import type { RowSettings } from "../config/row-settings.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
+import { Refusal } from "../log/refusal.ts";
 import { indexedBlock } from "../ponder/checkpoints.ts";
 import {
   createTable,
@@ -260,7 +261,7 @@ function usesOf({ isAlive, names, readers }: IndexState): string[] {
 // --- Views schemas, which show readers one of the indexes ---
 
 /** An operator's request is refused, such as the switch of a views schema; the message says why and what to do. */
-export class OperationError extends Error {
+export class OperationError extends Refusal {
   override name = "OperationError";
 }
 

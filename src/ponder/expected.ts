@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Refusal } from "../log/refusal.ts";
 
 // src/ponder contains all use of Ponder beyond its documented interface. Like everything outside src/api it counts for Ponder's build id: a
 // change here means a new index, built from cached blocks.
@@ -14,7 +15,7 @@ export const unsupported = (difference: string) =>
   `Unsupported Ponder version: ${difference}. Install Ponder ${ponderVersion}, which src/ponder was written for, or adapt src/ponder.`;
 
 /** Ponder's internals differ from what this program expects; the message names what differs. */
-export class PonderDiffersError extends Error {
+export class PonderDiffersError extends Refusal {
   override name = "PonderDiffersError";
   constructor(difference: string, cause?: unknown) {
     super(unsupported(difference), { cause });
