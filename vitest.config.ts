@@ -16,7 +16,7 @@ const workers = availableParallelism() + 1;
 // Limits for standstill, not for speed: no verdict depends on how busy the machine is.
 const [long] = inLongRuns([1_800]);
 const unit = {
-  testTimeout: (long ?? 30) * 1_000,
+  testTimeout: (long ?? 20) * 1_000,
   hookTimeout: (long ?? 60) * 1_000,
   expect: { poll: { timeout: 15_000 } },
   sequence: { groupOrder: 0 },

@@ -146,7 +146,9 @@ test("takes a name over once it has caught up, and only once", async () => {
     `update v2._ponder_checkpoint set safe_checkpoint = '${checkpoint(39)}', latest_checkpoint = '${checkpoint(39)}'`,
   );
   await expect.poll(served).toEqual([{ id: "v2" }]);
-  expect(lines).toEqual(['Readers of "names" are now served from schema "v2", previously from v1.']);
+  await expect
+    .poll(() => lines)
+    .toEqual(['Readers of "names" are now served from schema "v2", previously from v1.']);
   await to("v1");
   stop();
   stop = start();

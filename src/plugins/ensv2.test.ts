@@ -1,4 +1,4 @@
-import { type AbiEvent, decodeEventLog, type Hex } from "viem";
+import { type AbiEvent, decodeEventLog, type Hex, toEventSelector } from "viem";
 import { expect, test } from "vitest";
 import { proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { v2Addresses, v2Folder } from "../../devnet/recorded-chains.ts";
@@ -29,16 +29,19 @@ const placeOf = ({ blockNumber, transactionHash }: PlayedLog) => ({
 test("proxies, links and roles of resolvers have the positions of their logs", async () => {
   const index = createV2Index();
   await index.playTo(879);
-  const logsOf = (abi: readonly AbiEvent[], eventName: string) =>
-    index.logs.flatMap((log) => {
+  const logsOf = (abi: readonly AbiEvent[], eventName: string) => {
+    const named = abi.filter(({ name }) => name === eventName);
+    const selectors = new Set<string>(named.map((item) => toEventSelector(item)));
+    return index.logs.flatMap((log) => {
+      if (!selectors.has(log.topics[0] ?? "")) return [];
       try {
-        const topics = log.topics as [Hex, ...Hex[]];
-        const event = decodeEventLog({ abi, topics, data: log.data });
-        return event.eventName === eventName ? [{ log, args: event.args as Record<string, unknown> }] : [];
+        const event = decodeEventLog({ abi: named, topics: log.topics as [Hex, ...Hex[]], data: log.data });
+        return [{ log, args: event.args as Record<string, unknown> }];
       } catch {
         return [];
       }
     });
+  };
   const address = (value: unknown) => String(value).toLowerCase();
 
   const deployed = logsOf(proxyFactoryAbi, "ProxyDeployed").filter(
