@@ -1,3 +1,5 @@
+import type { Chain } from "viem";
+import * as viemChains from "viem/chains";
 import { describe, expect, test } from "vitest";
 import {
   amountOf,
@@ -9,6 +11,17 @@ import {
   shortHex,
   sinceOrUntil,
 } from "./words.ts";
+
+test("the known chains are those of viem", async () => {
+  const known = Object.values<Chain>(viemChains).map(({ id, name, blockExplorers }) => {
+    const url = blockExplorers?.default.url;
+    return [id, url === undefined ? [name] : [name, url]] as const;
+  });
+  const lines = [...new Map(known)]
+    .toSorted(([one], [other]) => one - other)
+    .map(([id, facts]) => `  "${id}": ${JSON.stringify(facts)}`);
+  await expect(`{\n${lines.join(",\n")}\n}\n`).toMatchFileSnapshot("known-chains.json");
+});
 
 test("chains and coins have the names that people know", () => {
   expect([1, 10, 8453, 59_144, 15_658_733, 987_654_321].map(chainName)).toEqual([

@@ -1,19 +1,17 @@
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
 import { ens_split } from "@adraffy/ens-normalize";
-import { type Chain, formatUnits } from "viem";
+import { formatUnits } from "viem";
 import { chainOf } from "../../deployments/chains.ts";
 import { defaultEvmCoinType } from "../../ens/reverse-names.ts";
 
 // What chains, coins, times and amounts are called by people.
 
-// viem's list has 700 modules: loaded when a page needs it first.
-const load = createRequire(import.meta.url);
-let known: ReadonlyMap<number, Chain> | undefined;
+type KnownChain = [name: string, explorer?: string];
 
-function viemChain(id: number): Chain | undefined {
-  known ??= new Map(Object.values<Chain>(load("viem/chains")).map((chain) => [chain.id, chain]));
-  return known.get(id);
-}
+// viem's chains by id: its own list is 700 modules, which take a tenth of a start. words.test.ts makes the file.
+const known: Readonly<Record<number, KnownChain>> = JSON.parse(
+  readFileSync(new URL("known-chains.json", import.meta.url), "utf8"),
+);
 
 /**
  * The name of a chain as wallets show it, that of the test network's configuration, or its number.
@@ -21,7 +19,7 @@ function viemChain(id: number): Chain | undefined {
  */
 export function chainName(id: number): string {
   const own = chainOf(id).name;
-  const name = viemChain(id)?.name ?? own;
+  const [name = own] = known[id] ?? [];
   return name === `chain-${id}` ? `Chain ${id}` : name;
 }
 
@@ -30,7 +28,7 @@ export type Explorers = Readonly<Record<number, string>>;
 
 /** The URL of a chain's block explorer: the configured one, else the one that viem knows; undefined if there is none. */
 export function explorerOf(id: number, configured: Explorers = {}): string | undefined {
-  return (configured[id] ?? viemChain(id)?.blockExplorers?.default.url)?.replace(/\/+$/, "");
+  return (configured[id] ?? known[id]?.[1])?.replace(/\/+$/, "");
 }
 
 // Coins without EVM (SLIP-44).
