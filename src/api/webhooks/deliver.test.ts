@@ -337,7 +337,14 @@ test.each([
 test("one of two indexes delivers; the other goes on when the first ends", async () => {
   const { url, numbers } = await receiver();
   const log = messages(1, 3);
-  const first = start([hookTo(url)], log);
+  // Every other time, the first index is holding its hooks when it is told to end.
+  const holdLate: Statement = async (text, values) => {
+    if (text.includes("alive_at = now()")) await pause(4);
+    return run(text, values);
+  };
+  const first = start([hookTo(url)], log, {
+    database: { run: holdLate, namespace: "mainnet", schema: "names_v1" },
+  });
   await expect.poll(numbers).toEqual([1, 2, 3]);
   const second = start([hookTo(url)], log, { schema: "names_v2" });
   log.push(...messages(4, 6));

@@ -56,18 +56,17 @@ export function startWebhooks(options: Options) {
     held = await positions.hold(names, database.schema);
     return holdMs;
   };
+  // Another deliverer takes over at once, after a hold that is under way. A database that is away lets it wait.
+  const release = () =>
+    held.size === 0 ? undefined : positions.release(database.schema).catch(() => undefined);
   const loops = () => [
-    rounds(hold, "Webhooks: the database cannot be used", tools),
+    rounds(hold, "Webhooks: the database cannot be used", tools).then(release),
     ...deliveries.map(({ name, step }) => {
       const next = async () => (held.has(name) ? step() : idleMs);
       return rounds(next, `Webhook ${name}: the feed or the database cannot be used`, tools);
     }),
   ];
-  const stop = () => {
-    stopped.abort();
-    // Another deliverer takes over at once. A database that is away lets it wait.
-    if (held.size > 0) positions.release(database.schema).catch(() => undefined);
-  };
+  const stop = () => stopped.abort();
   return { stop, status, ended: Promise.all(hooks.length === 0 ? [] : loops()) };
 }
 
