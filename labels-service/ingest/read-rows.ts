@@ -185,20 +185,34 @@ const longestRejects = 64 * 1024 * 1024;
 function openRejects(path: string, length: number) {
   const file = openSync(path, "a+");
   ftruncateSync(file, length);
-  let written = length;
+  let [written, pending] = [length, ""];
+  const flush = () => {
+    writeSync(file, pending);
+    pending = "";
+  };
+  const append = (text: string) => {
+    pending += text;
+    written += Buffer.byteLength(text);
+    if (pending.length > 65_536) flush();
+  };
   return {
     add: (line: string) => {
       if (written >= longestRejects) return;
-      written += writeSync(file, line);
-      if (written >= longestRejects) written += writeSync(file, "Further rows are not listed.\n");
+      append(line);
+      if (written >= longestRejects) append("Further rows are not listed.\n");
     },
     /** The first lines, including those from before a resumption. */
     first: () => {
+      flush();
       const head = Buffer.alloc(8192);
       const lines = head.toString("utf8", 0, readSync(file, head, 0, head.length, 0)).split("\n");
       return lines.slice(0, Math.min(shownRejects, lines.length - 1));
     },
-    length: () => written,
+    /** Bytes in the file, which has all lines then. */
+    length: () => {
+      flush();
+      return written;
+    },
     close: () => closeSync(file),
   };
 }
