@@ -3,14 +3,15 @@
 /**
  * A room, a folder or file of the project, the rooms further up that its files may import besides each other, so that no two rooms import
  * each other, and behind a bar its framework packages. Tests and their configuration are free, and so are `test` and `bench`, which nothing else may import.
- * The API only reads: it never imports handlers. Of `src` the label service, a separate process, may import labels, names, and the limits and
- * documents of HTTP only. Examples are programs of their own, which know the services by HTTP alone. `.` is the project's own folder.
+ * What reads the tables (`src/read`) knows no HTTP, and `src/api` holds nothing else: neither imports handlers. Of `src` the label service,
+ * a separate process, may import labels, names, and the limits and documents of HTTP only. Examples are programs of their own, which know
+ * the services by HTTP alone. `.` is the project's own folder.
  */
 const table = `
 abis <-
 src/log <-
 src/http <- | hono
-src/ens <-
+src/ens <- src/log
 src/schema <- | ponder drizzle-orm
 ponder.schema.ts <- src/schema
 src/labels <- src/{log,ens}
@@ -18,25 +19,31 @@ src/deployments <- abis src/ens
 src/config <- abis src/{log,ens,deployments,labels}
 src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm pg
 src/rpc <- src/{log,ens,ponder}
-src/operations <- src/{log,ens,schema,config,ponder,rpc}
+src/operations <- ponder.schema.ts src/{log,ens,schema,config,ponder,rpc}
 src/archive <- src/{log,ens,config,ponder,rpc,operations}
 src/indexing <- abis src/{ens,deployments,log,schema,labels,ponder} | ponder:registry drizzle-orm
 src/handlers <- abis src/{ens,deployments,indexing} | ponder:registry
 src/plugins <- abis src/{ens,deployments,indexing,handlers}
-src/api/database <- ponder.schema.ts src/{log,http,ens,schema,config,ponder} | ponder
-src/api/status <- src/{log,http,config,ponder,operations} src/api/database | ponder
-src/api/rest <- src/{log,http,ens,ponder} src/api/{database,status} | hono
-src/api/resolution <- abis src/{ens,deployments,rpc} src/api/{database,rest}
-src/api/names <- abis src/{http,ens,schema,deployments,config} src/api/{database,status,rest,resolution}
-src/api/feed <- src/{log,http,ponder,operations} src/api/{database,status,rest,names}
-src/api/stats <- src/{log,ens,ponder,operations} src/api/{database,status,rest,names}
-src/api/webhooks <- src/{log,config,ponder,rpc} src/api/{rest,names}
-src/api/subgraph <- src/{http,ens,schema,config,ponder} src/api/{database,status,rest} | hono graphql
-src/api/endpoints <- abis src/{http,ens,schema,deployments,labels,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats}
-src/api/pages <- src/{log,http,ens,deployments,ponder} src/api/{database,status,rest,names,endpoints} | hono
-src/api/metadata <- src/{log,ens,deployments,rpc} src/api/{database,rest,resolution,names,endpoints,pages} | hono
-src/api/mcp <- src/http src/api/{rest,names,endpoints,pages} | hono @modelcontextprotocol/sdk
-src/api <- src/{log,http,labels,deployments,config,ponder,operations} src/api/{database,status,rest,resolution,names,feed,stats,subgraph,webhooks,endpoints,pages,metadata,mcp} | hono ponder:api
+src/status/types.ts <- src/ponder
+src/read/sql <- src/{http,config,ponder}
+src/read <- src/{ens,http,ponder,operations} src/status/types.ts src/read/sql
+src/read/names <- src/{ens,http,deployments,ponder} src/status/types.ts src/read src/read/sql
+src/read/events <- src/{ens,schema,config} src/read src/read/{sql,names}
+src/read/roles <- src/ens src/read src/read/names
+src/read/resolution <- abis src/{ens,rpc} src/read src/read/{sql,names}
+src/read/stats <- src/{log,ens,ponder,operations} src/read src/read/{sql,names,events}
+src/status <- src/{log,ponder,operations} src/status/types.ts src/read/sql
+src/feed/webhooks <- src/{log,ens,config,ponder,rpc} src/read/{names,events}
+src/feed <- src/{log,ens,http,ponder,operations} src/read src/read/{sql,names,events} src/feed/webhooks
+src/api/kit <- src/{log,ens,http,config,ponder} src/status src/status/types.ts src/read src/read/{sql,names} | hono
+src/api/ensnode <- src/{ens,schema,deployments,ponder,operations} src/status src/status/types.ts src/read/{sql,names,events,resolution} src/api/kit
+src/api/v1 <- src/{ens,http,schema,config,deployments} src/status src/status/types.ts src/read src/read/{sql,names,events,roles,resolution,stats} src/feed src/api/{kit,ensnode}
+src/api/subgraph <- src/{http,ens,schema,config,ponder} src/status src/read/{sql,names} src/api/kit | hono graphql
+src/api/pages <- src/{log,http,ens,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events} src/api/{kit,ensnode,v1} | hono
+src/api/metadata <- src/{log,ens,deployments,rpc} src/read/{sql,names,resolution} src/api/{kit,ensnode,pages} | hono
+src/api/mcp <- src/{http,ens} src/read src/api/{kit,v1,pages} | hono @modelcontextprotocol/sdk
+src/service <- src/{log,http,labels,deployments,config,ponder,operations} src/status src/status/types.ts src/read src/read/{sql,names,events,resolution,stats} src/feed src/feed/webhooks src/api/{kit,ensnode,v1,subgraph,pages,metadata,mcp} | hono ponder:api
+src/api <- src/service
 src <- src/{log,labels,deployments,config,ponder,indexing,handlers,plugins}
 labels-service/store <- src/{log,ens,labels}
 labels-service/formats <- src/{log,ens,labels}
@@ -44,7 +51,7 @@ labels-service/ingest <- src/{log,ens,labels} labels-service/{store,formats}
 labels-service/http <- src/{log,ens,labels,http} labels-service/store | hono
 labels-service/commands <- src/{log,ens,labels} labels-service/{store,formats,ingest,http}
 labels-service <- src/{log,ens,labels} labels-service/{store,formats,ingest,commands}
-cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/api/{database,names,webhooks} | pg @modelcontextprotocol/sdk
+cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/status src/read src/read/{sql,names,events} src/feed/webhooks | pg @modelcontextprotocol/sdk
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder
 devnet <- abis src/{deployments,rpc} labels-service/store
 examples <- | graphql

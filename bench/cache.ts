@@ -5,6 +5,7 @@
 //
 // All requests are GETs. Names and owners are asked for by popularity: the second half as often as the first, and so on (Zipf), among
 // `--popular` of them. Needs the programs of a Postgres server, and nginx.
+
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -16,10 +17,10 @@ import { Hono } from "hono";
 import pg from "pg";
 import type { Hex } from "viem";
 import { createRandom } from "../devnet/random.ts";
-import { createDatabase } from "../src/api/database/client.ts";
-import { createBlockHashes } from "../src/api/status/status.ts";
 import { createSubgraph, subgraphRoutes } from "../src/api/subgraph/routes.ts";
 import type { Pool } from "../src/ponder/sql-client.ts";
+import { createDatabase } from "../src/read/sql/client.ts";
+import { createBlockHashes } from "../src/status/blocks.ts";
 import { checkpointOf } from "../test/support/checkpoints.ts";
 import { startNginx } from "../test/support/nginx.ts";
 import { type LoadResult, requestOf } from "./load/load.ts";

@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { ConfigurationError, isPostgresUrl, parseEnvironment } from "../src/config/environment.ts";
-import { nearestOf } from "../src/config/nearest.ts";
 import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
 import { escapeControls, spanOf } from "../src/log/json-log.ts";
+import { nearestOf } from "../src/log/nearest.ts";
 import { grantReadonly } from "../src/operations/readonly-role.ts";
 import { sqlViewsSchema } from "../src/operations/sql-views.ts";
 import {

@@ -151,6 +151,7 @@ const patches = [
 const isDev = process.argv[2] === "dev";
 const buildOfPonder = /\/node_modules\/ponder\/dist\/esm\/build\/index\.js$/;
 const nativeModules = new URL("native-modules.mjs", import.meta.url).href;
+const indexingFiles = new URL("indexing-files.mjs", import.meta.url).href;
 // Where the virtual modules seem to lie, so that they find the project's packages.
 const virtual = new URL("../ponder:", import.meta.url).href;
 
@@ -162,6 +163,10 @@ function resolveOwn(specifier, context, next) {
     return { url: virtual + specifier.slice("ponder:".length), format: "module", shortCircuit: true };
   if (!isDev && specifier.startsWith("vite") && buildOfPonder.test(parentURL))
     return { url: nativeModules, format: "module", shortCircuit: true };
+  if (specifier === "glob" && buildOfPonder.test(parentURL)) {
+    markReplaced(specifier);
+    return { url: indexingFiles, format: "module", shortCircuit: true };
+  }
   if (specifier === "viem/chains" && chainsOfPonder.test(parentURL))
     return { url: "data:text/javascript,", format: "module", shortCircuit: true };
   const own = !isStock && indexingOfPonder.test(parentURL) ? storesOfPonder[specifier] : undefined;

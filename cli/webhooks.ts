@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import { type HookState, openPositions, type Positions } from "../src/api/webhooks/positions.ts";
-import { post } from "../src/api/webhooks/post.ts";
-import { placeOfReminder } from "../src/api/webhooks/reminders.ts";
-import { publicKeyOf } from "../src/api/webhooks/signature.ts";
 import type { Hook } from "../src/config/webhooks-file.ts";
+import { type HookState, openPositions, type Positions } from "../src/feed/webhooks/positions.ts";
+import { post } from "../src/feed/webhooks/post.ts";
+import { placeOfReminder } from "../src/feed/webhooks/reminders.ts";
+import { publicKeyOf } from "../src/feed/webhooks/signature.ts";
 import { spanOf } from "../src/log/json-log.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
 import { withDatabase } from "./database.ts";

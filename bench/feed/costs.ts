@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../devnet/ports.ts";
-import { createFeedWriter } from "../../src/api/feed/log.ts";
-import { indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
+import { createFeedWriter } from "../../src/feed/log.ts";
+import { indexedNamespaces } from "../../src/read/names/indexed-namespaces.ts";
 import { createPool, query } from "../../test/support/postgres.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { serveHistory } from "../backfill/chain.ts";

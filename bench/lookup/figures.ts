@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
-import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
-import { createCounting, createFigures } from "../../src/api/stats/count.ts";
 import { namehash } from "../../src/ens/names.ts";
 import { createStatusTable } from "../../src/operations/stored-indexes.ts";
+import type { IndexedNamespace } from "../../src/read/names/indexed-namespaces.ts";
+import { createCounting, createFigures } from "../../src/read/stats/count.ts";
 import { checkpointOf } from "../../test/support/checkpoints.ts";
 import { now, year } from "./names.ts";
 

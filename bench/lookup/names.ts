@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
 import type { Hex } from "viem";
-import { createSearchIndexes } from "../../src/api/database/indexes.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { namehash } from "../../src/ens/names.ts";
+import { createSearchIndexes } from "../../src/operations/indexes.ts";
 import { indexStatements, tableStatements } from "../../test/support/create-tables.ts";
 
 // Names that follow from their number, their owners and events.
@@ -110,7 +110,7 @@ export async function fill(pool: Pool, count: number): Promise<void> {
   await fillEvents(pool);
   for (const text of indexStatements()) await pool.query(text);
   await createSearchIndexes((text, values) => pool.query(text, values), "public");
-  // As src/api/database/indexes.ts does.
+  // As src/operations/indexes.ts does.
   await pool.query("ALTER TABLE domain ALTER COLUMN parent_id SET (n_distinct = 100)");
   await pool.query("VACUUM ANALYZE");
 }

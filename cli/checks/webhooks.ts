@@ -1,5 +1,5 @@
-import { filterFaults } from "../../src/api/webhooks/filters.ts";
 import type { Config } from "../../src/config/environment.ts";
+import { filterFaults } from "../../src/feed/webhooks/filters.ts";
 import { about, type Finding } from "./finding.ts";
 
 /** Checks the filters of WEBHOOKS_FILE, all in one finding. */

@@ -1,10 +1,10 @@
 import { type Hex, namehash, parseAbi, toHex } from "viem";
-import { wrapperExpiry } from "../../src/api/database/v2-walk.ts";
 import type { Config } from "../../src/config/environment.ts";
 import type { Role } from "../../src/deployments/deployment.ts";
 import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
 import { isParentCannotControlBurned } from "../../src/ens/registrations.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
+import { wrapperExpiry } from "../../src/read/names/v2-walk.ts";
 import { randomOf } from "../samples.ts";
 
 // Values of the index that a contract can confirm, the calls for it, and the rules of contracts that hide values.

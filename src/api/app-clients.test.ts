@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { clientOf } from "./client-address.ts";
+import { clientOf } from "./kit/client-address.ts";
 
 async function client(
   { proxies = 0, ...headers }: { proxies?: number; [header: string]: string | number },

@@ -8,7 +8,7 @@ import {
 } from "../deployments/deployment.ts";
 import { contractGroups, namespaces, withManagedName } from "../deployments/namespaces.ts";
 import { zeroAddress } from "../ens/ids.ts";
-import { nearestOf } from "./nearest.ts";
+import { nearestOf } from "../log/nearest.ts";
 
 const blockNumber = z.int().min(0);
 

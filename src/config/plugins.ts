@@ -13,7 +13,7 @@ import type { Contract, Deployment, Namespace, Role } from "../deployments/deplo
 import { deployments } from "../deployments/deployments.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
-import { nearestOf } from "./nearest.ts";
+import { nearestOf } from "../log/nearest.ts";
 
 /** ABIs of contracts by role; a controller has its own. Only events that have a handler are read. */
 const abis: { readonly [R in Role]?: Abi } = {

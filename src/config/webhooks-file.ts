@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
+import { nearestOf } from "../log/nearest.ts";
 import { readJsonFile } from "./json-file.ts";
-import { nearestOf } from "./nearest.ts";
 
 const maxHooks = 50;
 

@@ -1,4 +1,5 @@
 import type { Hex } from "viem";
+import { namehash } from "./names.ts";
 
 const ethCoinType = 60n;
 
@@ -45,3 +46,6 @@ function coinTypeOf(parent: string): bigint {
   if (parent === "addr") return ethCoinType;
   return parent === "default" ? defaultEvmCoinType : BigInt(`0x${parent}`);
 }
+
+/** Node of an address's reverse name on the root chain. */
+export const reverseNode = (address: Hex): Hex => namehash(`${address.slice(2)}.addr.reverse`);

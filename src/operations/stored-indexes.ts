@@ -26,9 +26,9 @@ export type Description = {
 /** ponder: the table that identifies an index, also in a views schema. */
 const metaTable = "_ponder_meta";
 // The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
-// that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/api/feed/log.ts), `labels` how
+// that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/feed/log.ts), `labels` how
 // far a newer version of the label set has healed it, `coverage` how many labels are known, `past` how far back the index keeps its past
-// (src/operations/past.ts), `stats` how far the figures of days are counted (src/api/stats/count.ts), `reorganizations` how many the index has
+// (src/operations/past.ts), `stats` how far the figures of days are counted (src/read/stats/count.ts), `reorganizations` how many the index has
 // followed, `head <chain id>` and `branch <chain id>` which blocks its rows are of (src/ponder/branch.ts).
 const statusTable = "_indexing_status";
 

@@ -5,8 +5,8 @@ import { chainIds } from "../../devnet/recorded-chains.ts";
 import { openHandlers } from "../../test/support/handlers.ts";
 import { createRecordedIndex } from "../../test/support/recorded-index.ts";
 import { datasourcesFile, recordingOf } from "../../test/support/recordings.ts";
-import { indexedRecords } from "../api/resolution/indexed-records.ts";
 import { namespaces } from "../deployments/namespaces.ts";
+import { indexedRecords } from "../read/names/indexed-records.ts";
 import { resolverContract, resolverRecord, resolverTextRecord } from "../schema/protocol-acceleration.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { stateTables } from "../../test/support/create-tables.ts";
 import { createTestDatabase } from "../../test/support/database.ts";
-import { createDatabase } from "../api/database/client.ts";
+import { createDatabase } from "../read/sql/client.ts";
 import {
   headSql,
   headsOf,

@@ -16,7 +16,7 @@ export function readNeededColumns(): void {
 // What cli/preload.mjs replaces; with PONDER_STORES=stock, only what is changed in its text.
 const ownStores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
 const changes = [
-  "known chains",
+  ...["glob", "known chains"],
   ...["beginning of the next range", "newest block that failed", "new connection that is lost"],
   "last final block",
   ...[

@@ -11,7 +11,7 @@ type Keys = readonly Key[] | { on: readonly Key[]; where: string } | { hashOf: C
 
 const definitions = new Map<Table, Record<string, Keys>>();
 
-/** Registers the indexes of a table. Ponder would rebuild its own after each crash; these are built once (src/api/database/indexes.ts). */
+/** Registers the indexes of a table. Ponder would rebuild its own after each crash; these are built once (src/operations/indexes.ts). */
 export function indexed<T extends Table>(table: T, define: (table: T) => Record<string, Keys>): T {
   definitions.set(table, define(table));
   return table;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deploymentOf, register } from "../../devnet/life.ts";
 import { type ChainName, chainIds, chainNames } from "../../devnet/recorded-chains.ts";
-import type { OmnichainSnapshot } from "../../src/api/status/status.ts";
+import type { OmnichainSnapshot } from "../../src/status/types.ts";
 import { datasourcesFile } from "../support/recordings.ts";
 import { storedRows } from "../support/stored-rows.ts";
 import { startWorld, type World } from "../support/world.ts";

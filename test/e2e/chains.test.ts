@@ -4,8 +4,8 @@ import { type Entities, readEntities } from "../../devnet/entities.ts";
 import { startNode } from "../../devnet/node.ts";
 import { type ChainName, chainIds, chainNames, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
-import type { Snapshot } from "../../src/api/status/status.ts";
 import { namehash } from "../../src/ens/names.ts";
+import type { Snapshot } from "../../src/status/types.ts";
 import {
   allPages,
   datasourcesFile,

@@ -13,10 +13,10 @@ import {
   v2Folder,
 } from "../../devnet/recorded-chains.ts";
 import { readRecording } from "../../devnet/recording.ts";
-import { createDatabase } from "../../src/api/database/client.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import { positionOf } from "../../src/operations/past.ts";
 import type { Pool } from "../../src/ponder/sql-client.ts";
+import { createDatabase } from "../../src/read/sql/client.ts";
 import { v2Entry, v2Role } from "../../src/schema/ensv2.ts";
 import {
   answerDifferences,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { buildIndexes } from "../../src/api/database/indexes.ts";
+import { buildIndexes } from "../../src/operations/indexes.ts";
 import { type Pool, type Statement, slowConnections } from "../../src/ponder/sql-client.ts";
 import { tableStatements } from "../support/create-tables.ts";
 import { createEmptyDatabase, createPool } from "../support/postgres.ts";

@@ -6,7 +6,7 @@ import { isAnswered } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
-import type { Staleness } from "../../src/api/status/status.ts";
+import type { Staleness } from "../../src/status/types.ts";
 import { indexedBlock } from "../support/indexer.ts";
 import { childrenOf } from "../support/process-tree.ts";
 import { asRecorded, clientQueries, recordedEntities } from "../support/recordings.ts";

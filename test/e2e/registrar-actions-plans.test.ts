@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { createDatabase, type Database } from "../../src/api/database/client.ts";
-import { type ActionFilter, openActions } from "../../src/api/endpoints/registrar-actions.ts";
-import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
-import { createFigures, figuresOf } from "../../src/api/stats/count.ts";
+import { type ActionFilter, openActions } from "../../src/api/ensnode/registrar-actions.ts";
 import { createStatusTable } from "../../src/operations/stored-indexes.ts";
 import type { Pool, Statement } from "../../src/ponder/sql-client.ts";
+import type { IndexedNamespace } from "../../src/read/names/indexed-namespaces.ts";
+import { createDatabase, type Database } from "../../src/read/sql/client.ts";
+import { createFigures, figuresOf } from "../../src/read/stats/count.ts";
 import { checkpointOf } from "../support/checkpoints.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { maxSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";

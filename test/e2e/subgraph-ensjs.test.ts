@@ -12,7 +12,7 @@ import { createPublicClient, custom, getAddress } from "viem";
 import { mainnet } from "viem/chains";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Entity } from "../../devnet/entities.ts";
-import { recordedEntities } from "../../test/support/recordings.ts";
+import { recordedEntities } from "../support/recordings.ts";
 import { createEndpoint, createRecordedDatabase } from "../support/subgraph/endpoint.ts";
 
 const dump = recordedEntities();

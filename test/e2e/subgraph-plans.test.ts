@@ -1,30 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createSearchIndexes } from "../../src/api/database/indexes.ts";
-import { preparedAs } from "../../src/api/database/prepared.ts";
-import type { WalkContracts } from "../../src/api/database/v2-walk.ts";
-import type { ResolveContext } from "../../src/api/endpoints/resolve.ts";
-import { addressCalendar, addressNames } from "../../src/api/endpoints/v1-addresses.ts";
-import { addressHistory, events, nameHistory } from "../../src/api/endpoints/v1-history.ts";
-import { lookup } from "../../src/api/endpoints/v1-lookup.ts";
-import {
-  deadlineNames,
-  nameDetail,
-  nameRecords,
-  search,
-  subnames,
-} from "../../src/api/endpoints/v1-names.ts";
-import { overviews } from "../../src/api/endpoints/v1-overviews.ts";
-import { lookupPermissions } from "../../src/api/endpoints/v1-permissions.ts";
-import { openFeed } from "../../src/api/feed/follow.ts";
-import { createFeed, createFeedWriter, reconcileSql } from "../../src/api/feed/log.ts";
-import { idOf, type Position, positionOfBlock, readItems, startOfFeed } from "../../src/api/feed/read.ts";
-import type { FeedContext } from "../../src/api/feed/request.ts";
-import { type IndexedNamespace, indexedNamespaces } from "../../src/api/names/indexed-namespaces.ts";
-import { createNamesSource } from "../../src/api/names/lookups.ts";
-import { readReminders } from "../../src/api/names/reminders.ts";
-import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
+import type { ResolveContext } from "../../src/api/ensnode/resolve.ts";
+import { addressCalendar, addressNames } from "../../src/api/v1/addresses.ts";
+import { addressHistory, events, nameHistory } from "../../src/api/v1/history.ts";
+import { lookup } from "../../src/api/v1/lookup.ts";
+import { deadlineNames, nameDetail, nameRecords, search, subnames } from "../../src/api/v1/names.ts";
+import { overviews } from "../../src/api/v1/overviews.ts";
+import { lookupPermissions } from "../../src/api/v1/permissions.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
+import { openFeed } from "../../src/feed/follow.ts";
+import { createFeed, createFeedWriter, reconcileSql } from "../../src/feed/log.ts";
+import { idOf, type Position, positionOfBlock, readItems, startOfFeed } from "../../src/feed/read.ts";
+import type { FeedContext } from "../../src/feed/request.ts";
+import { createSearchIndexes } from "../../src/operations/indexes.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
+import { readReminders } from "../../src/read/events/reminders.ts";
+import { type IndexedNamespace, indexedNamespaces } from "../../src/read/names/indexed-namespaces.ts";
+import { knownContracts } from "../../src/read/names/known-contracts.ts";
+import { createNamesSource } from "../../src/read/names/lookups.ts";
+import type { WalkContracts } from "../../src/read/names/v2-walk.ts";
+import { preparedAs } from "../../src/read/sql/prepared.ts";
 import { checkpointOf } from "../support/checkpoints.ts";
 import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
 import { maxSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";

@@ -5,7 +5,7 @@ import { createDocumentReader } from "../../src/api/subgraph/request/document.ts
 import { createIntrospection } from "../../src/api/subgraph/request/introspection.ts";
 import type { Value } from "../../src/api/subgraph/schema/inputs.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../src/config/limits.ts";
-import { clientQueries, recordedEntities } from "../../test/support/recordings.ts";
+import { clientQueries, recordedEntities } from "../support/recordings.ts";
 import { createEndpoint, createRecordedDatabase } from "../support/subgraph/endpoint.ts";
 
 // GraphQL documents and variables that cost far more than their size, and those of clients.

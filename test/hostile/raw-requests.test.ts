@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Database } from "../../src/api/database/client.ts";
+import type { Database } from "../../src/read/sql/client.ts";
 import { startServer } from "../support/labels/running-server.ts";
 import { createEndpoint } from "../support/subgraph/endpoint.ts";
 import { serveGuarded } from "./support/guarded.ts";

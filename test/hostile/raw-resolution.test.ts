@@ -1,9 +1,9 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { resolvedRecords } from "../../src/api/endpoints/resolve.ts";
-import { createAdmission, resolutionLimits } from "../../src/api/resolution/admission.ts";
-import { createChainClients } from "../../src/api/resolution/chain-clients.ts";
-import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
+import { resolvedRecords } from "../../src/api/ensnode/resolve.ts";
+import { createAdmission, resolutionLimits } from "../../src/read/resolution/admission.ts";
+import { createChainClients } from "../../src/read/resolution/chain-clients.ts";
+import { defaultGatewayLimits } from "../../src/read/resolution/gateway.ts";
 import { openEndpoints } from "../support/endpoints.ts";
 import { startHostileNode } from "./support/hostile-node.ts";
 

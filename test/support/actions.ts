@@ -1,6 +1,6 @@
 import { type Hex, namehash } from "viem";
-import { createDatabase, type Database } from "../../src/api/database/client.ts";
 import type { Subregistry } from "../../src/deployments/namespaces.ts";
+import { createDatabase, type Database } from "../../src/read/sql/client.ts";
 import { checkpointOf } from "./checkpoints.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 

@@ -1,8 +1,8 @@
 import { is, Table } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import * as schema from "../../ponder.schema.ts";
-import { indexStatement } from "../../src/api/database/indexes.ts";
-import { reachedFunction } from "../../src/api/database/v2-walk.ts";
+import { indexStatement } from "../../src/operations/indexes.ts";
+import { reachedFunction } from "../../src/read/names/v2-walk.ts";
 import { tableIndexes } from "../../src/schema/indexes.ts";
 
 /** The tables of the schema by their SQL names. */

@@ -1,13 +1,13 @@
 import { Hono } from "hono";
 import { createPublicClient, custom, type Hex } from "viem";
 import { expect } from "vitest";
-import { createAdmission, resolutionLimits } from "../../src/api/resolution/admission.ts";
-import { defaultGatewayLimits } from "../../src/api/resolution/gateway.ts";
-import { knownContracts } from "../../src/api/resolution/known-contracts.ts";
-import type { Endpoint, GateContext } from "../../src/api/rest/endpoint.ts";
-import { mount } from "../../src/api/rest/endpoint.ts";
-import type { CurrentStatus } from "../../src/api/status/status.ts";
+import type { Endpoint, GateContext } from "../../src/api/kit/endpoint.ts";
+import { mount } from "../../src/api/kit/endpoint.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
+import { knownContracts } from "../../src/read/names/known-contracts.ts";
+import { createAdmission, resolutionLimits } from "../../src/read/resolution/admission.ts";
+import { defaultGatewayLimits } from "../../src/read/resolution/gateway.ts";
+import type { CurrentStatus } from "../../src/status/types.ts";
 
 /** A status with the fields that endpoints read: the cursor 1768400395 and what the index is doing. */
 export function currentStatus(

@@ -1,7 +1,7 @@
-import type { IndexedNamespace } from "../../src/api/names/indexed-namespaces.ts";
-import { createCounting, createFigures } from "../../src/api/stats/count.ts";
 import { coverageOf } from "../../src/operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
+import type { IndexedNamespace } from "../../src/read/names/indexed-namespaces.ts";
+import { createCounting, createFigures } from "../../src/read/stats/count.ts";
 import { checkpointOf } from "./checkpoints.ts";
 import type { TestDatabase } from "./database.ts";
 

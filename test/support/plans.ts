@@ -1,4 +1,4 @@
-import type { Database, RowsReader } from "../../src/api/database/client.ts";
+import type { Database, RowsReader } from "../../src/read/sql/client.ts";
 
 /** A node of a plan that `EXPLAIN (ANALYZE, FORMAT JSON)` returned. */
 export type Plan = {

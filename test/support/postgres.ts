@@ -19,7 +19,7 @@ const testSettings: readonly string[] = [
   "maintenance_work_mem=256MB",
   "shared_buffers=512MB",
   "max_connections=400",
-  // As statements of the API are planned (src/api/database/client.ts).
+  // As statements of the API are planned (src/read/sql/client.ts).
   ...["random_page_cost=1.1", "jit=off", "max_parallel_workers_per_gather=0", "work_mem=64MB"],
 ];
 

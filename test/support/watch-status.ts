@@ -1,5 +1,5 @@
 import { type ChainName, chainIds } from "../../devnet/recorded-chains.ts";
-import type { ChainSnapshot, OmnichainSnapshot, Snapshot } from "../../src/api/status/status.ts";
+import type { ChainSnapshot, OmnichainSnapshot, Snapshot } from "../../src/status/types.ts";
 
 type Status = {
   realtimeProjection: { projectedAt: number; worstCaseDistance: number; snapshot: Snapshot };

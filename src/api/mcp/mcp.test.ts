@@ -21,9 +21,9 @@ import {
 } from "../../../test/support/lookups/stored-names.ts";
 import { seeds } from "../../../test/support/rounds.ts";
 import { service } from "../../../test/support/service.ts";
-import type { Admission } from "../api-keys.ts";
-import { createApi } from "../app.ts";
-import { bodyOfRest } from "../rest/endpoint.ts";
+import { createApi } from "../../service/app.ts";
+import type { Admission } from "../kit/api-keys.ts";
+import { bodyOfRest } from "../kit/endpoint.ts";
 import { tools } from "./tools.ts";
 
 const { context, client: database, claim } = await createStoredNames();

@@ -3,8 +3,8 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { jsonText } from "../../ens/parameters.ts";
 import type { Ask } from "../pages/ask.ts";
-import { jsonText } from "../rest/values.ts";
 import { callTool, tools } from "./tools.ts";
 
 type Service = { ask: Ask; namespace: string; version: string; hasSubgraph: boolean };

@@ -2,17 +2,17 @@ import { maxHeaderSize } from "node:http";
 import { type CallToolResult, ErrorCode, McpError, type Tool } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod/v4";
 import { jsonSchemaOf } from "../../http/openapi.ts";
-import { addressNames, addressPrimaryName } from "../endpoints/v1-addresses.ts";
-import { nameHistory } from "../endpoints/v1-history.ts";
-import { lookup } from "../endpoints/v1-lookup.ts";
-import { deadlineNames, nameRecords, search, subnames } from "../endpoints/v1-names.ts";
-import { figuresOverTime, stats } from "../endpoints/v1-stats.ts";
-import { lookupStatus } from "../endpoints/v1-status.ts";
-import { refuse } from "../names/contract.ts";
+import { refuse } from "../../read/refusal.ts";
+import type { Endpoint } from "../kit/endpoint.ts";
+import { ApiError } from "../kit/errors.ts";
 import type { Ask } from "../pages/ask.ts";
 import { memberOf } from "../pages/layout.ts";
-import type { Endpoint } from "../rest/endpoint.ts";
-import { ApiError } from "../rest/errors.ts";
+import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
+import { nameHistory } from "../v1/history.ts";
+import { lookup } from "../v1/lookup.ts";
+import { deadlineNames, nameRecords, search, subnames } from "../v1/names.ts";
+import { figuresOverTime, stats } from "../v1/stats.ts";
+import { lookupStatus } from "../v1/status.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
 

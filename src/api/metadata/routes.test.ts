@@ -5,8 +5,8 @@ import { chainOf } from "../../../test/support/endpoints.ts";
 import { namespaces, tokenIssuers } from "../../deployments/namespaces.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
-import type { Row } from "../names/rows.ts";
-import { errorResponse } from "../rest/errors.ts";
+import type { Row } from "../../read/names/rows.ts";
+import { errorResponse } from "../kit/errors.ts";
 import type { Asked } from "./process.ts";
 import { metadataRoutes } from "./routes.ts";
 

@@ -1,5 +1,5 @@
 import { isNormalizedName } from "../../ens/normalization.ts";
-import type { Row } from "../names/rows.ts";
+import type { Row } from "../../read/names/rows.ts";
 
 // The metadata of a name's token in the form of ENS's metadata service, as marketplaces and wallets read it.
 

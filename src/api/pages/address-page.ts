@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { toCoinType } from "viem";
-import type { Row } from "../names/rows.ts";
+import type { Row } from "../../read/names/rows.ts";
 import { type PageAsk, primariesOf, rowsOf } from "./ask.ts";
 import {
   asked,

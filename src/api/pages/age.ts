@@ -1,5 +1,7 @@
 import { spanOf } from "../../log/json-log.ts";
-import { indexedBlockOf, type StatusSource, slowestOf } from "../status/status.ts";
+import { slowestOf } from "../../status/snapshot.ts";
+import type { StatusSource } from "../../status/status.ts";
+import { indexedBlockOf } from "../../status/types.ts";
 
 /** What the age of rows is known from. `clock` returns milliseconds. */
 export type DatedSources = { status: Pick<StatusSource, "current">; clock: () => number };

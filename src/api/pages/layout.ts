@@ -8,9 +8,9 @@ import { namehash } from "../../ens/names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Surround } from "../../http/assets.ts";
 import { escapeControls, type Log, spanOf } from "../../log/json-log.ts";
-import { BusyError } from "../database/client.ts";
-import { logFailure } from "../rest/errors.ts";
-import { sendAsItComes } from "../rest/send.ts";
+import { BusyError } from "../../read/sql/client.ts";
+import { logFailure } from "../kit/errors.ts";
+import { sendAsItComes } from "../kit/send.ts";
 import {
   amountOf,
   chainName,

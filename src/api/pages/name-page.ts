@@ -1,8 +1,8 @@
 import { html } from "hono/html";
+import { isNode } from "../../ens/given-names.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import { spanOf } from "../../log/json-log.ts";
-import { isNode } from "../names/contract.ts";
-import type { Row } from "../names/rows.ts";
+import type { Row } from "../../read/names/rows.ts";
 import { type PageAsk, primariesOf, rowsOf } from "./ask.ts";
 import {
   account,

@@ -1,6 +1,6 @@
 import { html } from "hono/html";
-import { decodeContentHash } from "../names/content-hash.ts";
-import type { Row } from "../names/rows.ts";
+import { decodeContentHash } from "../../read/names/content-hash.ts";
+import type { Row } from "../../read/names/rows.ts";
 import { account, count, facts, type Html, hash, shown, type View } from "./layout.ts";
 import { coinName } from "./words.ts";
 

@@ -1,10 +1,10 @@
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { isNode, readName } from "../../ens/given-names.ts";
 import { escapeControls } from "../../log/json-log.ts";
-import { BusyError } from "../database/client.ts";
-import { isNode, readName } from "../names/contract.ts";
-import type { Row } from "../names/rows.ts";
+import type { Row } from "../../read/names/rows.ts";
+import { BusyError } from "../../read/sql/client.ts";
 import { addressPage } from "./address-page.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
 import type { PageAsk, PageSources } from "./ask.ts";

@@ -1,8 +1,8 @@
 import { html } from "hono/html";
 import type { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
-import type { EntryFacts, entrySchema } from "../names/history.ts";
-import { fusesIn } from "../names/rows.ts";
+import type { EntryFacts, entrySchema } from "../../read/events/history.ts";
+import { fusesIn } from "../../read/names/rows.ts";
 import {
   account,
   contract,

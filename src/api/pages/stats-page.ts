@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
 import { formatUnits } from "viem";
-import { type FigureOverTime, figuresOverTime } from "../endpoints/v1-stats.ts";
+import { type FigureOverTime, figuresOverTime } from "../v1/stats.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
 import type { Ask, PageAsk, PageSources } from "./ask.ts";
 import {

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pageSources, service } from "../../../test/support/service.ts";
-import { type ChainFacts, type CurrentStatus, type Snapshot, snapshotOf } from "../status/status.ts";
+import { type ChainFacts, snapshotOf } from "../../status/snapshot.ts";
+import type { CurrentStatus, Snapshot } from "../../status/types.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
 
 const now = 1_768_400_400;

@@ -4,21 +4,21 @@ import type { Registry } from "prom-client";
 import { type Log, spanOf } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { Shared } from "../../ponder/shared.ts";
-import type { Database } from "../database/client.ts";
-import { type ConfigContext, healingOf } from "../endpoints/config.ts";
-import type { HashOf } from "../names/contract.ts";
-import { needsNames } from "../names/lists.ts";
-import type { GoLive } from "../status/go-live.ts";
-import { shared } from "../status/shared-reading.ts";
+import type { HashOf } from "../../read/as-of.ts";
+import type { Database } from "../../read/sql/client.ts";
+import type { GoLive } from "../../status/go-live.ts";
+import { shared } from "../../status/shared-reading.ts";
+import { slowestOf } from "../../status/snapshot.ts";
+import type { StatusSource } from "../../status/status.ts";
 import {
   type ChainSnapshot,
   headHash,
   indexedBlockOf,
   isBackfilled,
   type Snapshot,
-  type StatusSource,
-  slowestOf,
-} from "../status/status.ts";
+} from "../../status/types.ts";
+import { type ConfigContext, healingOf } from "../ensnode/config.ts";
+import { needsNames } from "../v1/lists.ts";
 import { lateSeconds, timeOfIndex } from "./age.ts";
 import type { Ask } from "./ask.ts";
 import {

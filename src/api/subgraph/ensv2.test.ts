@@ -9,10 +9,10 @@ import { bodyText } from "../../../test/support/subgraph/endpoint.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
+import { v2ContractsOf } from "../../read/names/v2-names.ts";
+import { pathOf } from "../../read/names/v2-walk.ts";
 import { domain } from "../../schema/subgraph.ts";
-import { pathOf } from "../database/v2-walk.ts";
-import { v2ContractsOf } from "../resolution/v2-names.ts";
-import { createBlockHashes } from "../status/status.ts";
+import { createBlockHashes } from "../../status/blocks.ts";
 import { createSubgraph, type SubgraphOptions } from "./routes.ts";
 
 // What domains have of ENSv2, against what calls returned of the recorded chain.
@@ -114,7 +114,7 @@ function trueEntry(snapshot: Snapshot, labels: readonly Hex[], registryOf: Map<H
   return isProven && entry ? entry : undefined;
 }
 
-// All blocks: src/api/resolution/v2-names.test.ts.
+// All blocks: src/read/names/v2-names.test.ts.
 const snapshots = readTruth().filter(({ block }) => [350, 879].includes(block));
 
 describe.each(snapshots)("at block $block", (snapshot) => {

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { Hono } from "hono";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEndpoint, createLoadedDatabase, headBlock } from "../../../test/support/subgraph/endpoint.ts";
-import { BusyError, type Database } from "../database/client.ts";
+import { BusyError, type Database } from "../../read/sql/client.ts";
 import { createPersistedQueries } from "./request/persisted.ts";
 
 let client: Awaited<ReturnType<typeof createLoadedDatabase>>;

@@ -4,12 +4,12 @@ import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.
 import type { Surround } from "../../http/assets.ts";
 import { currentClient, yieldToEventLoop } from "../../http/turn.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
-import { BusyError, type Database } from "../database/client.ts";
-import { bothGenerations } from "../database/v2-domains.ts";
-import type { WalkContracts } from "../database/v2-walk.ts";
-import { ofPast, untilNextBlock } from "../rest/caching.ts";
-import { acceptsGzip, compress, createSender, type Send } from "../rest/send.ts";
-import type { createBlockHashes } from "../status/status.ts";
+import { bothGenerations } from "../../read/names/v2-domains.ts";
+import type { WalkContracts } from "../../read/names/v2-walk.ts";
+import { BusyError, type Database } from "../../read/sql/client.ts";
+import type { createBlockHashes } from "../../status/blocks.ts";
+import { ofPast, untilNextBlock } from "../kit/caching.ts";
+import { acceptsGzip, compress, createSender, type Send } from "../kit/send.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
 import { graphiqlPage, graphiqlPolicy } from "./graphiql.ts";
 import type { PastSource } from "./request/block.ts";
@@ -135,7 +135,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
     .post("/", async (c) => {
       if (c.req.header("Content-Type") === undefined)
         throw new RequestError("Content-Type header is required");
-      // The server refuses bodies that are too long (src/api/index.ts).
+      // The server refuses bodies that are too long (src/service/index.ts).
       const text = await c.req.text();
       return respond(c, text, () => readBody(text, subgraph));
     })

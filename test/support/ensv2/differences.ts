@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Table } from "drizzle-orm";
 import { type Hex, hexToBytes, hexToString } from "viem";
-import type { Database } from "../../../src/api/database/client.ts";
-import { pathOf } from "../../../src/api/database/v2-walk.ts";
-import { type ChainReader, UnavailableError } from "../../../src/api/resolution/chain-reader.ts";
-import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
-import { type Resolution, resolveRecords } from "../../../src/api/resolution/resolve.ts";
-import type { Records } from "../../../src/api/resolution/selection.ts";
-import { readV2Names, type V2Name, v2ContractsOf } from "../../../src/api/resolution/v2-names.ts";
 import type { Config } from "../../../src/config/environment.ts";
 import { zeroAddress } from "../../../src/ens/ids.ts";
 import { keccak256 } from "../../../src/ens/keccak.ts";
 import { textValue } from "../../../src/ens/record-values.ts";
+import { knownContracts } from "../../../src/read/names/known-contracts.ts";
+import type { Records } from "../../../src/read/names/selection.ts";
+import { readV2Names, type V2Name, v2ContractsOf } from "../../../src/read/names/v2-names.ts";
+import { pathOf } from "../../../src/read/names/v2-walk.ts";
+import { type ChainReader, UnavailableError } from "../../../src/read/resolution/chain-reader.ts";
+import { type Resolution, resolveRecords } from "../../../src/read/resolution/resolve.ts";
+import type { Database } from "../../../src/read/sql/client.ts";
 import { v2Entry, v2Role } from "../../../src/schema/ensv2.ts";
 import type { Snapshot, TrueEntry } from "./recording.ts";
 

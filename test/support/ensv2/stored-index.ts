@@ -1,6 +1,6 @@
 import { getTableColumns } from "drizzle-orm";
 import { afterAll } from "vitest";
-import { createDatabase, type QueuedDatabase } from "../../../src/api/database/client.ts";
+import { createDatabase, type QueuedDatabase } from "../../../src/read/sql/client.ts";
 import { jsonRow, tables } from "../create-tables.ts";
 import { copyDatabase, createTestDatabase, type TestDatabase, template } from "../database.ts";
 import { type createRecordedIndex, createV2Index } from "../recorded-index.ts";

@@ -1,20 +1,20 @@
 import { expect } from "vitest";
 import type { z } from "zod/v4";
-import { createDatabase } from "../../../src/api/database/client.ts";
-import { type ApiContext, endpoints } from "../../../src/api/endpoints/endpoints.ts";
-import { openFeed } from "../../../src/api/feed/follow.ts";
-import type { metaSchema } from "../../../src/api/names/contract.ts";
-import { indexedNamespaces } from "../../../src/api/names/indexed-namespaces.ts";
-import type { NamesSource } from "../../../src/api/names/lists.ts";
-import { createNamesSource } from "../../../src/api/names/lookups.ts";
-import { openReferrals } from "../../../src/api/names/referrals.ts";
-import type { Row } from "../../../src/api/names/rows.ts";
-import { createReadPast } from "../../../src/api/past.ts";
-import { knownContracts } from "../../../src/api/resolution/known-contracts.ts";
-import { createChainBlocks } from "../../../src/api/status/chain-blocks.ts";
 import type { Namespace } from "../../../src/deployments/deployment.ts";
 import { indexedSubregistries } from "../../../src/deployments/namespaces.ts";
+import { openFeed } from "../../../src/feed/follow.ts";
 import type { Pool } from "../../../src/ponder/sql-client.ts";
+import type { metaSchema } from "../../../src/read/as-of.ts";
+import { createChainBlocks } from "../../../src/read/chain-blocks.ts";
+import { openReferrals } from "../../../src/read/events/referrals.ts";
+import { indexedNamespaces } from "../../../src/read/names/indexed-namespaces.ts";
+import { knownContracts } from "../../../src/read/names/known-contracts.ts";
+import { createNamesSource } from "../../../src/read/names/lookups.ts";
+import type { Row } from "../../../src/read/names/rows.ts";
+import type { NamesSource } from "../../../src/read/names/source.ts";
+import { createReadPast } from "../../../src/read/past.ts";
+import { createDatabase } from "../../../src/read/sql/client.ts";
+import { type ApiContext, endpoints } from "../../../src/service/endpoints.ts";
 import { chainOf, currentStatus, openEndpoints } from "../endpoints.ts";
 
 /** The routes under /v1. */

@@ -1,13 +1,13 @@
 import { Hono } from "hono";
 import type { Entities, Entity } from "../../../devnet/entities.ts";
-import { createDatabase, type Database, queueStatements } from "../../../src/api/database/client.ts";
-import type { Parts } from "../../../src/api/rest/send.ts";
-import { createBlockHashes } from "../../../src/api/status/status.ts";
+import type { Parts } from "../../../src/api/kit/send.ts";
 import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
 import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import { forClient } from "../../../src/http/turn.ts";
 import type { Pool } from "../../../src/ponder/sql-client.ts";
+import { createDatabase, type Database, queueStatements } from "../../../src/read/sql/client.ts";
+import { createBlockHashes } from "../../../src/status/blocks.ts";
 import { checkpointOf } from "../checkpoints.ts";
 import { copyDatabase, createTestDatabase, type TestDatabase, template } from "../database.ts";
 import { recordedEntities } from "../recordings.ts";

@@ -1,4 +1,4 @@
-import type { V2Contracts } from "../../../src/api/resolution/v2-names.ts";
+import type { V2Contracts } from "../../../src/read/names/v2-names.ts";
 
 // Time of the newest generated name, Unix seconds; names are one minute apart.
 const generatedUntil = 1_760_000_000;

@@ -1,6 +1,6 @@
 import { inject } from "vitest";
-import { createDatabase } from "../../../src/api/database/client.ts";
 import type { Pool } from "../../../src/ponder/sql-client.ts";
+import { createDatabase } from "../../../src/read/sql/client.ts";
 import { checkpointOf } from "../checkpoints.ts";
 import { indexStatements, tableStatements } from "../create-tables.ts";
 import { createEmptyDatabase, createPool } from "../postgres.ts";

@@ -2,7 +2,7 @@ import type { SubgraphLimits } from "../../../config/limits.ts";
 import { zeroAddress } from "../../../ens/ids.ts";
 import { isNormalizedName } from "../../../ens/normalization.ts";
 import { yieldToEventLoop } from "../../../http/turn.ts";
-import { mayLackRow, walkedName } from "../../database/v2-walk.ts";
+import { mayLackRow, walkedName } from "../../../read/names/v2-walk.ts";
 import { type BlockConstraint, blockConstraint, type MetaSource, metaJson } from "../request/block.ts";
 import {
   argument,
@@ -390,7 +390,7 @@ function derivedSql(
   const type = entityType(target);
   const id = columnOf(scope, "id");
   const within = { depth: scope.depth - 1, rows: scope.rows };
-  // Few names have most subnames, which the planner is told to expect (src/api/database/indexes.ts); of other rows some have many, too.
+  // Few names have most subnames, which the planner is told to expect (src/operations/indexes.ts); of other rows some have many, too.
   if (many && by !== "parent_id") context.statement.planEach();
   if (many) return listSql(context, type, nodes, { ...within, link: { by, id } });
   const inner = createScope(context.statement, type, within);

@@ -1,7 +1,7 @@
 import type { FieldNode } from "graphql";
 import { zeroAddress } from "../../../ens/ids.ts";
+import type { BothGenerations } from "../../../read/names/v2-domains.ts";
 import { hexOf, shortIdLength, shortIdOf } from "../../../schema/sql.ts";
-import type { BothGenerations } from "../../database/v2-domains.ts";
 import { argument, hasSelection, type Selected, type SelectionContext } from "../request/document.ts";
 import { QueryError } from "../schema/errors.ts";
 import {

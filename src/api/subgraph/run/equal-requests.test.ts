@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BusyError } from "../../database/client.ts";
+import { BusyError } from "../../../read/sql/client.ts";
 import { joinEqual } from "./execute.ts";
 
 const stay = new AbortController().signal;

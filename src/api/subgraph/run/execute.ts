@@ -1,10 +1,10 @@
 import type { SubgraphLimits } from "../../../config/limits.ts";
 import { parseBranch } from "../../../ponder/branch.ts";
 import { type Head, headUpTo, parseHead } from "../../../ponder/checkpoints.ts";
-import { BusyError, type Database } from "../../database/client.ts";
-import { atMoment, MomentGoneError } from "../../database/moment.ts";
-import { prepareOften } from "../../database/prepared.ts";
-import { isLate } from "../../rest/errors.ts";
+import { BusyError, type Database } from "../../../read/sql/client.ts";
+import { atMoment, MomentGoneError } from "../../../read/sql/moment.ts";
+import { prepareOften } from "../../../read/sql/prepared.ts";
+import { isLate } from "../../kit/errors.ts";
 import { type CompiledRequest, danglingMark } from "../compile/compile.ts";
 import {
   type BlockConstraint,

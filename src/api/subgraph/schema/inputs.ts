@@ -25,7 +25,7 @@ export type ScalarField = FieldBase & {
   column: string;
   /** An id, which needs no escaping in JSON. */
   isId: boolean;
-  /** A column of the ENSv2 walk (src/api/database/v2-walk.ts), if ENSv2 is indexed. It has no filter and no order. */
+  /** A column of the ENSv2 walk (src/read/names/v2-walk.ts), if ENSv2 is indexed. It has no filter and no order. */
   isWalked: boolean;
 };
 

@@ -1,0 +1,375 @@
+import { createHash } from "node:crypto";
+import type { Context, Hono, HonoRequest } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { z } from "zod/v4";
+import { jsonText } from "../../ens/parameters.ts";
+import type { Operation } from "../../http/openapi.ts";
+import { yieldToEventLoop } from "../../http/turn.ts";
+import type { Log } from "../../log/json-log.ts";
+import { isReorganized } from "../../ponder/checkpoints.ts";
+import { unkeyed } from "../../read/names/cache-keys.ts";
+import type { ReadPast } from "../../read/past.ts";
+import { atMoment } from "../../read/sql/moment.ts";
+import type { StatusSource } from "../../status/status.ts";
+import { type Block, type CurrentStatus, isBackfilled, missingBlocks } from "../../status/types.ts";
+import { ofPast, untilNextBlock } from "./caching.ts";
+import {
+  ApiError,
+  type Envelope,
+  errorResponse,
+  invalidInputSchema,
+  notKept,
+  plainEnvelope,
+  type Refusal,
+} from "./errors.ts";
+import { createSender, sendAsItComes } from "./send.ts";
+
+/** A response; `type` is its media type if that is not JSON, and `schema` then that of the text. */
+type Answer = { description: string; schema: z.ZodType; type?: string };
+
+type Answers = { [S in ContentfulStatusCode]?: Answer };
+
+// `isCached`: whether caches may have the response; true by default where the endpoint's are.
+type Sent<S> = { status: S; headers?: Record<string, string>; isCached?: boolean };
+
+/** The reply of a handler: a `body` for the declared schema, the serialized `text`, perhaps in parts, or texts that come over time. */
+type Reply<S, Body> = Sent<S> &
+  ({ body: Body } | { text: string | readonly string[] } | { stream: AsyncIterable<string> });
+type ReplyOf<A extends Answers> = {
+  [S in keyof A & ContentfulStatusCode]: A[S] extends Answer ? Reply<S, z.output<A[S]["schema"]>> : never;
+}[keyof A & ContentfulStatusCode];
+
+type AnyReply = Reply<ContentfulStatusCode, unknown>;
+
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+/** A request, parsed by the endpoint's schemas. `current` is the index's status if the endpoint needs one. */
+type Call<P, Q, B, I> = {
+  params: Parsed<P>;
+  query: Parsed<Q>;
+  body: Parsed<B>;
+  current: I extends string ? CurrentStatus : undefined;
+  /** The raw request; `raw.signal` is aborted when the client goes away. */
+  request: Pick<HonoRequest, "url" | "raw">;
+  /** The client as the queue of statements sees it, an address or network; empty if no middleware has set it. */
+  client: string;
+  /** Asks again whether the client may go on, while a stream lasts. */
+  renew: () => boolean;
+  /** The keys by which caches may drop the response; handlers add them. */
+  keys: Set<string>;
+};
+
+/** The headers by which caches drop a response by its keys: Fastly's and Varnish's, and Cloudflare's. */
+const keyHeaders = (keys: ReadonlySet<string>): Record<string, string> =>
+  keys.has(unkeyed) || keys.size === 0
+    ? {}
+    : { "surrogate-key": [...keys].join(" "), "cache-tag": [...keys].join(",") };
+
+type ObjectSchema = z.ZodObject | undefined;
+type BodySchema = z.ZodType | undefined;
+type Index = "known" | "complete" | undefined;
+
+type Parts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "description"> & {
+  method?: Operation["method"];
+  /** The form of refusals; plain by default. */
+  envelope?: Envelope;
+  /** Whether caches may have its replies; true by default where they come from a complete index by GET. */
+  isCached?: boolean;
+  params?: P;
+  query?: Q;
+  body?: B;
+  answers: A;
+  handle: Handle;
+};
+
+/** A REST endpoint, as the app, the OpenAPI document and `/docs` read it. `C`: the context of its handler. */
+export type Endpoint<C> = Parts<
+  ObjectSchema,
+  ObjectSchema,
+  BodySchema,
+  Answers,
+  (call: never, context: C) => AnyReply | Promise<AnyReply>
+> & { method: Operation["method"]; envelope: Envelope; isCached: boolean; needs: Needs<C, Index> };
+
+/** Defines an endpoint. Adds the 400 for input that its schemas refuse and the 503 of the gate to its responses. */
+export function endpoint<
+  C,
+  const A extends Answers,
+  P extends ObjectSchema = undefined,
+  Q extends ObjectSchema = undefined,
+  B extends BodySchema = undefined,
+  I extends Index = undefined,
+>(
+  parts: Parts<P, Q, B, A, (call: Call<P, Q, B, I>, context: C) => ReplyOf<A> | Promise<ReplyOf<A>>> & {
+    needs?: Needs<C, I>;
+  },
+): Endpoint<C> {
+  const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
+  const { isCached = method === "get" && needs.index === "complete" } = parts;
+  const refusal = { description: refused(needs), schema: envelope.schema };
+  const invalid = {
+    description: "Invalid parameters",
+    schema: envelope.invalid?.schema ?? invalidInputSchema,
+  };
+  const answers: Answers = {
+    ...(parts.params || parts.query || parts.body ? { 400: invalid } : {}),
+    ...(parts.query && "at" in parts.query.shape ? { 409: { ...noPosition, schema: envelope.schema } } : {}),
+    ...(parts.needs ? { 503: refusal } : {}),
+    ...parts.answers,
+  };
+  return { ...parts, method, envelope, needs, isCached, answers };
+}
+
+const noPosition = { description: "A position that the index does not have" };
+
+function refused({ plugins, index }: Needs<never, Index>): string {
+  const reasons = [
+    ...(plugins === undefined ? [] : ["a required plugin is not active"]),
+    ...(index === "complete" ? ["the index is not complete yet"] : []),
+    ...(index === "known" ? ["the indexing status is not available"] : []),
+  ].join(", or ");
+  return reasons.charAt(0).toUpperCase() + reasons.slice(1);
+}
+
+// Time limit for reading again when the head moved. While an index catches up its head may move each time, and rows be of a later block
+// than `as_of`. They are never of an earlier one: after a reorganization it reads again in any case.
+const readAgainMs = 500;
+
+const maxBodyBytes = 1_000_000;
+
+/** The maximum size of a request body of a REST endpoint, and the 413 with which the server refuses a longer one. */
+export const bodyOfRest = {
+  bytes: maxBodyBytes,
+  refusal: { message: `The body has more than ${maxBodyBytes} bytes` },
+};
+
+/** Adds an endpoint to the app: checks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
+export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
+  const { needs, envelope, answers, params, query } = endpoint;
+  // The schemas of the endpoint parse the call, so it has their types.
+  const handle = endpoint.handle as (call: object, context: C) => AnyReply | Promise<AnyReply>;
+  const json = endpoint.body && jsonText("The body must be JSON").pipe(endpoint.body);
+
+  const respond = async (c: Context): Promise<Response> => {
+    const keys = new Set<string>();
+    const response = await answer(c, keys);
+    const ofKeys = [200, 304, 404].includes(response.status) ? Object.entries(keyHeaders(keys)) : [];
+    for (const [name, value] of ofKeys) response.headers.set(name, value);
+    // Caches keep also that a name is unknown.
+    const caching = response.status === 404 && ofKeys.length > 0 && cachingOf(context.status.current());
+    if (caching) response.headers.set("cache-control", caching);
+    return response;
+  };
+  const now = context.clock ?? Date.now;
+  const cachingOf = (current: CurrentStatus | undefined, at?: number): string | undefined => {
+    if (!endpoint.isCached || current === undefined || current.stale) return undefined;
+    const { chains, omnichainIndexingCursor: newest } = current.snapshot.omnichainSnapshot;
+    const past = at === undefined ? undefined : ofPast(at, now());
+    return past ?? untilNextBlock({ newest, chainIds: Object.keys(chains) }, now());
+  };
+  const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
+    try {
+      const known = needs.index === undefined ? undefined : context.status.current();
+      const refusal = refusalOf(needs, context, known);
+      if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
+      // The path is parsed before the query; each reports all of its issues.
+      const input = {
+        params: params && parse(params, c.req.param(), envelope),
+        query: query && parse(query, queryOf(c), envelope),
+      };
+      // Requests that read the index may arrive in bursts.
+      if (needs.index === "complete") await yieldToEventLoop();
+      const body = json && parse(json, await c.req.text(), envelope);
+      const { at, min_block: min = [] } = (input.query ?? {}) as { at?: unknown; min_block?: Block[] };
+      const reached = (status: CurrentStatus) =>
+        reachedStatus(min, { ...context, known: status, envelope }, c.req.raw.signal);
+      const current = known && (await reached(known));
+      const client = String(c.get("client") ?? "");
+      const renew: () => boolean = c.get("renew") ?? (() => true);
+      const call = { ...input, body, current, request: c.req, client, renew, keys };
+      if (typeof at !== "string" || current === undefined) {
+        const ask = needs.index === "complete" ? context.status.confirm : undefined;
+        // A reorganization may revert what a request asks for.
+        const confirm = ask && (async (status: CurrentStatus) => reached(await ask(status)));
+        const { reply, current: read } = await confirmedReply(
+          async (one) => handle(one, context),
+          call,
+          confirm,
+        );
+        return toResponse(c, reply, answers, cachingOf(read));
+      }
+      const pinned = await pinnedReply(
+        async (one) =>
+          handle({ ...call, ...one, query: { ...(input.query as object), at: one.at } }, context),
+        { at, current, signal: c.req.raw.signal },
+        context,
+      );
+      if ("refusal" in pinned) return c.json(envelope.body({ ...notKept, details: pinned.refusal }), 409);
+      return toResponse(c, pinned.reply, answers, cachingOf(pinned.current, pinned.past));
+    } catch (error) {
+      return errorResponse(error, c, log, envelope);
+    }
+  };
+
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ":$1");
+  app.on(endpoint.method.toUpperCase(), path, respond);
+}
+
+// Blocks that come while a handler reads: it reads again, so that all it sends is of the blocks of its status.
+async function confirmedReply<Call extends { current: CurrentStatus | undefined }>(
+  handle: (call: Call) => Promise<AnyReply>,
+  call: Call,
+  confirm: StatusSource["confirm"] | undefined,
+): Promise<{ reply: AnyReply; current: CurrentStatus | undefined }> {
+  let spent = 0;
+  for (let { current } = call; ; ) {
+    const begun = performance.now();
+    const reply = await handle({ ...call, current });
+    spent += performance.now() - begun;
+    if (confirm === undefined || current === undefined || "stream" in reply) return { reply, current };
+    const confirmed = await confirm(current);
+    const isSame = confirmed.heads === current.heads;
+    if (isSame || (spent > readAgainMs && !isReorganized(current.heads, confirmed.heads)))
+      return { reply, current };
+    current = confirmed;
+  }
+}
+
+// What was the present may be the past by the end of the handler, and a former block may be of another branch: it reads again.
+async function pinnedReply(
+  handle: (call: { current: CurrentStatus; at: string }) => Promise<AnyReply>,
+  { at, current, signal }: { at: string; current: CurrentStatus; signal: AbortSignal },
+  { past, status }: Pick<GateContext, "past" | "status">,
+) {
+  for (let known = current; ; ) {
+    const found = (await past?.(at, known, signal)) ?? { refusal: notKept.details };
+    if ("refusal" in found) return found;
+    const { moment, ...position } = found;
+    const reply = await atMoment(moment, async () => handle(position));
+    const confirmed = (await status.confirm?.(known)) ?? known;
+    const isSame = confirmed.heads === known.heads;
+    if (isSame || "stream" in reply || (moment && !isReorganized(known.heads, confirmed.heads)))
+      return { reply, current: known, past: moment && Number(found.at) };
+    known = confirmed;
+  }
+}
+
+// A repeated parameter becomes a list.
+function queryOf(c: Context): Record<string, string | string[] | undefined> {
+  return Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
+  );
+}
+
+function parse(schema: z.ZodType, input: unknown, envelope: Envelope): unknown {
+  const { success, data, error } = schema.safeParse(input);
+  if (success) return data;
+  throw invalidInput(error, envelope);
+}
+
+const invalidInput = (error: z.ZodError, { invalid }: Envelope) =>
+  new ApiError(400, invalid?.body(error) ?? { message: "Invalid Input", details: z.treeifyError(error) });
+
+// The status once it has the blocks that a request asks for. Ends the request if the index lacks them.
+async function reachedStatus(
+  blocks: readonly Block[],
+  { status, known, envelope }: Pick<GateContext, "status"> & { known: CurrentStatus; envelope: Envelope },
+  signal: AbortSignal,
+): Promise<CurrentStatus> {
+  const { chains } = known.snapshot.omnichainSnapshot;
+  const unknown = blocks.find(({ chainId }) => !Object.hasOwn(chains, chainId));
+  if (unknown !== undefined) {
+    const message = `min_block names chain ${unknown.chainId}, which is not indexed`;
+    throw invalidInput(
+      new z.ZodError([{ code: "custom", path: ["min_block"], message, input: undefined }]),
+      envelope,
+    );
+  }
+  const current = (blocks.length > 0 && (await status.reach?.(blocks, signal))) || known;
+  const missing = blocks.find((block) => missingBlocks(block, current) > 0);
+  if (missing === undefined) return current;
+  const message = "The index has not reached the block yet.";
+  const details = `Block ${missing.number} of chain ${missing.chainId} is not indexed here yet. Try again in a moment, or ask another reader.`;
+  const body = envelope.body({ reason: "status", message, details }) as ApiError["body"];
+  throw new ApiError(503, body, { "retry-after": "1" });
+}
+
+// Shared by all REST endpoints.
+const timeoutMs = 30_000;
+const send = createSender({ timeoutMs, heldBytes: 134_217_728 });
+// From this length on, responses leave in slices, as fast as their clients read them.
+const longFrom = 262_144;
+
+// `caching`: the `Cache-Control` of what caches may have.
+function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: string | undefined): Response {
+  const type = answers[reply.status]?.type ?? "application/json";
+  const headers: Record<string, string> = { "content-type": type, ...reply.headers };
+  if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, timeoutMs });
+  const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
+  if (caching && reply.status === 200 && reply.isCached !== false) {
+    const found = { etag: tagOf(parts), "cache-control": caching };
+    const known = c.req.header("if-none-match")?.split(",") ?? [];
+    if (known.some((one) => one.trim() === found.etag || one.trim() === "*")) return c.body(null, 304, found);
+    Object.assign(headers, found);
+  }
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);
+  return send(c, parts, { headers, isPacked: false });
+}
+
+function tagOf(parts: readonly string[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return `W/"${hash.digest("base64url").slice(0, 22)}"`;
+}
+
+/** A plugin, or several of which one is enough. */
+type PluginNeed = string | readonly string[];
+
+/** What an endpoint requires. */
+export type Needs<C, I> = {
+  plugins?: readonly PluginNeed[] | ((context: C) => readonly PluginNeed[]);
+  /** `known`: an indexing status exists; `complete`: the backfill is also complete. */
+  index?: I;
+};
+
+/** What the gate decides from. `past`: where the index can be read as it was. `clock`: milliseconds. */
+export type GateContext = {
+  clock?: (() => number) | undefined;
+  plugins: readonly string[];
+  status: Pick<StatusSource, "current"> & Partial<Pick<StatusSource, "confirm" | "reach">>;
+  past?: ReadPast | undefined;
+};
+
+/** Why the endpoint cannot respond under the current status; undefined if it can. */
+function refusalOf<C>(
+  { plugins = [], index }: Needs<C, Index>,
+  context: C & GateContext,
+  current: CurrentStatus | undefined,
+): Refusal | undefined {
+  const needed = (typeof plugins === "function" ? plugins(context) : plugins).map((need) => [need].flat());
+  const missing = needed.filter(
+    (some) => some.length > 0 && !some.some((plugin) => context.plugins.includes(plugin)),
+  );
+  const list = (needs: readonly (readonly string[])[]) =>
+    needs.flatMap((need) => need.join(" or ") || []).join(", ");
+  if (missing.length > 0)
+    return {
+      reason: "plugin",
+      message: "A plugin that this endpoint needs is not active.",
+      details: `Needed plugins: ${list(needed)}. Not active: ${list(missing)}.`,
+    };
+  if (index === undefined) return undefined;
+  if (current === undefined)
+    return {
+      reason: "status",
+      message: "The indexing status is not available.",
+      details: "This endpoint responds once the indexing status is known.",
+    };
+  if (index !== "complete" || isBackfilled(current.snapshot)) return undefined;
+  return {
+    reason: "backfill",
+    message: "The index is not complete yet.",
+    details: `The omnichain status must be omnichain-following or omnichain-completed; it is ${current.snapshot.omnichainSnapshot.omnichainStatus}.`,
+  };
+}

@@ -1,0 +1,652 @@
+import { ICalAlarmType, ICalCalendar } from "ical-generator";
+import { type Hex, toCoinType } from "viem";
+import { z } from "zod/v4";
+import { zeroAddress } from "../../ens/ids.ts";
+import { isNormalizedName } from "../../ens/normalization.ts";
+import {
+  anyCaseAddress,
+  booleanParameter,
+  choice,
+  closedQuery,
+  oneText,
+  textParameter,
+} from "../../ens/parameters.ts";
+import { isEvmCoinType, reverseNode } from "../../ens/reverse-names.ts";
+import { addressSchema } from "../../ens/schemas.ts";
+import { asOfWithToken } from "../../read/as-of.ts";
+import { addKeys, keyOfAll, keysOfAddress, unkeyed } from "../../read/names/cache-keys.ts";
+import { withCounts } from "../../read/names/counts.ts";
+import { homeOfRow, type IndexedNamespace, isCustodian } from "../../read/names/indexed-namespaces.ts";
+import { type Branch, byNumber, listSql, sortedByName, sorts, withText } from "../../read/names/lists.ts";
+import {
+  claimOfCoin,
+  claimSql,
+  forwardSql,
+  maxCountedOfAddress,
+  readGivenNames,
+} from "../../read/names/lookups.ts";
+import {
+  addressRow,
+  defaultCoin,
+  detailRow,
+  listRow,
+  type Row,
+  recordOf,
+  rowSchema,
+} from "../../read/names/rows.ts";
+import {
+  inNamespace,
+  nameIn,
+  namespaceParameter,
+  namespacesIn,
+  ofAuthority,
+} from "../../read/names/scopes.ts";
+import {
+  type Binder,
+  type LookupContext,
+  openStatement,
+  type StatementCall,
+} from "../../read/names/source.ts";
+import {
+  type Listed,
+  nameOfNode,
+  namesHeldBy,
+  noExpiry,
+  ownResolver,
+  partsOfNames,
+  type StoredName,
+  secondGeneration,
+} from "../../read/names/stored-name.ts";
+import { isCurrentRecord } from "../../read/names/v2-records.ts";
+import { refuse } from "../../read/refusal.ts";
+import { primaryNameClaim } from "../../read/resolution/resolve.ts";
+import { hasMoreRoles, hasRole, namesByRole } from "../../read/roles/holders.ts";
+import { withSummaries } from "../../read/roles/permissions.ts";
+import { askChain, type ResolveContext } from "../ensnode/resolve.ts";
+import { endpoint } from "../kit/endpoint.ts";
+import { cursorParameters } from "../kit/paging.ts";
+import { atParameter, minBlockParameter } from "../kit/position.ts";
+import { listPosition, windowEnd } from "./contract.ts";
+import { checkOrder } from "./history.ts";
+import { answersOf, listPage, notFoundAnswer, ofLookup, pageOf } from "./lists.ts";
+import {
+  authorityParameter,
+  includeParameter,
+  type Relation,
+  type RelationOfState,
+  relationText,
+} from "./parameters.ts";
+
+const orders = { ...sorts, created_at: byNumber("domain.created_at", { isDerived: false }) };
+
+// The limit of `include=total_count`.
+const maxCountedAsked = 100_000;
+
+const query = closedQuery({
+  namespace: namespaceParameter,
+  relation: relationText.describe(
+    "Any of `owner`, `manager` and `role_holder`, `any` for all three, or `resolves_to` or `former_owner` alone; default `any`",
+  ),
+  coin_type: oneText("coin_type")
+    .regex(/^(\d{1,19}|evm)$/, { error: "coin_type must be decimal digits, or evm", abort: true })
+    .transform((text) => (text === "evm" ? text : String(BigInt(text))))
+    .optional()
+    .describe("With `relation=resolves_to`: coin type of the record, or `evm` for any EVM chain; default 60"),
+  q: textParameter("q", 500).optional().describe("Text that the name contains"),
+  match: choice("match", ["prefix", "contains"]).default("prefix"),
+  parent: textParameter("parent", 500).optional().describe("Only its direct subnames"),
+  status: choice("status", ["active"]).optional().describe("Omits names that have ended"),
+  authority: authorityParameter,
+  is_migrated: booleanParameter("is_migrated")
+    .optional()
+    .describe("Whether the name was migrated from ENSv1 to ENSv2"),
+  expires_after: windowEnd("expires_after", "inclusive; with `relation=former_owner`"),
+  expires_before: windowEnd("expires_before", "exclusive; with `relation=former_owner`"),
+  sort: choice("sort", ["name", "expires_at", "registered_at", "created_at"])
+    .optional()
+    .describe("Default `name`; with `relation=former_owner` only `expires_at`"),
+  order: choice("order", ["asc", "desc"]).default("asc"),
+  dedupe: choice("dedupe", ["name", "registration"])
+    .optional()
+    .describe("One row per name, which has one registration"),
+  include: includeParameter(["counts", "total_count", "role_summary"]).describe(
+    `\`counts\`: of subnames and records; \`total_count\`: exact up to ${maxCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
+  ),
+  ...listPosition,
+  ...cursorParameters,
+});
+
+const maxResolutions = 100;
+const tooManyCoins = `A name has the address for more than ${maxResolutions} coin types: ask for one of them`;
+
+const isMigrated = "names.is_v2 AND names.v2->>'migrated' IS NOT NULL";
+
+type AskedNames = z.output<typeof query>;
+
+// Parameters that have a meaning with one relation alone, and those that have none with a relation.
+const neededBy = {
+  coin_type: "resolves_to",
+  expires_after: "former_owner",
+  expires_before: "former_owner",
+} as const;
+const refusedWith: Readonly<Record<string, readonly (keyof AskedNames)[]>> = {
+  resolves_to: ["is_migrated"],
+  former_owner: ["q", "include", "authority", "is_migrated"],
+};
+
+function checkRelation(asked: AskedNames): void {
+  const { sort = "expires_at", dedupe, expires_after, expires_before } = asked;
+  const { alone: relation = "" } = asked.relation;
+  checkOrder({ expires_after, expires_before });
+  for (const [name, needed] of Object.entries(neededBy))
+    if (asked[name as keyof typeof neededBy] !== undefined && relation !== needed)
+      refuse("invalid_input", `${name} needs relation=${needed}`);
+  for (const name of refusedWith[relation] ?? [])
+    if (asked[name] !== undefined)
+      refuse("invalid_input", `${name} is not supported with relation=${relation}`);
+  if (relation === "former_owner" && sort !== "expires_at")
+    refuse("invalid_input", "sort must be expires_at with relation=former_owner");
+  if (relation === "former_owner" && dedupe === "registration")
+    refuse("invalid_input", "dedupe=registration is not supported with relation=former_owner");
+}
+
+/** GET /v1/addresses/{address}/names. */
+export const addressNames = endpoint({
+  ...ofLookup,
+  path: "/v1/addresses/{address}/names",
+  summary: "Names of an address on all indexed chains",
+  description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${maxCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
+  params: z.object({ address: anyCaseAddress("address") }),
+  query,
+  answers: answersOf("A page of names, possibly empty", pageOf(rowSchema), 404, 422),
+  handle: async (call, context: LookupContext) => {
+    const { lookup } = context;
+    const { address } = call.params;
+    checkRelation(call.query);
+    const { order, relation, match, include = [], coin_type = "60" } = call.query;
+    addKeys(
+      call,
+      ...keysOfAddress(lookup.namespaces, address),
+      ...(include.includes("counts") ? [keyOfAll] : []),
+    );
+    const isResolving = relation.alone === "resolves_to";
+    // Roles and records of resolvers of ENSv2 are no events of a name.
+    if (secondGeneration(lookup.namespaces) && (isResolving || include.includes("role_summary")))
+      addKeys(call, unkeyed);
+    const { namespace, parent, q, status, authority, is_migrated, expires_after, expires_before } =
+      call.query;
+    const { sort = relation.alone === "former_owner" ? "expires_at" : "name" } = call.query;
+    const window = { expires_after, expires_before };
+    const given = { namespace, parent, q, status, authority, is_migrated, ...window };
+    const asked = { lookup, address, relation, coinType: coin_type, sort, order };
+    const ofKind = [...inNamespace(lookup, namespace), ...ofAuthority(authority, lookup.namespaces)];
+    if (is_migrated !== undefined) ofKind.push(`${is_migrated ? "" : "NOT "}(${isMigrated})`);
+    if (status !== undefined) ofKind.push("names.status = 'active'");
+    const maxCounted = include.includes("total_count") ? maxCountedAsked : maxCountedOfAddress;
+    const shown = new Map<string, StoredName>();
+    const listed = listPage(context, call, {
+      list: ["addresses", address, { relation, coin_type, match, sort, order, ...given }],
+      isCommon:
+        sort === "name" &&
+        order === "asc" &&
+        coin_type === "60" &&
+        Object.values(given).every((one) => one === undefined),
+      isDescending: order === "desc",
+      branches: (statement) => {
+        const { branches, filters } = branchesOf(asked, statement);
+        const ofParent = parent && `domain.parent_id = ${statement.bind(nameIn(parent).node)}`;
+        return {
+          ...withText(branches, statement, { text: q?.toLowerCase(), match }),
+          rowFilters: ofParent ? [ofParent] : [],
+          filters: [...filters, ...ofKind, ...expiringWithin(window, statement)],
+        };
+      },
+      extra: (statement) => extraOf(asked, statement),
+      maxCounted: relation.alone === undefined ? maxCounted : undefined,
+      of: isResolving ? undefined : { holder: address },
+      show: (listed) => {
+        shown.set(listed.row.node, listed.row);
+        return {
+          ...addressRow(lookup.namespaces, listed, lookup.known),
+          ...(listed.coins && resolutionsOf(listed.coins, coin_type)),
+        };
+      },
+    });
+    const [{ body: found }, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
+    const data = isResolving ? await forward(lookup, call, found.data, shown) : found.data;
+    const page = { ...found, data, meta: { ...found.meta, ...meta } };
+    const counted = include.includes("counts") ? await withCounts(lookup, call, page, true) : page;
+    const body = include.includes("role_summary")
+      ? await withSummaries(lookup, call, counted, shown)
+      : counted;
+    return { status: 200, body };
+  },
+});
+
+// What `meta` says where an address has more roles than are read: it may be the role holder of more names.
+async function rolesNotRead({ lookup, address, relation }: Asked, call: StatementCall) {
+  const v2 = secondGeneration(lookup.namespaces);
+  if (v2 === undefined || !relation.of.includes("role_holder")) return {};
+  const sql = `SELECT (${hasMoreRoles(v2, "$1")})::text`;
+  const [isMore] = await lookup.database.row(sql, [address], call.request.raw.signal);
+  const reason = { unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
+  return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};
+}
+
+// Leaves out names of ENSv2 that resolve otherwise: an alias leads elsewhere, records were cleared, or the resolver is of unknown code.
+async function forward(
+  lookup: LookupContext["lookup"],
+  call: StatementCall & { params: { address: Hex } },
+  rows: readonly Row[],
+  shown: ReadonlyMap<string, StoredName>,
+): Promise<Row[]> {
+  const given = rows.flatMap(({ namehash }) => (shown.get(namehash)?.v2?.isInForce ? namehash : []));
+  const read = await readGivenNames(lookup, call, { given, withRecords: true });
+  const names = new Map(given.map((node, at) => [node, read[at]?.found]));
+  return rows.flatMap((row) => {
+    const found = names.get(row.namehash);
+    if (!found) return names.has(row.namehash) ? [] : row;
+    const detail = detailRow(lookup.namespaces, found, lookup.known);
+    const { resolution, resolutions = [] } = row;
+    const own = [resolution ?? [], resolutions].flat().filter(({ record_key: key }) => {
+      const { value } = recordOf(detail, key, { found, fallback: undefined });
+      return value === call.params.address;
+    });
+    if (own.length === 0) return [];
+    return resolution ? row : { ...row, resolutions: own };
+  });
+}
+
+type Asked = {
+  lookup: LookupContext["lookup"];
+  address: Hex;
+  relation: Relation;
+  coinType: string;
+  sort: keyof typeof orders;
+  order: "asc" | "desc";
+};
+
+// Members beyond the name's own. The primary name is the address's claim for the coin type.
+function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
+  const holder = statement.bind(address);
+  const coins = relation.alone === "resolves_to" ? matchedCoins(lookup, holder, coinType) : undefined;
+  const extra = { relations: relationsOf(lookup.namespaces, relation, holder), ...(coins && { coins }) };
+  if (coins && coinType !== "60" && coinType !== "evm")
+    return { ...extra, isPrimary: `coalesce(domain.name = ${claimOfCoin(holder, coinType)}, false)` };
+  const claim = claimSql(lookup, holder, statement.bind(reverseNode(address)));
+  if (coins && coinType === "evm")
+    return { ...extra, isPrimary: `coalesce(${claimedInEvm(claim, holder, coins)}, false)` };
+  const isPrimary = `coalesce(domain.name = ${claim}, false)`;
+  const forward = `CASE WHEN ${isPrimary} THEN ${forwardSql(lookup, holder)} ELSE 'null'::json END`;
+  return { ...extra, isPrimary, forward };
+}
+
+/** `name`: SQL of the name by which the branch is sorted. */
+type Found = { branches: (Branch & { name?: string })[]; filters: string[] };
+
+function branchesOf(asked: Asked, { bind }: Binder): Found {
+  const { lookup, address, relation, sort } = asked;
+  const { namespaces } = lookup;
+  const holder = bind(address);
+  if (relation.alone === "resolves_to") return resolving(asked, holder);
+  const isNobody = isCustodian(namespaces, address) ? " AND false" : "";
+  const held = namesHeldBy(namespaces, holder).map((found) => ({
+    ...found,
+    where: `${found.where}${isNobody}`,
+    order: sort === "name" ? sortedByName(found) : orders[sort],
+  }));
+  if (relation.alone !== undefined) {
+    return {
+      branches: held.filter(({ by }) => by !== "owner_id"),
+      // A name of ENSv2 has no owner from its expiry on.
+      filters: [
+        "(names.status = 'released' OR names.is_v2 AND names.status = 'expired')",
+        `names.last_holder = ${holder}`,
+      ],
+    };
+  }
+  const filters = [`(${relation.of.map((one) => isRelated(namespaces, one, holder)).join(" OR ")})`];
+  const byRole = relation.of.includes("role_holder")
+    ? namesByRole(namespaces, holder, asked.order === "desc")
+    : undefined;
+  if (byRole === undefined) return { branches: held, filters };
+  const sorted = [byRole.sorted, byRole.id].map((sql) => ({ sql, type: "text" as const }));
+  const order = sort === "name" ? sorted : orders[sort];
+  const ofRole = { ...byRole, where: `${byRole.where}${isNobody}`, order };
+  return { branches: relation.of.length === 1 ? [ofRole] : [...held, ofRole], filters };
+}
+
+/** SQL condition that an address has a relation to a row of `names`. */
+function isRelated(
+  namespaces: readonly IndexedNamespace[],
+  relation: RelationOfState,
+  holder: string,
+): string {
+  if (relation !== "role_holder") return `names.${relation} = ${holder}`;
+  const v2 = secondGeneration(namespaces);
+  return v2 === undefined ? "false" : hasRole(v2, holder);
+}
+
+// SQL conditions that names have a date, and one within a window.
+function expiringWithin(
+  { expires_after: from, expires_before: to }: Pick<AskedNames, "expires_after" | "expires_before">,
+  { bind }: Binder,
+): string[] {
+  const ends = [
+    ...(from === undefined ? [] : [`names.expires >= ${bind(from)}::numeric`]),
+    ...(to === undefined ? [] : [`names.expires < ${bind(to)}::numeric`]),
+  ];
+  return ends.length === 0 ? [] : [`names.expires NOT IN (0, ${noExpiry})`, ...ends];
+}
+
+// Names by the address records of their resolvers: a stored record counts while its resolver is the name's; the default one if the resolver
+// falls back to it and the name has no record of its own (ENSIP-19). No name resolves to zero.
+function resolving({ lookup, address, coinType, sort }: Asked, holder: string): Found {
+  const { namespaces, known, hasRecords } = lookup;
+  const order = orders[sort];
+  const isEvm = coinType === "evm";
+  const [first = ""] = partsOfNames(namespaces);
+  const root = namespaces[0]?.chainId ?? 0;
+  // Names of ENSv1 on the root chain have the address beside them.
+  const elsewhere = secondGeneration(namespaces) ? "" : ` AND a.chain_id <> ${root}`;
+  const isZero = address === zeroAddress ? " AND false" : "";
+  const inForce = (where: string, resolver: string, chain: string | number) => ({
+    where: `${where}${isZero}`,
+    derived: [`names.resolver = ${resolver} AND names.chain = ${chain}`],
+  });
+  // A name may have the address in several records.
+  const stored = (condition: string): Branch => ({
+    from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM ${addressRecords(namespaces)} a
+      WHERE left(a.value, 256) = ${holder} AND ${condition}) a ${nameOfNode(namespaces, "a.node")}`,
+    ...inForce("true", "a.address", "a.chain_id"),
+    order,
+  });
+  // Digits only, so it is inlined: a statement must use each of its values.
+  const coin = `${coinType}::numeric`;
+  const exact =
+    coinType === "60" || isEvm
+      ? [
+          { from: first, ...inForce(`domain.resolved_address_id = ${holder}`, ownResolver, root), order },
+          stored(isEvm ? `(${isEvmCoin})` : `a.coin_type = ${coin}${elsewhere}`),
+        ]
+      : [stored(`a.coin_type = ${coin}`)];
+  const general = [...new Set(namespaces.map(({ chainId }) => chainId))].flatMap((chain) =>
+    known.resolversWithDefault(chain).map((resolver) => `(${chain}, '${resolver}')`),
+  );
+  const filters = ["names.status <> 'released' AND NOT names.is_unresolvable"];
+  const hasDefault = hasRecords && !isEvm && isEvmCoinType(BigInt(coinType)) && coinType !== defaultCoin;
+  if (!hasDefault || general.length === 0) return { branches: exact, filters };
+  const byDefault = `a.coin_type = ${defaultCoin} AND (a.chain_id, a.address) IN (${general.join(", ")})
+    AND NOT EXISTS (SELECT FROM resolver_address_records o WHERE o.chain_id = a.chain_id AND o.address = a.address AND o.node = a.node AND o.coin_type = ${coin})`;
+  return { branches: [...exact, stored(byDefault)], filters };
+}
+
+/** SQL of the stored address records: under nodes, and in ENSv2 under record ids, of each node that is linked to one. */
+function addressRecords(namespaces: readonly IndexedNamespace[]): string {
+  if (secondGeneration(namespaces) === undefined) return "resolver_address_records";
+  return `(SELECT chain_id, address, node, coin_type, value FROM resolver_address_records UNION ALL
+    SELECT l.chain_id, l.resolver, l.node, CASE WHEN r.kind = 'address' AND length(r.key) < 19 THEN r.key::bigint END, r.value
+    FROM v2_records r JOIN v2_record_links l USING (chain_id, resolver, record_id) WHERE r.kind = 'address' AND ${isCurrentRecord("r")})`;
+}
+
+// 60, and those from the default one on (ENSIP-19).
+const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${2n * BigInt(defaultCoin) - 1n}`;
+
+/** SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default one for them. */
+function matchedCoins({ hasRecords, namespaces }: Asked["lookup"], holder: string, coinType: string) {
+  if (!hasRecords) return "'[60]'::json";
+  const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
+  return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM ${addressRecords(namespaces)} a
+    WHERE a.chain_id = names.chain AND a.address = names.resolver AND a.node = domain.id AND a.value = ${holder} AND (${isAsked})
+    ORDER BY a.coin_type LIMIT ${maxResolutions + 1}) a)`;
+}
+
+// Whether the address claims the name for any of the matched coin types.
+const claimedInEvm = (
+  claim: string,
+  holder: string,
+  coins: string,
+) => `(SELECT bool_or(CASE WHEN c.coin = '60' THEN domain.name = ${claim}
+  ELSE EXISTS (SELECT FROM reverse_name_records r WHERE r.address = ${holder} AND r.coin_type = c.coin::bigint AND r.value = domain.name) END)
+  FROM json_array_elements_text(${coins}) c (coin))`;
+
+function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "resolution" | "resolutions"> {
+  const of = (coin: number | string, record: number | string) => ({
+    coin_type: Number(coin),
+    record_key: `addr:${record}`,
+  });
+  if (coinType !== "evm")
+    return { resolution: of(coinType, coins.includes(Number(coinType)) ? coinType : defaultCoin) };
+  if (coins.length > maxResolutions) refuse("unsupported", tooManyCoins);
+  return { resolutions: coins.map((coin) => of(coin, coin)) };
+}
+
+function relationsOf(namespaces: readonly IndexedNamespace[], relation: Relation, holder: string): string {
+  if (relation.alone) return `json_build_array('${relation.alone}')`;
+  const words = relation.of.map((one) => `CASE WHEN ${isRelated(namespaces, one, holder)} THEN '${one}' END`);
+  return `array_to_json(array_remove(ARRAY[${words.join(", ")}], NULL))`;
+}
+
+const answerWord = z.enum(["ok", "not_found", "invalid_name", "mismatch", "unsupported", "failed"]);
+const verificationSchema = z.strictObject({
+  status: answerWord,
+  name: z.string().optional(),
+  unsupported_reason: z.string().optional(),
+  failure_reason: z.string().optional(),
+});
+const primaryAnswer = verificationSchema.extend({
+  source: z.enum(["indexed", "verified"]),
+  raw_claim_name: z.string().optional(),
+});
+
+const primaryAnswers = z.strictObject({
+  address: addressSchema,
+  coin_type: z.int(),
+  namespace: z.string(),
+  answers: z.array(primaryAnswer),
+  verification: verificationSchema.optional(),
+});
+
+/** GET /v1/addresses/{address}/primary-name. */
+export const addressPrimaryName = endpoint({
+  ...ofLookup,
+  path: "/v1/addresses/{address}/primary-name",
+  summary: "Primary name of an address",
+  description:
+    "`indexed`: the claim, without forward verification. `verified`: the chain's response with forward verification, repeated in `verification`; `mismatch` if the claimed name has another address. Coin types of EVM chains; default: that of the namespace's chain, 60 for `ens`.",
+  params: z.object({ address: anyCaseAddress("address") }),
+  query: closedQuery({
+    coin_type: oneText("coin_type")
+      .regex(/^\d{1,19}$/, { error: "coin_type must contain only decimal digits" })
+      .transform(Number)
+      .optional(),
+    namespace: namespaceParameter,
+    source: choice("source", ["indexed", "verified"]).optional(),
+    at: atParameter,
+    min_block: minBlockParameter,
+  }),
+  answers: answersOf("The answers, including those without a name", { data: primaryAnswers }, 404),
+  handle: async (
+    { params: { address }, query: { source, namespace = "ens", ...given }, current, ...call },
+    context: LookupContext & ResolveContext,
+  ) => {
+    const { lookup } = context;
+    const [home] = namespacesIn(lookup, namespace);
+    addKeys(call, ...(source === "indexed" ? keysOfAddress(lookup.namespaces, address) : [unkeyed]));
+    const coin = given.coin_type ?? (home && !home.isRoot ? Number(toCoinType(home.chainId)) : eth);
+    const [claim, verification] = await Promise.all([
+      source === "verified" ? undefined : claimOf(lookup, { address, coin }, call.request.raw.signal),
+      source === "indexed" ? undefined : verified(),
+    ]);
+    const answers = [
+      ...(claim ? [claim] : []),
+      ...(verification ? [{ source: "verified" as const, ...verification }] : []),
+    ];
+    const data = { address, coin_type: coin, namespace, answers, verification };
+    const body = { data, meta: asOfWithToken(current, lookup.hashOf) };
+    return { status: 200, body, isCached: source === "indexed" };
+
+    async function verified(): Promise<z.output<typeof verificationSchema>> {
+      if (!isEvmCoinType(BigInt(coin))) return noSuchNames;
+      // Coin type 60 means the root chain, which is 1 here on test networks too.
+      const chainId = coin === eth ? 1 : coin - Number(defaultCoin);
+      const found = await askChain(context, call, async (resolution) => ({
+        claim: await primaryNameClaim(resolution, { address, chainId }),
+      }));
+      // The claim is worth sending even if the chain fails.
+      if ("failure_reason" in found) return { status: "failed", ...found };
+      const { name = null, address: forward = null } = found.claim ?? {};
+      if (name === null || forward === null) return { status: "not_found" };
+      return { status: forward === address ? "ok" : "mismatch", name };
+    }
+  },
+});
+
+const eth = 60;
+const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
+async function claimOf(
+  lookup: LookupContext["lookup"],
+  { address, coin }: { address: Hex; coin: number },
+  signal: AbortSignal,
+): Promise<z.output<typeof primaryAnswer>> {
+  const source = "indexed" as const;
+  // Claims for other chains are indexed with the records.
+  if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords)) return { source, ...noSuchNames };
+  const text = (index: number) => `$${index}::text COLLATE "C"`;
+  const [sql, values] =
+    coin === eth
+      ? [claimSql(lookup, text(1), text(2)), [address, reverseNode(address)]]
+      : [claimOfCoin(text(1), String(coin)), [address]];
+  const [name] = await lookup.database.row(`SELECT ${sql}`, values, signal);
+  if (!name) return { source, status: "not_found" };
+  return isNormalizedName(name)
+    ? { source, status: "ok", name }
+    : { source, status: "invalid_name", raw_claim_name: name };
+}
+
+const maxNames = 500;
+const maxAlarms = 5;
+// The last second of the year 9999.
+const lastDate = 253_402_300_799;
+const day = 86_400;
+const shownCharacters = 100;
+
+const alarms = textParameter("alarms", 40)
+  .regex(/^\d{1,3}(,\d{1,3})*$/, { error: "alarms must be numbers of days with commas between" })
+  .transform((text) => text.split(",").map(Number))
+  .refine((days) => days.length <= maxAlarms && days.every((one) => one >= 1 && one <= 365), {
+    error: `alarms must be at most ${maxAlarms} numbers from 1 to 365`,
+  })
+  .default([30, 7, 1])
+  .describe("Days before each deadline; default `30,7,1`");
+
+/** GET /v1/addresses/{address}/calendar.ics. */
+export const addressCalendar = endpoint({
+  ...ofLookup,
+  path: "/v1/addresses/{address}/calendar.ics",
+  summary: "Deadlines of an address's names, for calendar apps",
+  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${maxNames} names, registrations before others, each by their end. The calendar's description says if names are left out. Names that have ended or never end are omitted.`,
+  params: z.object({ address: anyCaseAddress("address") }),
+  query: closedQuery({
+    namespace: namespaceParameter,
+    relation: choice("relation", ["owner", "manager"]).default("owner"),
+    alarms,
+  }),
+  answers: {
+    200: { description: "The calendar", schema: z.string(), type: "text/calendar; charset=utf-8" },
+    404: notFoundAnswer,
+  },
+  handle: async (call, { lookup }: LookupContext) => {
+    const { address } = call.params;
+    const { namespace, relation, alarms } = call.query;
+    addKeys(call, ...keysOfAddress(lookup.namespaces, address));
+    const statement = openStatement(lookup, call);
+    const holder = statement.bind(address);
+    const sql = listSql(lookup.namespaces, {
+      branches: namesHeldBy(lookup.namespaces, holder).map((found) => ({
+        ...found,
+        where: `${found.where}${isCustodian(lookup.namespaces, address) ? " AND false" : ""}`,
+        // Anybody can give the address free names that end soon, so leases come first.
+        order: [
+          { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int", isDerived: true },
+          ...byNumber("names.expires"),
+        ],
+      })),
+      filters: [
+        `names.${relation} = ${holder}`,
+        "names.status IN ('active', 'expired')",
+        `names.expires BETWEEN 1 AND ${lastDate}`,
+        // A wrapper entry's expiry has no effect unless its parent gave up control.
+        "(names.is_lease OR names.is_emancipated)",
+        ...inNamespace(lookup, namespace),
+      ],
+      after: undefined,
+      isDescending: false,
+      limit: maxNames + 1,
+    });
+    const found = await statement.rows<Listed>(sql);
+    const rows = found.map(({ row }) => ({
+      row: listRow(lookup.namespaces, row),
+      home: homeOfRow(lookup.namespaces, row),
+      parent: row.parent,
+    }));
+    return { status: 200, text: calendarOf(address, rows, alarms) };
+  },
+});
+
+type Deadline = { row: Row; home: IndexedNamespace; parent: Hex | undefined };
+
+// Receives one name more than it shows if there are more.
+function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
+  const calendar = new ICalCalendar({
+    name: `Names of ${address.slice(0, 6)}…${address.slice(-4)}`,
+    prodId: "//nsindex//names//EN",
+    ttl: day,
+    ...(deadlines.length > maxNames
+      ? {
+          description: `Shows ${maxNames} names. Others are left out: /v1/addresses/${address}/names?sort=expires_at lists all.`,
+        }
+      : {}),
+  });
+  const byDate = ({ row: a }: Deadline, { row: b }: Deadline) =>
+    Number(a.expires_at) - Number(b.expires_at) || (a.name < b.name ? -1 : 1);
+  for (const { row, home, parent } of deadlines.slice(0, maxNames).sort(byDate)) {
+    const { expires_at: expires, grace_ends_at: graceEnds } = row;
+    if (!expires) continue;
+    const name = safeName(row);
+    const grace = Number(graceEnds) - Number(expires);
+    // Anybody can register names below a registrar's own; any other name is its parent's to give.
+    const afterwards =
+      home.leases === undefined || home.leases === parent
+        ? `Afterwards anybody can register ${name}.`
+        : `Afterwards ${name} has no owner, and the owner of its parent can give it to somebody else.`;
+    const renewable = `It can still be renewed for ${grace / day} days, in which nobody else can register it.`;
+    if (!row.in_grace) add("expires", expires, `${name} expires`, grace === 0 ? afterwards : renewable);
+    if (graceEnds && grace !== 0 && Number(graceEnds) <= lastDate)
+      add("grace-ends", graceEnds, `Grace period of ${name} ends`, afterwards);
+
+    function add(kind: string, time: string, summary: string, then: string) {
+      const event = calendar.createEvent({
+        // Stable, so that a renewal moves the event.
+        id: `${home.chainId}-${row.namehash}-${kind}`,
+        // The current time would change an otherwise unchanged calendar.
+        stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
+        start: new Date(Number(time) * 1_000),
+        summary,
+        description: `${then} Network: ${home.network}.`,
+      });
+      for (const days of alarms)
+        event.createAlarm({ type: ICalAlarmType.display, trigger: days * day, description: summary });
+    }
+  }
+  return calendar.toString();
+}
+
+const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+// A name that is not normalized may contain line breaks, control characters and any number of characters.
+function safeName({ name, display_name }: Row): string {
+  const safe = isNormalizedName(name) ? display_name : name.replace(controls, "\ufffd");
+  const characters = [...safe];
+  return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join("")}…` : safe;
+}

@@ -1,0 +1,97 @@
+import { z } from "zod/v4";
+import { namePlugins } from "../../deployments/deployments.ts";
+import { asOf, metaSchema } from "../../read/as-of.ts";
+import { type NamesOf, namesLeftOut } from "../../read/names/left-out.ts";
+import { countSql, type FoundNames, type ListOptions, listSql } from "../../read/names/lists.ts";
+import { type Row, rowSchema } from "../../read/names/rows.ts";
+import {
+  type Binder,
+  type LookupContext,
+  openStatement,
+  type StatementCall,
+} from "../../read/names/source.ts";
+import type { Listed } from "../../read/names/stored-name.ts";
+import { type CursorQuery, cursorPageSchema } from "../kit/paging.ts";
+import { errorSchema, lookupEnvelope, openPage } from "./contract.ts";
+// What endpoints under `/v1` have in common: what they need, what they respond with, and how they page a list.
+
+/** Each endpoint under `/v1` needs one of the plugins of names. */
+export const needsNames = {
+  plugins: [[...namePlugins]],
+  index: "complete" as const,
+};
+
+/** Common parts of the endpoints under `/v1`. */
+export const ofLookup = { tag: "Lookup", envelope: lookupEnvelope, needs: needsNames } as const;
+
+/** The response to an unknown name, contract or namespace. */
+export const notFoundAnswer = {
+  description: "A name or contract that the index has never seen, or an unknown namespace",
+  schema: errorSchema,
+};
+
+const refusals = {
+  404: notFoundAnswer,
+  422: { description: "An unsupported request", schema: errorSchema },
+};
+
+/** The responses of an endpoint: one with `meta` beside the members of `shape`, and refusals by their status. */
+export const answersOf = <S extends z.core.$ZodLooseShape, C extends keyof typeof refusals = never>(
+  description: string,
+  shape: S,
+  ...codes: C[]
+) => ({
+  200: { description, schema: z.strictObject({ ...shape, meta: metaSchema }) },
+  ...(Object.fromEntries(codes.map((code) => [code, refusals[code]])) as Pick<typeof refusals, C>),
+});
+
+/** A page of rows with a schema. */
+export const pageOf = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
+
+/** The responses of an endpoint that lists names. */
+export const listAnswers = answersOf("A page of names, possibly empty", pageOf(rowSchema), 404);
+
+/** A list: how to find its names, and the form of its rows. `list`: what its cursors belong to. */
+type List = {
+  list: readonly unknown[];
+  branches: (statement: Binder) => FoundNames;
+  /** SQL of further members of the rows. */
+  extra?: (statement: Binder) => NonNullable<ListOptions["extra"]>;
+  isDescending?: boolean;
+  /** Whether connections plan it once: for the few forms of a list that most requests have. */
+  isCommon?: boolean;
+  /** Up to which number the total is counted; without it there is no total. */
+  maxCounted?: number | undefined;
+  /** Whose names the list has, if not all. */
+  of?: NamesOf | undefined;
+  show: (one: Listed) => Row;
+};
+
+/** A page of a list, by one statement, and another for its total. */
+export async function listPage(
+  { lookup }: LookupContext,
+  call: StatementCall & { query: CursorQuery },
+  { list, branches: find, extra, isDescending = false, isCommon = false, maxCounted, of, show }: List,
+) {
+  const statement = openStatement(lookup, call, { isCommon });
+  const found = find(statement);
+  const opened = openPage(call.query, list, found.branches[0]?.order.map(({ type }) => type) ?? []);
+  const total = maxCounted
+    ? statement.count(countSql(lookup.namespaces, found, maxCounted), maxCounted)
+    : null;
+  const options = {
+    ...found,
+    after: opened.after?.map(statement.bind),
+    isDescending,
+    limit: opened.limit,
+    extra: extra?.(statement),
+  };
+  const [leftOut, ...rows] = await Promise.all([
+    namesLeftOut(lookup, call, of),
+    statement.rows<Listed>(listSql(lookup.namespaces, options)),
+    total,
+  ]);
+  const { shown, page } = opened.of(...rows);
+  const meta = { ...asOf(call.current, lookup.hashOf), ...leftOut };
+  return { status: 200 as const, body: { data: shown.map(show), page, meta } };
+}

@@ -1,0 +1,181 @@
+import type { ServerResponse } from "node:http";
+import { fileURLToPath } from "node:url";
+import { type Context, Hono } from "hono";
+import { html } from "hono/html";
+import type { Admission, openApiKeys } from "../api/kit/api-keys.ts";
+import { clientOf } from "../api/kit/client-address.ts";
+import { addAssets, docsRoutes, documentOf } from "../api/kit/docs.ts";
+import type { GateContext } from "../api/kit/endpoint.ts";
+import { mount } from "../api/kit/endpoint.ts";
+import { errorResponse, notFound } from "../api/kit/errors.ts";
+import { mcpRoutes } from "../api/mcp/routes.ts";
+import { type MetadataSources, metadataRoutes } from "../api/metadata/routes.ts";
+import type { Ask } from "../api/pages/ask.ts";
+import { type Frame, frameOf, note, sendPage, surroundOf } from "../api/pages/layout.ts";
+import { nameRoutes } from "../api/pages/routes.ts";
+import { statsRoutes } from "../api/pages/stats-page.ts";
+import { type StatusSources, statusRoutes } from "../api/pages/status-page.ts";
+import { unknownPath } from "../api/v1/contract.ts";
+import { chartFiles, graphiqlFiles } from "../http/assets.ts";
+import { forClient } from "../http/turn.ts";
+import type { Log } from "../log/json-log.ts";
+import { type ApiContext, endpoints } from "./endpoints.ts";
+
+/** Headers of every response: the version, which of our headers browsers expose to pages, and that caches keep nothing that does not say so. */
+export function commonHeaders(version: string) {
+  return {
+    "cache-control": "no-store",
+    "x-nsindex-version": version,
+    "access-control-expose-headers":
+      "x-nsindex-version, link, etag, graph-indexed, graph-attestable, ratelimit, ratelimit-policy, retry-after",
+  };
+}
+
+type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metadata">;
+
+// Browsers that open something else than a REST path, whose responses are JSON for them too.
+const wantsPage = (c: Context) =>
+  c.req.method === "GET" &&
+  /\btext\/html\b/.test(c.req.header("accept") ?? "") &&
+  !/^\/(v1|api)\//.test(c.req.path);
+
+const titles = {
+  401: "API key needed",
+  403: "Not allowed",
+  404: "Not found",
+  429: "Too many requests",
+} as const;
+
+/** A page in place of what a browser asked for. */
+function faultPage(
+  c: Context,
+  status: keyof typeof titles,
+  { frame, log, message }: { frame: Frame; log: Log; message: string },
+) {
+  const title = titles[status];
+  const read = async () => ({ heading: html`<h1>${title}</h1>`, content: note(message) });
+  return sendPage(c, { frame, title: `${title} · nsindex`, read, log }, { status });
+}
+
+function addPages(app: Hono, sources: PageSources, own: Frame, root: number | undefined): void {
+  const fileOf = (name: string) => fileURLToPath(new URL(`../api/pages/assets/${name}`, import.meta.url));
+  const names = ["page.css", "page.js", "stats.js"];
+  const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
+  addAssets(app, { ...files, ...chartFiles(`${own.assets}/`), ...graphiqlFiles(`${own.assets}/`) });
+  const indexed = sources.config.chains.map(({ id }) => id);
+  const chains = [...new Set([...(root === undefined ? [] : [root]), ...indexed])];
+  const { explorers = {}, metadata } = sources;
+  const frame = { ...own, chains, explorers, metadata };
+  const ask = askOf(app);
+  app.route("/", statusRoutes({ ...sources, ask }, frame));
+  app.route("/", nameRoutes({ ...sources, ask }, frame));
+  app.route("/", statsRoutes({ ...sources, ask }, frame));
+}
+
+// Requests a path of the app itself, for the client of the request `c`; without one the service itself asks, and needs no key.
+const askOf =
+  (app: Hono): Ask =>
+  async (path, c, body) => {
+    const { incoming } = (c?.env ?? {}) as { incoming?: { socket?: unknown } };
+    const headers = new Headers();
+    for (const name of ["x-forwarded-for", "forwarded", "authorization", "x-api-key"]) {
+      const value = c?.req.header(name);
+      if (value !== undefined) headers.set(name, value);
+    }
+    if (body !== undefined) headers.set("content-type", "application/json");
+    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const response = await app.request(
+      path,
+      { ...sent, headers, signal: c?.req.raw.signal ?? null },
+      // The client's address, without the body of its own request.
+      { incoming: incoming && { socket: incoming.socket }, isOwn: c === undefined },
+    );
+    const isBusy = response.headers.has("retry-after");
+    return { status: response.status, body: await response.json(), isBusy };
+  };
+
+// ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a small statement.
+function avoidRequestClone(c: Context): void {
+  const { incoming, outgoing } = (c.env ?? {}) as {
+    incoming?: { rawBody?: Buffer };
+    outgoing?: ServerResponse;
+  };
+  if (incoming?.rawBody)
+    Object.assign(c.req.bodyCache, { text: Promise.resolve(new TextDecoder().decode(incoming.rawBody)) });
+  if (outgoing === undefined) return;
+  const gone = new AbortController();
+  outgoing.once("close", () => {
+    if (!outgoing.writableFinished) gone.abort();
+  });
+  Object.defineProperty(c.req.raw, "signal", { value: gone.signal });
+}
+
+const secretOf = (c: Context) =>
+  /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? c.req.header("x-api-key");
+
+const codes = { 401: "unauthorized", 403: "forbidden", 429: "rate_limited" } as const;
+
+// Same error format as the rest of the path.
+function refusalBody(path: string, { status, message }: NonNullable<Admission["refusal"]>): object {
+  if (path.startsWith("/v1/")) return { error: { code: codes[status], message, details: {} } };
+  return path.startsWith("/subgraph") ? { errors: [{ message }] } : { message };
+}
+
+/** What the interface is created from. */
+type Sources = {
+  context: ApiContext & GateContext;
+  subgraph?: Hono | undefined;
+  /** Sources of the pages for browsers; without them there are no pages. */
+  pages?: PageSources;
+  /** Sources of images and metadata of tokens; without them their paths are 404. */
+  metadata?: Omit<MetadataSources, "ask"> | undefined;
+  /** Number of proxies in front of the service. */
+  trustedProxies?: number;
+  /** API keys; without them everybody is admitted. */
+  keys?: Pick<ReturnType<typeof openApiKeys>, "admit"> | undefined;
+  log: Log;
+};
+
+/** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */
+export function createApi(sources: Sources): Hono {
+  const { context, subgraph, pages, metadata, trustedProxies, keys, log } = sources;
+  const version = context.versions.nsIndexer;
+  const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });
+  const frame = pages && frameOf(version, subgraph !== undefined);
+  const app = new Hono();
+
+  app.use(async (c: Context, next) => {
+    const address = clientOf(c, trustedProxies ?? 0);
+    const { isOwn = false } = (c.env ?? {}) as { isOwn?: boolean };
+    const admission = isOwn ? undefined : keys?.admit({ path: c.req.path, secret: secretOf(c), address });
+    const { client = address, refusal } = admission ?? {};
+    c.set("client", client);
+    c.set("renew", admission?.renew);
+    avoidRequestClone(c);
+    // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
+    c.res = undefined;
+    c.finalized = false;
+    for (const [name, value] of [...headers, ...Object.entries(admission?.headers ?? {})])
+      c.header(name, value);
+    if (refusal !== undefined && frame && wantsPage(c))
+      return faultPage(c, refusal.status, { frame, log, message: refusal.message });
+    if (refusal !== undefined) return c.json(refusalBody(c.req.path, refusal), refusal.status);
+    await forClient(client, next);
+    return undefined;
+  });
+  app.onError((error, c) => errorResponse(error, c, log));
+  if (pages && frame) addPages(app, pages, frame, context.lookup.namespaces[0]?.chainId);
+  for (const endpoint of endpoints) mount(app, endpoint, context, log);
+  app.route("/", docsRoutes(documentOf(version, endpoints), frame && surroundOf(frame)));
+  if (subgraph) app.route("/subgraph", subgraph);
+  if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
+  const { namespace } = context.config;
+  app.route("/", mcpRoutes({ ask: askOf(app), namespace, version, hasSubgraph: subgraph !== undefined }));
+  // ponder: mounts the app in its own, whose response to unknown paths would win over a notFound handler.
+  app.all("/v1/*", (c) => c.json(unknownPath, 404));
+  const missing = "There is no such page. The search above finds names and addresses.";
+  app.all("*", (c) =>
+    frame && wantsPage(c) ? faultPage(c, 404, { frame, log, message: missing }) : notFound(c),
+  );
+  return app;
+}

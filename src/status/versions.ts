@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import type { Log } from "../log/json-log.ts";
+import { shared } from "./shared-reading.ts";
+
+/** Versions of this program and of what it runs on, as `/api/config` shows them. */
+export type Versions = ReturnType<typeof readVersions>;
+
+/** Reads the versions of the installed packages: `nsDb` and `nsIndexer` are this program's. */
+export function readVersions() {
+  const program = versionIn(findPackageJSON(import.meta.url));
+  return {
+    runtime: process.versions.node,
+    indexingFramework: versionIn(findPackageJSON("ponder", import.meta.url)),
+    nsDb: program,
+    nsIndexer: program,
+    nsNormalize: versionIn(findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
+  };
+}
+
+const versionIn = (path = ""): string => JSON.parse(readFileSync(path, "utf8")).version;
+
+/** Versions of the label source: of its software, and of its database's schema. */
+export type LabelsVersion = { version: string; schemaVersion: number };
+
+/** Reads the label source's versions, which may change at any time. Before its first response: "unknown" and `schemaVersion`. */
+export function createLabelsVersion(
+  describe: () => Promise<LabelsVersion>,
+  schemaVersion: number,
+  log: Log,
+): () => Promise<LabelsVersion> {
+  const read = shared("The version of the label source", describe, { everyMs: 5_000, log });
+  return async () => (await read()).value ?? { version: "unknown", schemaVersion };
+}
