@@ -65,7 +65,7 @@ describe("RPC URLs", () => {
       if (++waits === 3) config.chains[0]?.rpc.http.splice(0, 1, own);
     });
     expect(messages).toEqual([
-      'No response from RPC_URL_1 (127.0.0.1:1); trying again every 2 s. See "When a dependency is unavailable" in docs/operations.md.',
+      'No response from RPC_URL_1 (127.0.0.1:1); trying again every 2 s. See "When a dependency is unavailable" in docs/runbook.md.',
     ]);
   });
 
@@ -73,14 +73,14 @@ describe("RPC URLs", () => {
     const known = async () => ({ 1: [] });
     await start((config: ReturnType<typeof chains>) => examineUrls(config, known), chains([silent]));
     expect(messages).toEqual([
-      'No response from RPC_URL_1 (127.0.0.1:1); continuing without chain 1. See "When a chain pauses" in docs/operations.md.',
+      'No response from RPC_URL_1 (127.0.0.1:1); continuing without chain 1. See "When a chain pauses" in docs/runbook.md.',
     ]);
   });
 
   test("that do not respond are left to the others", async () => {
     await start(examineUrls, chains([silent, urls()[0]]));
     expect(messages).toEqual([
-      'No response from RPC_URL_1 entry 1 (127.0.0.1:1); continuing with the others. See "When a dependency is unavailable" in docs/operations.md.',
+      'No response from RPC_URL_1 entry 1 (127.0.0.1:1); continuing with the others. See "When a dependency is unavailable" in docs/runbook.md.',
     ]);
   });
 });

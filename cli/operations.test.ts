@@ -3,11 +3,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
+import { seeOperations } from "../src/log/json-log.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const operations = read("docs/operations.md");
-const headings = [...operations.matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => heading);
+const pages = ["docs/operations.md", "docs/runbook.md"].map((page) => ({ page, text: read(page) }));
+const headings = pages.flatMap(({ page, text }) =>
+  [...text.matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => ({ page, heading })),
+);
+const references = headings.map(({ page, heading }) => `"${heading}" in ${page}`);
+const anchors = headings.map(({ page, heading }) => `${page}#${heading.toLowerCase().replaceAll(" ", "-")}`);
 const paths = globSync("{src,cli}/**/*.ts", { cwd: root }).filter((path) => !path.endsWith(".test.ts"));
 const sources = paths.map((path) => ({ path, text: read(path) }));
 
@@ -64,30 +69,35 @@ describe("messages that ask an operator to act", () => {
     expect(carriers.test(text) || isQuiet).toBe(true);
   });
 
-  test("name a section that docs/operations.md has", () => {
+  test("name a section that the page has", () => {
     const named = sources.flatMap(({ text }) => [
-      ...[...text.matchAll(/seeOperations\("([^"]+)"\)/g)].map(([, section]) => section),
-      ...[...text.matchAll(/"([^"]+)" in docs\/operations\.md/g)].map(([, section]) => section),
+      ...[...text.matchAll(/seeOperations\("([^"]+)"\)/g)].map(([, section = ""]) => seeOperations(section)),
+      ...(text.match(/"[^"]+" in docs\/\w+\.md/g) ?? []),
     ]);
-    const all = new Set(named.filter((name) => !name?.startsWith("$")));
-    expect(all.size).toBeGreaterThan(6);
-    for (const section of all) expect(headings).toContain(section);
+    expect(new Set(named).size).toBeGreaterThan(6);
+    for (const name of named) expect(references).toContain(name.replace(/^See |\.$/g, ""));
   });
 
-  test("alerts lead to a section that docs/operations.md has", () => {
-    const anchors = headings.map((heading) => heading.toLowerCase().replaceAll(" ", "-"));
-    const named = [...read("deploy/prometheus/rules.yaml").matchAll(/docs\/operations\.md#([\w-]+)/g)];
+  test("alerts, settings and other texts lead to a section that the page has", () => {
+    const texts = [
+      ...sources.map(({ text }) => text),
+      read("deploy/prometheus/rules.yaml"),
+      read(".env.example"),
+    ];
+    const named = texts.flatMap((text) => text.match(/docs\/(?:operations|runbook)\.md#[\w-]+/g) ?? []);
     expect(named.length).toBeGreaterThan(10);
-    for (const [, anchor] of named) expect(anchors).toContain(anchor);
+    for (const anchor of named) expect(anchors).toContain(anchor);
   });
 });
 
-test("messages that docs/operations.md quotes are those of the program", () => {
+test("messages that the pages quote are those of the program", () => {
   // Without the marks between the parts of a text.
   const plain = sources
     .map(({ text }) => text.replace(/["`'] \+\s*["`']/g, "").replace(/\s+/g, " "))
     .join("\n");
-  const quoted = [...operations.matchAll(/`([A-Z][a-z]+ [^`]+)`/g)].map(([, text = ""]) => text);
+  const quoted = pages.flatMap((page) =>
+    [...page.text.matchAll(/`([A-Z][a-z]+ [^`]+)`/g)].map(([, text = ""]) => text),
+  );
   expect(quoted.length).toBeGreaterThan(15);
   for (const text of quoted) {
     const parts = text.split("…").map((part) => part.replace(/^[ .;,:]+|[ .;,:]+(RPC_URL_)?$/g, ""));

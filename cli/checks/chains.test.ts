@@ -68,7 +68,7 @@ test("an index on another branch is refused, and the message says how to build a
       "Nothing was changed. Remove the blocks that the chain no longer has:\n\n" +
       "  npm run cache -- purge --chain 1 --from 41\n\n" +
       "Then build a new index. Set a new DATABASE_SCHEMA; once nothing uses the old index, npm run db -- prune public removes it.\n" +
-      'See "When the chain contradicts the index" in docs/operations.md.',
+      'See "When the chain contradicts the index" in docs/runbook.md.',
   );
   expect(await cached()).toEqual([40, 60]);
 });
@@ -92,7 +92,7 @@ test("a node that lags behind is waited for", async () => {
   };
   await check([await startNode(chain)], { wait });
   expect(messages).toEqual([
-    'The node of chain 1 has no block 60 yet, which the index rests on; trying again every 2 s. See "When the chain contradicts the index" in docs/operations.md.',
+    'The node of chain 1 has no block 60 yet, which the index rests on; trying again every 2 s. See "When the chain contradicts the index" in docs/runbook.md.',
   ]);
 });
 

@@ -4,8 +4,12 @@ type LogFields = Record<string, string | number | undefined>;
 /** Writes one log line. */
 export type Log = (level: "info" | "warn" | "error", message: string, fields?: LogFields) => void;
 
-/** Reference to a heading of docs/operations.md, for messages that ask operators to act or say what is waited for. */
-export const seeOperations = (heading: string) => `See "${heading}" in docs/operations.md.`;
+/**
+ * Reference to a heading of the operators' documents, for messages that ask operators to act or say what is waited for. Those of
+ * docs/runbook.md begin with "When".
+ */
+export const seeOperations = (heading: string) =>
+  `See "${heading}" in docs/${heading.startsWith("When ") ? "runbook" : "operations"}.md.`;
 
 /** Creates a log of JSON lines without raw control characters. */
 export function createJsonLog(output: { write(text: string): unknown }, now: () => Date): Log {

@@ -148,7 +148,7 @@ describe("a watch", () => {
     expect(watch.fault()).toEqual(fault);
     expect(lines).toEqual([
       `error: ${fault.reason} Stop the index, run "npm run cache -- purge --chain 1 --from 41" and build a new index. ` +
-        'See "When the chain contradicts the index" in docs/operations.md.',
+        'See "When the chain contradicts the index" in docs/runbook.md.',
     ]);
     chain.fork = 1_000;
     await watch.look();

@@ -68,7 +68,7 @@ export function buildIndexes(options: Options) {
       } catch (error) {
         if (signal.aborted) return;
         log("warn", `A database index could not be built; retrying: ${messageOf(error)}.`, {
-          section: seeOperations("While indexes are built"),
+          section: seeOperations("When indexes are being built"),
         });
         await wait(retryMs);
       }

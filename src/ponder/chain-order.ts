@@ -1,4 +1,4 @@
-import type { Log } from "../log/json-log.ts";
+import { type Log, seeOperations } from "../log/json-log.ts";
 import { processLog } from "./process.ts";
 import { shared } from "./shared.ts";
 import { createStartKeeper } from "./start-blocks.ts";
@@ -208,7 +208,7 @@ function leaveOut(sources: readonly Source[], { pauseMs, now, log, away }: Timin
     source.putAt = now();
     log("warn", "The chain has no new blocks. The other chains continue without it", {
       ...{ chain: chain.name, block: Number(progress.current?.number) },
-      section: "docs/operations.md#when-a-chain-pauses",
+      section: seeOperations("When a chain pauses"),
     });
   }
   return dueIn;

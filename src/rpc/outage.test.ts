@@ -35,7 +35,7 @@ test("an outage begins when no URL answers, and ends with the first answer", asy
   expect(await request("b.example")).toBe("0x1");
   expect(isDuringOutage(await request("b.example"))).toBe(false);
   const fields = { chain: "mainnet", hostnames: "a.example, b.example", reason: "fetch failed" };
-  const section = 'See "When a dependency is unavailable" in docs/operations.md.';
+  const section = 'See "When a dependency is unavailable" in docs/runbook.md.';
   expect(log.mock.calls).toEqual([
     ["warn", "No RPC URL responds. Indexing waits", { ...fields, section }],
     ["info", "An RPC URL responds again", { chain: "mainnet", hostname: "b.example", seconds: 20 }],

@@ -304,7 +304,7 @@ const metrics: [name: string, help: string, read: (status?: CurrentStatus) => nu
 
 // The reason of a chain that contradicts the index names its own section.
 const sectionOf = ({ reason }: Staleness) =>
-  reason.includes("docs/operations.md") ? {} : { section: seeOperations("When a dependency is unavailable") };
+  reason.includes("docs/runbook.md") ? {} : { section: seeOperations("When a dependency is unavailable") };
 
 // The snapshot is saved each second, the rows of a chain that is followed are those of its head.
 function ofRows(saved: SavedReading | undefined): Reading | undefined {
