@@ -44,3 +44,11 @@ test.each(documents)("%s links to files and headings that are there", (document)
   });
   expect(dead).toEqual([]);
 });
+
+test.each(["openapi", "openapi-labels"])("docs/routes.md lists the routes of the document %s", (document) => {
+  const listed = readFileSync(join(root, "docs/routes.md"), "utf8");
+  const digest = readFileSync(join(root, `test/fixtures/${document}.txt`), "utf8");
+  const paths = [...digest.matchAll(/^(?:GET|POST) (\S+) /gm)].map(([, path = ""]) => path);
+  expect(paths.length).toBeGreaterThan(4);
+  expect(paths.filter((path) => !listed.includes(`${path}\``))).toEqual([]);
+});
