@@ -6,6 +6,7 @@ import { readRecording } from "../../../devnet/recording.ts";
 import { chainOf, currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { countFigures } from "../../../test/support/figures.ts";
+import { describeLookup } from "../../../test/support/lookup-reference.ts";
 import { indexedSubregistries } from "../../deployments/namespaces.ts";
 import { openReferrals } from "../../read/events/referrals.ts";
 import { indexedNamespaces } from "../../read/names/indexed-namespaces.ts";
@@ -15,9 +16,10 @@ import { v2ContractsOf } from "../../read/names/v2-names.ts";
 import { type ApiContext, endpoints } from "../../service/endpoints.ts";
 import { documentOf } from "../kit/docs.ts";
 
-// The samples and tables of docs/lookup.md, from the recorded chain that `npm run demo -- --ensv2` serves and from the OpenAPI document.
-// `vitest run src/api/v1/samples.test.ts -u` writes them anew.
-const page = fileURLToPath(new URL("../../../docs/lookup.md", import.meta.url));
+// The samples of docs/lookup-samples.md, from the recorded chain that `npm run demo -- --ensv2` serves, and docs/lookup-reference.md, from
+// the OpenAPI document. `vitest run src/api/v1/samples.test.ts -u` writes them anew.
+const pageOf = (name: string) => fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url));
+const samples = pageOf("lookup-samples.md");
 const lookups = endpoints.filter(({ path }) => path.startsWith("/v1/"));
 const last = readRecording(v2Folder).blocks.at(-1);
 const block = { number: Number(last?.number), timestamp: Number(last?.timestamp) };
@@ -79,132 +81,37 @@ async function respond(command: string): Promise<string> {
 const beginningOf = (calendar: string) =>
   `${calendar.split("\nBEGIN:VEVENT").slice(0, 3).join("\nBEGIN:VEVENT")}\n…\nEND:VCALENDAR`;
 
-type Schema = {
-  type?: string | string[];
-  enum?: unknown[];
-  const?: unknown;
-  anyOf?: Schema[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: Schema | boolean;
-  description?: string;
-  title?: string;
-};
-
-const isNullable = ({ anyOf, type }: Schema): boolean =>
-  type === "null" || type?.includes("null") || anyOf?.some(isNullable) || false;
-
-const objectOf = ({ items, ...schema }: Schema): Schema | undefined =>
-  schema.properties
-    ? schema
-    : ((items && objectOf(items)) ?? schema.anyOf?.find(({ properties }) => properties));
-
-const isSmall = ({ properties = {} }: Schema) =>
-  Object.keys(properties).length < 3 && !Object.values(properties).some(objectOf);
-
-// The type of a member in words, without null.
-function typeOf(schema: Schema): string {
-  const { type, enum: words, const: word, anyOf, items, properties, additionalProperties: values } = schema;
-  if (anyOf) return [...new Set(anyOf.map(typeOf))].filter((one) => one !== "null").join(" or ");
-  if (word !== undefined) return `\`${word}\``;
-  if (words) return words.map((one) => `\`${one}\``).join(", ");
-  if (items) return `list of ${typeOf(items)}`;
-  if (properties && isSmall(schema)) return `\`{${Object.keys(properties).join(", ")}}\``;
-  if (typeof values === "object") return `map to ${typeOf(values)}${isNullable(values) ? " or null" : ""}`;
-  return String(Array.isArray(type) ? type.filter((one) => one !== "null") : type);
-}
-
-// Rows of a table. What was listed before is not listed again.
-function membersOf(
-  { properties = {}, required = [] }: Schema,
-  above = "",
-  known = new Map<string, string>(),
-): string[] {
-  return Object.entries(properties).flatMap(([name, member]) => {
-    const path = `\`${above}${name}\``;
-    const object = objectOf(member);
-    const inner = object && !isSmall(object) ? object : undefined;
-    const text = inner ? JSON.stringify(inner) : typeOf(member);
-    const same = inner || text.length > 100 ? known.get(text) : undefined;
-    if (same === undefined) known.set(text, path);
-    const presence = `${required.includes(name) ? "always" : "if known"}${isNullable(member) ? ", may be null" : ""}`;
-    const cells = [
-      path,
-      same === undefined ? typeOf(member) : `as ${same}`,
-      presence,
-      member.description ?? "",
-    ];
-    const further = inner && same === undefined ? membersOf(inner, `${above}${name}.`, known) : [];
-    return [`| ${cells.join(" | ")} |`, ...further];
-  });
-}
-
-const tableOf = (schema: Schema | undefined) => [
-  "| Member | Type | Presence | Description |",
-  "|---|---|---|---|",
-  ...membersOf(schema ?? {}),
-];
-const { paths } = documentOf("", endpoints);
-type Responses = Record<string, { content: Record<string, { schema: Schema }> }>;
-
-function schemaOf(path: string): Schema {
-  const responses = paths[path]?.["get"]?.["responses"] as Responses | undefined;
-  return responses?.["200"]?.content["application/json"]?.schema ?? {};
-}
-const events = schemaOf("/v1/events").properties;
-const entry = events?.["data"]?.items;
-const { data: dataOfEntry, ...ofEntry } = entry?.properties ?? {};
-const tables: Readonly<Record<string, () => string[]>> = {
-  page: () =>
-    tableOf({
-      properties: { ...schemaOf("/v1/events").properties, data: {} },
-      required: ["page", "meta"],
-    }).filter((row) => !row.startsWith("| `data`")),
-  rows: () => tableOf(schemaOf("/v1/names/{name}").properties?.["data"]),
-  entries: () => tableOf({ ...entry, properties: ofEntry }),
-  data: () => [
-    "| `type` | `action` | Further members |",
-    "|---|---|---|",
-    ...(dataOfEntry?.anyOf ?? []).map(({ title, properties: { action = {}, ...members } = {} }) => {
-      const names = Object.keys(members).map((name) => `\`${name}\``);
-      return `| \`${title}\` | ${typeOf(action)} | ${names.join(", ")} |`;
-    }),
-  ],
-  members: () => {
-    const all = (dataOfEntry?.anyOf ?? []).flatMap(({ properties = {} }) => Object.entries(properties));
-    const { action: _, ...properties } = Object.fromEntries(all);
-    return tableOf({ properties });
-  },
-};
-
-test("docs/lookup.md shows what the routes respond with, and the members that the document has", async () => {
-  const text = readFileSync(page, "utf8");
+test("docs/lookup-samples.md shows what the routes respond with", async () => {
+  const text = readFileSync(samples, "utf8");
   const sample = /```sh\n(curl [^\n]*)\n```\n\n```(json|ics)\n[\s\S]*?\n```/g;
   const fresh = new Map<string, string>();
   for (const [, command = ""] of text.matchAll(sample)) fresh.set(command, await respond(command));
-  // Whatever else the page shows finds something too.
-  for (const [, path = ""] of text.matchAll(/^ {4}curl -s '?localhost:42069(\/[^\s']*)'?$/gm)) {
-    const response = await fetch(path);
-    expect([path, response.status]).toEqual([path, 200]);
-    expect(await response.text(), path).not.toContain('"data":[]');
-  }
-  const written = text
-    .replaceAll(
-      sample,
-      (_, command: string, type: string) =>
-        `\`\`\`sh\n${command}\n\`\`\`\n\n\`\`\`${type}\n${fresh.get(command)}\n\`\`\``,
-    )
-    .replaceAll(
-      /<!-- table: (\w+) -->[\s\S]*?<!-- end -->/g,
-      (_, name: string) => `<!-- table: ${name} -->\n${tables[name]?.().join("\n")}\n<!-- end -->`,
-    );
+  const written = text.replaceAll(
+    sample,
+    (_, command: string, type: string) =>
+      `\`\`\`sh\n${command}\n\`\`\`\n\n\`\`\`${type}\n${fresh.get(command)}\n\`\`\``,
+  );
   // Each route has a sample, but the stream, which has no end: docs/events.md.
   const commands = [...fresh.keys()];
   const without = lookups.filter(({ path }) => {
     const pattern = new RegExp(`42069${path.replaceAll(/\{\w+\}/g, "[^/?' ]+")}[?' ]`);
     return path !== "/v1/events/stream" && !commands.some((command) => pattern.test(`${command} `));
   });
-  await expect(written).toMatchFileSnapshot(page);
+  await expect(written).toMatchFileSnapshot(samples);
   expect(without.map(({ path }) => path)).toEqual([]);
 });
+
+test("requests of docs/lookup.md find something", async () => {
+  const requests = [
+    ...readFileSync(pageOf("lookup.md"), "utf8").matchAll(/^ {4}curl -s '?localhost:42069(\/[^\s']*)'?$/gm),
+  ];
+  expect(requests.length).toBeGreaterThan(4);
+  for (const [, path = ""] of requests) {
+    const response = await fetch(path);
+    expect([path, response.status]).toEqual([path, 200]);
+    expect(await response.text(), path).not.toContain('"data":[]');
+  }
+});
+
+test("docs/lookup-reference.md is what the OpenAPI document says", () =>
+  expect(describeLookup(documentOf("", endpoints))).toMatchFileSnapshot(pageOf("lookup-reference.md")));
