@@ -52,3 +52,10 @@ test.each(["openapi", "openapi-labels"])("docs/routes.md lists the routes of the
   expect(paths.length).toBeGreaterThan(4);
   expect(paths.filter((path) => !listed.includes(`${path}\``))).toEqual([]);
 });
+
+test("docs/README.md lists every page once", () => {
+  const index = readFileSync(join(root, "docs/README.md"), "utf8");
+  const pages = files.filter((file) => /^docs\/(?!README)[\w-]+\.md$/.test(file));
+  const timesOf = (page: string) => index.split(`](${page.slice("docs/".length)})`).length - 1;
+  expect(pages.filter((page) => timesOf(page) !== 1)).toEqual([]);
+});
