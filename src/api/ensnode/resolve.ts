@@ -5,6 +5,7 @@ import { decodedOf, decodedSchema } from "../../read/names/content-hash.ts";
 import type { KnownContracts } from "../../read/names/known-contracts.ts";
 import { isEmptySelection, recordsSchema } from "../../read/names/selection.ts";
 import type { V2Contracts } from "../../read/names/v2-names.ts";
+import { ReadError } from "../../read/refusal.ts";
 import { type createAdmission, resolutionLimits } from "../../read/resolution/admission.ts";
 import { createChainReader, UnavailableError } from "../../read/resolution/chain-reader.ts";
 import { createGatewayReader, type GatewayLimits } from "../../read/resolution/gateway.ts";
@@ -200,7 +201,7 @@ export async function askChain<T extends object>(
   try {
     return await resolve(context, { ...call, query: { accelerate: false, trace: false } }, ask);
   } catch (error) {
-    if (error instanceof ApiError) return { failure_reason: error.message };
+    if (error instanceof ApiError || error instanceof ReadError) return { failure_reason: error.message };
     throw error;
   }
 }

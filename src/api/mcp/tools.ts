@@ -2,9 +2,8 @@ import { maxHeaderSize } from "node:http";
 import { type CallToolResult, ErrorCode, McpError, type Tool } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod/v4";
 import { jsonSchemaOf } from "../../http/openapi.ts";
-import { refuse } from "../../read/refusal.ts";
+import { ReadError, refuse } from "../../read/refusal.ts";
 import type { Endpoint } from "../kit/endpoint.ts";
-import { ApiError } from "../kit/errors.ts";
 import type { Ask } from "../pages/ask.ts";
 import { memberOf } from "../pages/layout.ts";
 import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
@@ -16,7 +15,7 @@ import { lookupStatus } from "../v1/status.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** A tool as clients list it, the route that it reads, and the request to it for given arguments, which throws an ApiError for bad ones. */
+/** A tool as clients list it, the route that it reads, and the request to it for given arguments, which throws a ReadError for bad ones. */
 type ReadTool = { listed: Tool; route: string; request: (given: Arguments) => Parameters<Ask> };
 
 // In place of an endpoint's own: parameters of its path, or those of which `body` makes the body of the request.
@@ -121,7 +120,7 @@ export async function callTool(name: string, given: Arguments, ask: Ask): Promis
     if (text.length <= maxCharacters) return { content, structuredContent: body as Record<string, unknown> };
     return failed(`More than ${maxCharacters} characters: request less by page_size and cursor`);
   } catch (error) {
-    if (error instanceof ApiError) return failed(error.message);
+    if (error instanceof ReadError) return failed(error.message);
     throw error;
   }
 }

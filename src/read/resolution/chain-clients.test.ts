@@ -9,7 +9,7 @@ import { createChainClients } from "./chain-clients.ts";
 
 test("requests of one address and of all are limited, and admitted again when others end", async () => {
   const admit = createAdmission({ ...resolutionLimits, requests: 3, requestsOfAddress: 2 });
-  const refusal = { status: 503, headers: { "retry-after": "1" } };
+  const refusal = { code: "overloaded" };
   const { promise, resolve } = Promise.withResolvers<string>();
   const run = () => promise;
   const running = [admit("a", run), admit("a", run)];
