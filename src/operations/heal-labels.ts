@@ -2,7 +2,7 @@ import { addrReverseNode } from "../ens/ids.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import type { HealRows } from "../ponder/shared.ts";
 import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
-import { shortIdOf } from "../schema/sql.ts";
+import { lacksLabel, shortIdOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
 import { type Healing, isBusy, pastSchemaOf, saveStatus, statusOf } from "./stored-indexes.ts";
 
@@ -133,7 +133,7 @@ type Seen = Map<string, Record<string, unknown> | undefined>;
 type How = { isDry: boolean; seen: Seen };
 type Heal = (run: Statement, after: string, of: HealOptions, how: How) => Promise<Outcome>;
 
-// Columns that healing reads, and sets but for labelhash, by property; which rows lack a label, as their partial index has it; the chain of a row.
+// Columns that healing reads, and sets but for labelhash, by property; the chain of a row.
 const tables = {
   domain: {
     columns: {
@@ -142,12 +142,10 @@ const tables = {
       labelhash: "labelhash",
       unrevealedName: "unrevealed_name",
     },
-    unknown: "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)",
     chain: () => "t.chain_id",
   },
   registration: {
     columns: { labelName: "label_name" },
-    unknown: "(label_name IS NULL OR label_name LIKE '[%')",
     chain: (own: string) => `(SELECT d.chain_id FROM ${own}.domain d WHERE d.id = t.domain_id)`,
   },
 } as const;
@@ -157,10 +155,10 @@ const healRowsOf =
   (part: "domain" | "registration"): Heal =>
   async (run, after, { schema, healRows, batch = batchRows, root, onHealed }, { isDry, seen }) => {
     const own = quoted(schema);
-    const { columns, unknown, chain } = tables[part];
+    const { columns, chain } = tables[part];
     const selected = Object.entries(columns).map(([property, column]) => `${column} AS "${property}"`);
     const select = (table: string, key: string, where: string) =>
-      `SELECT ${key} AS key, id, ${selected.join(", ")} FROM ${table} WHERE ${unknown} AND id > $1 ${where}`;
+      `SELECT ${key} AS key, id, ${selected.join(", ")} FROM ${table} WHERE ${lacksLabel[part]} AND id > $1 ${where}`;
     const { rows } = await run(`${select(`${own}.${part}`, "id", "ORDER BY id")} LIMIT ${batch}`, [after]);
     const last = rows.length < batch ? undefined : String(rows.at(-1)?.["id"]);
     const changesOf = async (found: Record<string, unknown>[]) => {

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../log/json-log.ts";
 import { quoted, type Statement } from "../ponder/sql-client.ts";
-import { type TableIndex, tableIndexes } from "../schema/indexes.ts";
+import { type TableIndex, tableIndexes, tableTraits } from "../schema/indexes.ts";
 import { tablesOfEvents } from "../schema/past.ts";
 // Importing the schema registers the indexes of its tables.
 import "../../ponder.schema.ts";
 
 const indexes = tableIndexes();
 const total = indexes.length;
+const traits = tableTraits();
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
@@ -114,13 +115,6 @@ async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> 
 
 const tablesAtOnce = 3;
 
-// Columns where queries ask for the few values that most rows have, such as the subnames of eth. The planner would expect the mean, a
-// handful of rows, and sort all subnames of a name for its first page. With this setting it expects a hundredth of the table.
-const crowded: Readonly<Record<string, readonly string[]>> = {
-  domain: ["parent_id"],
-  v2_domains: ["parent_id"],
-};
-
 async function buildMissing({ run, schema, log }: Options, state: State, signal: AbortSignal): Promise<void> {
   const { rows } = await run(
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND i.indisvalid",
@@ -145,7 +139,10 @@ async function buildMissing({ run, schema, log }: Options, state: State, signal:
         await run(indexStatement(index, schema));
         progress.built += 1;
       }
-      for (const column of crowded[table] ?? [])
+      // The planner would expect the mean, a handful of rows, and sort all subnames of a name for its first page. With this setting it expects
+      // a hundredth of the table.
+      const column = traits.crowded.get(table);
+      if (column !== undefined)
         await run(`ALTER TABLE ${quoted(schema)}.${table} ALTER COLUMN ${column} SET (n_distinct = 100)`);
       await run(`ANALYZE ${quoted(schema)}.${table}`);
     }
@@ -169,7 +166,7 @@ const findExtension =
  */
 export async function createSearchIndexes(run: Statement, schema: string): Promise<string | undefined> {
   const build = async (what: string, keys: string) => {
-    for (const table of ["domain", "v2_domains"]) {
+    for (const table of traits.searched) {
       const index = { name: `${table}_${what}_search`, table, method: "gin" as const, keys };
       await run(dropIfInvalid(schema, index.name));
       await run(indexStatement(index, schema));

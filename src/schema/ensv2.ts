@@ -149,6 +149,7 @@ export const v2Domain = indexed(
       where: "subregistry <> '0x0000000000000000000000000000000000000000'",
     },
   }),
+  (table) => ({ crowded: table.parentId, isSearched: true }),
 );
 
 /**

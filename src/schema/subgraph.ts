@@ -1,6 +1,7 @@
 import { onchainTable, type PgColumnsBuilders } from "ponder";
 import { bytes, hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf, present, shortOf } from "./indexes.ts";
+import { lacksLabel } from "./sql.ts";
 
 // Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
 // the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use.
@@ -70,11 +71,9 @@ export const domain = indexed(
     byRegistrantAndName: present(table.registrantId, prefixOf(table.name)),
     byWrappedOwnerAndName: present(table.wrappedOwnerId, prefixOf(table.name)),
     byResolvedAddress: present(table.resolvedAddressId, shortOf(table.id)),
-    byUnknown: {
-      on: [table.id],
-      where: "name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL",
-    },
+    byUnknown: { on: [table.id], where: lacksLabel.domain },
   }),
+  (table) => ({ crowded: table.parentId, isSearched: true }),
 );
 
 /** One row per address that an event named; rows never change. Id: address. */
@@ -104,7 +103,7 @@ export const registration = indexed(
     byExpiryDate: [table.expiryDate, shortOf(table.id)],
     byLabelName: [prefixOf(table.labelName)],
     byChangeBlock: [table.changeBlock],
-    byUnknown: { on: [table.id], where: "label_name IS NULL OR label_name LIKE '[%'" },
+    byUnknown: { on: [table.id], where: lacksLabel.registration },
   }),
 );
 

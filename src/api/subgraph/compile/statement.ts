@@ -1,7 +1,10 @@
 import type { FieldNode } from "graphql";
 import { zeroAddress } from "../../../ens/ids.ts";
 import type { BothGenerations } from "../../../read/names/v2-domains.ts";
-import { hexOf, shortIdLength, shortIdOf } from "../../../schema/sql.ts";
+import { columnFacts } from "../../../schema/indexes.ts";
+import { hexOf, prefixLength, prefixOfText, shortIdLength, shortIdOf } from "../../../schema/sql.ts";
+// Registers the indexes of the entities' tables.
+import "../../../schema/subgraph.ts";
 import { argument, hasSelection, type Selected, type SelectionContext } from "../request/document.ts";
 import { QueryError } from "../schema/errors.ts";
 import {
@@ -131,17 +134,16 @@ export function typenamePieces(scope: Scope): Piece[] {
 /** Price of a row's ENSv2 walk, in rows. */
 export const walkPrice = 9;
 
-// Columns of bytes, which are hex in texts.
-const ofBytes = new Set(["transaction_id"]);
+const facts = columnFacts();
 
 /** SQL of a column's value as responses and filters have it. */
-export const shownColumn = (alias: string, column: string) =>
-  ofBytes.has(column) ? hexOf(`${alias}.${column}`) : `${alias}.${column}`;
+export const shownColumn = ({ type, alias }: Pick<Scope, "type" | "alias">, column: string) =>
+  facts.bytes.has(`${type.table}.${column}`) ? hexOf(`${alias}.${column}`) : `${alias}.${column}`;
 
 /** SQL of a field's value; a walked field needs `walkJoin`. */
 export function valueOfField(scope: Scope, { column, isWalked, nullable }: ScalarField): string {
   scope.columns.add(isWalked ? "id" : column);
-  if (!isWalked) return shownColumn(scope.alias, column);
+  if (!isWalked) return shownColumn(scope, column);
   scope.isWalked = true;
   const walked = `${scope.alias}v.${column}`;
   return nullable ? walked : `coalesce(${walked}, FALSE)`;
@@ -336,7 +338,7 @@ export function orderSql(
     ...{ terms: [...columns, ...id], direction },
     ...{ joins, isUnique },
   });
-  const ties = (column: string) => (groups.has(`${type.table}.${column}`) ? [shortId] : []);
+  const ties = (column: string) => (facts.grouped.has(`${type.table}.${column}`) ? [shortId] : []);
   const { field, child } = key;
   scope.sortedBy = child === undefined && field.kind !== "derived" ? field.column : undefined;
   if (field.kind === "scalar")
@@ -374,19 +376,12 @@ function readDirection(value: Value): "" | " DESC" {
   );
 }
 
-// Indexes of these columns go on with short ids: a group of rows with one value is in the order of its ids (src/schema/subgraph.ts).
-const groups = new Set([
-  ...["domain.owner_id", "domain.registrant_id", "domain.wrapped_owner_id", "domain.resolved_address_id"],
-  ...["domain.parent_id", "domain.expiry_date", "registration.registrant_id", "registration.expiry_date"],
-  ...["wrapped_domain.owner_id", "wrapped_domain.expiry_date"],
-]);
-
 // Whether a list has rows of one group only, by what links it to the row above or by its filter.
 function isOneGroup(
   type: EntityType,
   { linkedBy = "", filter }: { linkedBy: string | undefined; filter: Value },
 ): boolean {
-  const isGroup = (column: string) => groups.has(`${type.table}.${column}`);
+  const isGroup = (column: string) => facts.grouped.has(`${type.table}.${column}`);
   const keys = filterKeys(type);
   const isEqual = ([name, value]: [string, Value]) => {
     const key = keys.get(name);
@@ -396,15 +391,6 @@ function isOneGroup(
   return isGroup(linkedBy) || (isObject(filter) && Object.entries(filter).some(isEqual));
 }
 
-// Columns whose text may exceed an index entry: their btree indexes hold the first characters (src/schema/subgraph.ts).
-const prefixIndexed = new Set([
-  "domain.name",
-  "domain.label_name",
-  "registration.label_name",
-  "wrapped_domain.name",
-  "resolver_event.name",
-]);
-
 /** SQL of the first characters of a column, and their number. */
 export type Prefix = { sql: string; length: number };
 
@@ -413,12 +399,10 @@ export function indexedPrefix(
   { type, alias, isOneGroup }: Pick<Scope, "type" | "alias" | "isOneGroup">,
   column: string,
 ): Prefix | undefined {
-  if (prefixIndexed.has(`${type.table}.${column}`))
-    return { sql: `left(${alias}.${column}, ${prefixLength})`, length: prefixLength };
+  if (facts.prefixed.has(`${type.table}.${column}`))
+    return { sql: prefixOfText(`${alias}.${column}`), length: prefixLength };
   return isOneGroup && column === "id" ? { sql: shortIdOf(`${alias}.id`), length: shortIdLength } : undefined;
 }
-
-const prefixLength = 256;
 
 // A long text is sorted by its indexed part first: the order stays the same, and Postgres sorts only ties.
 function sortColumns(scope: Scope, column: string): string[] {

@@ -145,7 +145,7 @@ function column(
   const isList = field.kind === "scalar" && field.list && operator !== "has" && operator !== "not_has";
   const compared = {
     statement: context.statement,
-    column: shownColumn(filtered.alias, field.column),
+    column: shownColumn(filtered, field.column),
     prefix: indexedPrefix(filtered, field.column),
     scalar,
   };
