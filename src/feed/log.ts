@@ -3,7 +3,14 @@ import { isNode } from "../ens/given-names.ts";
 import type { Log } from "../log/json-log.ts";
 import { repeat } from "../operations/repeat.ts";
 import { saveStatus } from "../operations/stored-indexes.ts";
+import {
+  blockOfCheckpoint,
+  chainOfCheckpoint,
+  isReadySqlOf,
+  timeOfCheckpoint,
+} from "../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../ponder/sql-client.ts";
+import { stateSql } from "../ponder/state.ts";
 import { keysSql } from "../read/events/cache-keys.ts";
 import { chainOfEntry, historyOrder, partsOfEvents } from "../read/events/history.ts";
 import type { IndexedNamespace } from "../read/names/indexed-namespaces.ts";
@@ -62,13 +69,13 @@ const momentSql = (
   own: string,
 ) => `WITH checkpoints AS MATERIALIZED (SELECT c.*, age(c.xmin) AS age, c.xmin::text AS version
   FROM ${own}._ponder_checkpoint c)
-SELECT json_build_object('isReady', coalesce((SELECT value ->> 'is_ready' = '1' FROM ${own}._ponder_meta WHERE key = 'app'), false),
+SELECT json_build_object('isReady', coalesce(${isReadySqlOf(`${own}._ponder_meta`)}, false),
   'tables', to_regclass($1)::oid::text,
   'version', (SELECT string_agg(version, ' ' ORDER BY chain_id) FROM checkpoints),
-  'final', (SELECT left(least(min(finalized_checkpoint), max(latest_checkpoint)), 10)::int FROM checkpoints),
-  'processed', (SELECT json_build_object('chain', substr(at, 11, 16)::bigint, 'block', substr(at, 27, 16)::bigint, 'time', left(at, 10)::bigint)
+  'final', (SELECT ${timeOfCheckpoint("least(min(finalized_checkpoint), max(latest_checkpoint))")}::int FROM checkpoints),
+  'processed', (SELECT json_build_object('chain', ${chainOfCheckpoint("at")}::bigint, 'block', ${blockOfCheckpoint("at")}::bigint, 'time', ${timeOfCheckpoint("at")}::bigint)
     FROM (SELECT max(latest_checkpoint) AS at FROM checkpoints GROUP BY age ORDER BY age LIMIT 1) newest),
-  'state', (SELECT snapshot FROM ${own}._indexing_status WHERE id = 'feed')) AS found`;
+  'state', ${stateSql("feed", `${own}.`)}) AS found`;
 
 /** From when on (Unix seconds) the log is compared, and the indexing progress. */
 type Compared = { from: number; processed: Moment["processed"] };
@@ -126,7 +133,7 @@ export const writeHealed = async (run: Statement, schema: string, nodes: readonl
 export async function readReindexed(run: Statement, schema: string): Promise<string[]> {
   const own = quoted(schema);
   const { rows } = await run(`SELECT DISTINCT node FROM ${own}.${feedTable} WHERE node IS NOT NULL
-    AND timestamp >= (SELECT (snapshot ->> 'final')::int FROM ${own}._indexing_status WHERE id = 'feed')`);
+    AND timestamp >= (${stateSql("feed", `${own}.`)} ->> 'final')::int`);
   return rows.map(({ node }) => String(node));
 }
 

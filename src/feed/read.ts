@@ -1,6 +1,7 @@
 import { z } from "zod/v4";
 import { hashSchema } from "../ens/schemas.ts";
 import { parsedJson } from "../log/json-log.ts";
+import { stateSql, stateTable } from "../ponder/state.ts";
 import type { EntryFilter } from "../read/events/entry-filters.ts";
 import {
   type EventKind,
@@ -123,16 +124,16 @@ const rowSql = (
   'time', ${row}.timestamp, 'log', ${row}.log_index, 'type', ${row}.type, 'event', ${row}.event_id, 'transaction', ${row}.transaction_hash,
   'node', ${row}.node, 'keys', ${row}.keys, 'isReverted', NOT ${stands(row)})`;
 
-const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'feed')";
-const existsSql = `SELECT (to_regclass('${feedTable}') IS NOT NULL AND to_regclass('_indexing_status') IS NOT NULL)::text`;
+const feedStateSql = stateSql("feed");
+const existsSql = `SELECT (to_regclass('${feedTable}') IS NOT NULL AND to_regclass('${stateTable}') IS NOT NULL)::text`;
 
 /** SQL of the state of the log, and up to `limit` rows after the bound one in their order. */
 const rowsSql = (
   limit: number,
-) => `SELECT json_build_object('state', ${stateSql}, 'rows', (SELECT coalesce(json_agg(${rowSql("f")} ORDER BY f.seq), '[]')
+) => `SELECT json_build_object('state', ${feedStateSql}, 'rows', (SELECT coalesce(json_agg(${rowSql("f")} ORDER BY f.seq), '[]')
   FROM (SELECT * FROM ${feedTable} WHERE seq > $1::bigint ORDER BY seq LIMIT ${limit}) f))::text`;
 
-const newestSql = `SELECT json_build_object('state', ${stateSql}, 'row',
+const newestSql = `SELECT json_build_object('state', ${feedStateSql}, 'row',
   (SELECT ${rowSql("f")} FROM (SELECT * FROM ${feedTable} ORDER BY seq DESC LIMIT 1) f))::text`;
 
 async function readJson<T>(

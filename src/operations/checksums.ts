@@ -1,4 +1,5 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
+import { timeOfCheckpoint } from "../ponder/checkpoints.ts";
 import { quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
 import { hexOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
@@ -133,7 +134,7 @@ const passSql = (own: string, table: Table) => `
   gone AS (DELETE FROM ${own}._checksum_sums WHERE table_name = ${literal(table.name)})
   INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
   SELECT ${generationOf(own)}, ${literal(table.name)},
-    (SELECT (left(max(finalized_checkpoint), 10)::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint),
+    (SELECT (${timeOfCheckpoint("max(finalized_checkpoint)")}::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint),
     coalesce(p.high, 0) + coalesce(u.high, 0), coalesce(p.low, 0) + coalesce(u.low, 0), p.rows + u.rows, true
   FROM p, u RETURNING rows`;
 
@@ -185,7 +186,7 @@ export async function updateChecksums(
   await run(foldSql(own));
   if (isComplete)
     await run(`UPDATE ${own}._checksum_state SET ended = ends.time + 1 FROM (SELECT left(max(latest_checkpoint), 10)::bigint AS time,
-      left(max(finalized_checkpoint), 10)::bigint AS finalized FROM ${own}._ponder_checkpoint) ends WHERE time = finalized AND ended IS NULL`);
+      ${timeOfCheckpoint("max(finalized_checkpoint)")}::bigint AS finalized FROM ${own}._ponder_checkpoint) ends WHERE time = finalized AND ended IS NULL`);
 }
 
 type Options = {

@@ -1,5 +1,6 @@
 import type { IndexedChain } from "../config/chains.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
+import { blockOfCheckpoint, chainOfCheckpoint } from "../ponder/checkpoints.ts";
 import { addGauge } from "../ponder/gauge.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import { requestChainId, requestHash } from "../ponder/rpc-request.ts";
@@ -85,8 +86,8 @@ export async function finalizedBlock(
   // a start, which no event has reached, ends with zeros.
   const { rows } = await run(
     `SELECT greatest((SELECT max(upper(blocks)) - 1 FROM ponder_sync.intervals WHERE chain_id = $1),
-      (SELECT substr(finalized_checkpoint, 27, 16)::numeric FROM ${quoted(schema)}._ponder_checkpoint
-        WHERE chain_id = $1 AND substr(finalized_checkpoint, 11, 16)::bigint = $1 AND finalized_checkpoint !~ '0{33}$'))::text AS block`,
+      (SELECT ${blockOfCheckpoint("finalized_checkpoint")}::numeric FROM ${quoted(schema)}._ponder_checkpoint
+        WHERE chain_id = $1 AND ${chainOfCheckpoint("finalized_checkpoint")}::bigint = $1 AND finalized_checkpoint !~ '0{33}$'))::text AS block`,
     [chainId],
   );
   const block = rows[0]?.["block"];

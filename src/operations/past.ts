@@ -1,6 +1,8 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
+import { blockOfCheckpoint, timeOfCheckpoint } from "../ponder/checkpoints.ts";
 import type { KeptPast } from "../ponder/shared.ts";
 import { hasTable, quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
+import { stateSql } from "../ponder/state.ts";
 import { tablesOfEvents } from "../schema/past.ts";
 import { type TrackedTable, trackedTables } from "./checksums.ts";
 import { repeat } from "./repeat.ts";
@@ -28,7 +30,7 @@ function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): 
   const live = `${own}.${quoted(table.name)}`;
   const columns = table.all.join(", ");
   if (isOfEvents(table))
-    return `SELECT ${columns} FROM ${live} WHERE (timestamp, block_number) <= (${timeAt}, substr(${at}, 27, 16)::bigint)`;
+    return `SELECT ${columns} FROM ${live} WHERE (timestamp, block_number) <= (${timeAt}, ${blockOfCheckpoint(at)}::bigint)`;
   const notes = `${own}.${quoted(`_reorg__${table.name}`)}`;
   const versions = `${past}.${quoted(versionsOf(table))}`;
   const none = (other: string, more: string) =>
@@ -81,7 +83,7 @@ export async function installPast(
   const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
   const tables = await trackedTables(run, schema);
   const { rows } = await run(
-    `SELECT to_regclass($1)::oid::text AS tables, (SELECT max(left(safe_checkpoint, 10))::integer FROM ${own}._ponder_checkpoint) AS reached`,
+    `SELECT to_regclass($1)::oid::text AS tables, (SELECT max(${timeOfCheckpoint("safe_checkpoint")})::integer FROM ${own}._ponder_checkpoint) AS reached`,
     [`${own}.domain`],
   );
   const [{ tables: oid, reached } = {}] = rows as { tables?: string; reached?: number | null }[];
@@ -117,8 +119,8 @@ export async function installPast(
 }
 
 /** SQL, among the tables of an index, of the first second (Unix time) that can be read. ponder: notes of final changes are deleted. */
-export const pastFromSql = `coalesce((SELECT (snapshot ->> 'from')::integer FROM _indexing_status WHERE id = 'past'),
-  (SELECT left(max(finalized_checkpoint), 10)::integer FROM _ponder_checkpoint))`;
+export const pastFromSql = `coalesce((${stateSql("past")} ->> 'from')::integer,
+  (SELECT ${timeOfCheckpoint("max(finalized_checkpoint)")}::integer FROM _ponder_checkpoint))`;
 
 /** A position: after all blocks up to a second (Unix time), or of one chain up to a block. */
 export function positionOf(second: number, block?: { chainId: number; number: number }): string {

@@ -11,6 +11,7 @@ import {
   type RowReader,
   type Statement,
 } from "../ponder/sql-client.ts";
+import { stateSql, stateTable } from "../ponder/state.ts";
 import { repeat } from "./repeat.ts";
 import { sqlViewsComment, sqlViewsText } from "./sql-views.ts";
 
@@ -25,13 +26,6 @@ export type Description = {
 
 /** ponder: the table that identifies an index, also in a views schema. */
 const metaTable = "_ponder_meta";
-// The statuses of an index, a row for each subject: `servable` and `took over` have the time since when that is so, `purged` the blocks
-// that the index rests on and the cache no longer has, `feed` how far the log of name events reaches (src/feed/log.ts), `labels` how
-// far a newer version of the label set has healed it, `coverage` how many labels are known, `past` how far back the index keeps its past
-// (src/operations/past.ts), `stats` how far the figures of days are counted (src/read/stats/count.ts), `reorganizations` how many the index has
-// followed, `head <chain id>` and `branch <chain id>` which blocks its rows are of (src/ponder/branch.ts).
-const statusTable = "_indexing_status";
-
 /** Replaces the status of a subject. `saved_at` is the database's time; `json` keeps the order of members. */
 export async function saveStatus(
   run: Statement,
@@ -40,7 +34,7 @@ export async function saveStatus(
   status: object,
 ): Promise<void> {
   await run(
-    `INSERT INTO ${quoted(schema)}.${statusTable} VALUES ($1, $2, now())
+    `INSERT INTO ${quoted(schema)}.${stateTable} VALUES ($1, $2, now())
       ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at`,
     [subject, JSON.stringify(status)],
   );
@@ -50,7 +44,7 @@ export async function saveStatus(
 export const createStatusTable = (run: Statement, schema: string) =>
   createTable(
     run,
-    `${quoted(schema)}.${statusTable} (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
+    `${quoted(schema)}.${stateTable} (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)`,
   );
 
 /** Creates an index's table of statuses, with its description. */
@@ -110,8 +104,8 @@ type Statuses = {
 
 /** The statuses of the index in a schema, or behind a views schema. */
 export async function statusOf(run: Statement, schema: string): Promise<Statuses> {
-  if (!(await hasTable(run, `${quoted(schema)}.${statusTable}`))) return {};
-  const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${statusTable}`);
+  if (!(await hasTable(run, `${quoted(schema)}.${stateTable}`))) return {};
+  const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${stateTable}`);
   return Object.fromEntries(rows.map(({ id, snapshot }) => [id, snapshot]));
 }
 
@@ -465,7 +459,7 @@ export function takeOverWhenReady(
 
 // The index that the current schema shows, itself unless it is a views schema, and its settings.
 const shownSql = `SELECT coalesce((SELECT schema FROM (${namesSql}) AS names WHERE name = current_schema()), current_schema())::text,
-  (SELECT snapshot -> 'settings' FROM ${statusTable} WHERE id = 'description')::text`;
+  (${stateSql("description")} -> 'settings')::text`;
 
 /**
  * Follows which index a reader's schema shows: itself, or the one behind a views schema. `current` returns the last known one; `onSettings`

@@ -1,4 +1,5 @@
 import { type ChainBlock, parseCheckpoint } from "./checkpoints.ts";
+import { stateSql } from "./state.ts";
 
 // The branch of a chain that the rows of an index are of. cli/preload.mjs stores it with the rows, in the same transaction, so that a hash, a
 // number or a time is looked up in the branch that a statement reads (docs/ponder.md#branch-of-the-rows).
@@ -7,7 +8,7 @@ type Synced = { block: Record<keyof ChainBlock, string> };
 
 /**
  * What an index stores of a chain with each change of its head (a checkpoint): the head's block, and the blocks that a reorganization may
- * still replace. JSON text of rows of `_indexing_status`.
+ * still replace. JSON text of rows of the state table (state.ts).
  */
 export function branchRows({ id }: { id: number }, synced: readonly Synced[], head: string): string {
   const blocks = synced.map(({ block: { number, timestamp, hash, parentHash } }) => ({
@@ -25,9 +26,10 @@ export function branchRows({ id }: { id: number }, synced: readonly Synced[], he
   ]);
 }
 
+const stateOf = (chainId: number) => stateSql(`branch ${Math.trunc(chainId)}`);
+
 /** SQL expression for the text that `parseBranch` reads. */
-export const branchSql = (chainId: number) =>
-  `(SELECT snapshot::text FROM _indexing_status WHERE id = 'branch ${Math.trunc(chainId)}')`;
+export const branchSql = (chainId: number) => `${stateOf(chainId)}::text`;
 
 /** The blocks of a chain's branch that a reorganization may replace, oldest first. What is before them is final. */
 export function parseBranch(text: string | null | undefined): ChainBlock[] {
@@ -40,5 +42,4 @@ export function parseBranch(text: string | null | undefined): ChainBlock[] {
 
 /** SQL of whether the index has reached a block of a chain, on the branch that has it. */
 export const hasBlockSql = (chainId: number, { number, hash }: Pick<ChainBlock, "number" | "hash">) =>
-  `NOT EXISTS (SELECT FROM _indexing_status s, json_array_elements(s.snapshot) b WHERE s.id = 'branch ${Math.trunc(chainId)}'
-    AND (b ->> 0)::bigint = ${Math.trunc(number)} AND b ->> 2 <> '${hash.replaceAll("'", "''")}')`;
+  `NOT EXISTS (SELECT FROM json_array_elements(${stateOf(chainId)}) b WHERE (b ->> 0)::bigint = ${Math.trunc(number)} AND b ->> 2 <> '${hash.replaceAll("'", "''")}')`;

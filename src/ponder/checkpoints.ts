@@ -1,5 +1,6 @@
 import { PonderDiffersError } from "./expected.ts";
 import { quoted, type RowReader, type Statement, throughOutage } from "./sql-client.ts";
+import { stateSql, stateTable } from "./state.ts";
 
 /** A block, without further members; `timestamp` is in Unix seconds. */
 export type BlockRef = { timestamp: number; number: number };
@@ -76,30 +77,39 @@ export function indexedHead(row: HeadRow & Pick<CheckpointRow, "head">): (BlockR
   return block && (isSame ? { ...head, ...block } : block);
 }
 
-const isReadySqlOf = (meta: string) => `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
+// ponder: a checkpoint is a text of 75 digits, in the order of events: ten of the block's time, sixteen of the chain, sixteen of the block.
+/** SQL of the time of a checkpoint, given as SQL: ten digits. */
+export const timeOfCheckpoint = (checkpoint: string) => `left(${checkpoint}, 10)`;
+/** SQL of its chain: sixteen digits. */
+export const chainOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 11, 16)`;
+/** SQL of its block: sixteen digits. */
+export const blockOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 27, 16)`;
+
+/** SQL of whether the backfill of all chains is complete; null before the index has begun. `meta`: SQL of the table `_ponder_meta`. */
+export const isReadySqlOf = (meta: string) =>
+  `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
 const isReadySql = isReadySqlOf("_ponder_meta");
 
 const members = `'chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
   'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint,
-  'head', (SELECT s.snapshot FROM _indexing_status s WHERE s.id = 'head ' || c.chain_id)`;
+  'head', (SELECT s.snapshot FROM ${stateTable} s WHERE s.id = 'head ' || c.chain_id)`;
 
 /** SQL expression for a chain's row, as a text for `parseHead`. */
 export const headSql = (chainId: number) =>
   `(SELECT json_build_object(${members})::text FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 
 /** SQL expression for the number of the checkpoint's block that `indexedBlock` reads; null for a chain without a row. */
-export const headNumberSql = (chainId: number) => headPartSql(chainId, "substr($, 27, 16)");
+export const headNumberSql = (chainId: number) => headPartSql(chainId, blockOfCheckpoint);
 
 /** SQL expression for the time (Unix seconds) of the checkpoint that `indexedBlock` reads; null for a chain without a row. */
-export const headTimeSql = (chainId: number) => headPartSql(chainId, "left($, 10)");
+export const headTimeSql = (chainId: number) => headPartSql(chainId, timeOfCheckpoint);
 
 /** SQL expression for the checkpoint that `indexedBlock` reads, of a row `c` of `_ponder_checkpoint`. `meta`: SQL of the table `_ponder_meta`. */
 export const headSqlOf = (meta: string) =>
-  `CASE WHEN coalesce(${isReadySqlOf(meta)}, false) OR c.latest_checkpoint <= c.safe_checkpoint THEN c.latest_checkpoint ELSE c.safe_checkpoint END`;
+  `(CASE WHEN coalesce(${isReadySqlOf(meta)}, false) OR c.latest_checkpoint <= c.safe_checkpoint THEN c.latest_checkpoint ELSE c.safe_checkpoint END)`;
 
-function headPartSql(chainId: number, part: string): string {
-  const head = headSqlOf("_ponder_meta");
-  return `(SELECT ${part.replace("$", () => head)}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
+function headPartSql(chainId: number, partOf: (checkpoint: string) => string): string {
+  return `(SELECT ${partOf(headSqlOf("_ponder_meta"))}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 }
 
 /** The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row. */
@@ -113,7 +123,7 @@ export function headUpTo(end: Head | undefined, head: Head | undefined): Head | 
 
 /** SQL expression for the rows of all chains, as JSON; null before the first. */
 export const checkpointsSql = `(SELECT json_agg(json_build_object(${members},
-  'reorganizations', (SELECT s.snapshot FROM _indexing_status s WHERE s.id = 'reorganizations')) ORDER BY c.chain_id) FROM _ponder_checkpoint c)`;
+  'reorganizations', ${stateSql("reorganizations")}) ORDER BY c.chain_id) FROM _ponder_checkpoint c)`;
 
 /** Ponder's progress on all chains at one moment; empty before its first event handlers have run. */
 export async function readCheckpoints(database: RowReader, signal: AbortSignal): Promise<CheckpointRow[]> {
@@ -124,7 +134,7 @@ export async function readCheckpoints(database: RowReader, signal: AbortSignal):
 /** Forgets the branches of an earlier run. Run it before Ponder indexes: it begins again at the last final block, maybe on another branch. */
 export async function forgetBranches(run: Statement, schema: string): Promise<void> {
   const own = quoted(schema);
-  await throughOutage(() => run(`DELETE FROM ${own}._indexing_status WHERE id ~ '^(head|branch) '`));
+  await throughOutage(() => run(`DELETE FROM ${own}.${stateTable} WHERE id ~ '^(head|branch) '`));
 }
 
 /**
@@ -149,7 +159,7 @@ export async function restoreHeads(run: Statement, schema: string): Promise<void
   const start = `repeat('0', 10) || ${digits("c.chain_id", 16)} || repeat('0', 49)`;
   const statement = `
     UPDATE ${own}._ponder_checkpoint c SET latest_checkpoint = CASE
-      WHEN substr(c.safe_checkpoint, 11, 16)::bigint = c.chain_id THEN c.safe_checkpoint
+      WHEN ${chainOfCheckpoint("c.safe_checkpoint")}::bigint = c.chain_id THEN c.safe_checkpoint
       ELSE coalesce((
         SELECT ${cached} FROM ponder_sync.blocks b
         WHERE b.chain_id = c.chain_id AND ${cached} COLLATE "C" <= c.safe_checkpoint

@@ -30,7 +30,7 @@ export const areAllBuilt = ({ indexBuild }: Running, built: string | null | unde
   areIndexesBuilt(built) && indexBuild?.isComplete() !== false;
 
 /** The jobs of an indexing process, in the order of their start. A reader has none. */
-export const jobs: readonly Job[] = [
+const jobs: readonly Job[] = [
   {
     // Without a cache, a start needs more of a node than its newest blocks.
     name: "keep the blocks that the next start asks for",

@@ -4,6 +4,7 @@ import { readProvenFrom } from "../operations/proven-blocks.ts";
 import { repeat } from "../operations/repeat.ts";
 import { type Healing, progressOf } from "../operations/stored-indexes.ts";
 import { branchSql, parseBranch } from "../ponder/branch.ts";
+import { stateSql, stateTable } from "../ponder/state.ts";
 import { createReadPast } from "../read/past.ts";
 import { shared as shareReading } from "../status/shared-reading.ts";
 import type { StatusSource } from "../status/status.ts";
@@ -23,8 +24,7 @@ export async function openReadings(
   const readCoverage = shareReading(
     "How many labels are known",
     async (signal) => {
-      const sql = "SELECT (SELECT snapshot FROM _indexing_status WHERE id = 'coverage')::text";
-      const [text] = await database.row(sql, [], signal);
+      const [text] = await database.row(`SELECT ${stateSql("coverage")}::text`, [], signal);
       return text ? (JSON.parse(text) as { at: number; counts: Coverage[] }) : undefined;
     },
     { everyMs: 15_000, log },
@@ -75,9 +75,8 @@ async function followHealing({ ponder, database, log }: Core): Promise<() => Hea
   let healing: Healing | undefined;
   const read = async () => {
     const signal = AbortSignal.timeout(5_000);
-    const [exists] = await database.row("SELECT to_regclass('_indexing_status')::text", [], signal);
-    const sql = "SELECT (SELECT snapshot FROM _indexing_status WHERE id = 'labels')::text";
-    const [text] = exists ? await database.row(sql, [], signal) : [];
+    const [exists] = await database.row(`SELECT to_regclass('${stateTable}')::text`, [], signal);
+    const [text] = exists ? await database.row(`SELECT ${stateSql("labels")}::text`, [], signal) : [];
     healing = text ? JSON.parse(text) : undefined;
     // A reader's index may be healed from its next start on.
     return ponder.isIndexer && (healing === undefined || healing.part === "done") ? "done" : undefined;

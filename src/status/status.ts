@@ -14,6 +14,7 @@ import {
 import { addGauge } from "../ponder/gauge.ts";
 import type { PonderProcess, SyncMetrics } from "../ponder/process.ts";
 import type { RowReader } from "../ponder/sql-client.ts";
+import { stateTable } from "../ponder/state.ts";
 import { type BlockClient, createFindBlock } from "./blocks.ts";
 import {
   backfilledBefore,
@@ -346,13 +347,13 @@ type Row = (sql: string, values: readonly string[]) => Promise<(string | null)[]
 
 /** The saved snapshot; undefined if no indexing process has saved one. Throws if it is malformed. */
 export async function readSavedSnapshot({ row }: { row: Row }): Promise<SavedReading | undefined> {
-  const [exists] = await row("select to_regclass('_indexing_status')::text", []);
+  const [exists] = await row(`select to_regclass('${stateTable}')::text`, []);
   if (typeof exists !== "string") return undefined;
   const [text] = await row(
     // Both times are of the database, so that no other clock decides how old a snapshot is.
     `select json_build_object('snapshot', snapshot, 'checkpoints', coalesce(${checkpointsSql}, '[]'), 'reportedAt', floor(extract(epoch from saved_at)),
       'age', extract(epoch from now() - saved_at), 'savedAt', extract(epoch from saved_at) * 1000)::text
-      from _indexing_status where id = 'indexing'`,
+      from ${stateTable} where id = 'indexing'`,
     [],
   );
   return typeof text === "string" ? savedReading.parse(JSON.parse(text)) : undefined;

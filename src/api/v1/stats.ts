@@ -3,6 +3,7 @@ import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { chainIdParameter, choice, closedQuery, readTime, textParameter } from "../../ens/parameters.ts";
 import { addressSchema, amountSchema, countSchema, hashSchema } from "../../ens/schemas.ts";
+import { stateSql } from "../../ponder/state.ts";
 import { asOf, metaSchema } from "../../read/as-of.ts";
 import type { IndexedNamespace } from "../../read/names/indexed-namespaces.ts";
 import { nameIn } from "../../read/names/scopes.ts";
@@ -268,7 +269,7 @@ const topParents = endpoint({
   query: closedQuery({ page_size: cursorParameters.page_size, min_block: minBlockParameter }),
   answers: answersOf(parentShape),
   handle: async ({ query, current, request }, { lookup }: LookupContext) => {
-    const sql = "SELECT (SELECT snapshot -> 'parents' FROM _indexing_status WHERE id = 'coverage')::text";
+    const sql = `SELECT (${stateSql("coverage")} -> 'parents')::text`;
     const [text] = await lookup.database.row(sql, [], request.raw.signal);
     if (!text) return refuse("overloaded", "Names are counted in the minutes after the backfill.");
     const data = JSON.parse(text).slice(0, query.page_size);

@@ -1,8 +1,9 @@
 import { zeroAddress } from "../../ens/ids.ts";
 import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
-import { finalizedCheckpointOf } from "../../ponder/checkpoints.ts";
+import { finalizedCheckpointOf, timeOfCheckpoint } from "../../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
+import { stateSql, stateTable } from "../../ponder/state.ts";
 import { literal } from "../events/history.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 
@@ -33,7 +34,7 @@ export async function createFigures(run: Statement, schema: string): Promise<voi
     `${own}.${holdersTable} (parent text, account text, names bigint NOT NULL, PRIMARY KEY (parent, account))`,
   );
   const isOfAnother = "id = 'stats' AND snapshot ->> 'tables' IS DISTINCT FROM to_regclass($1)::oid::text";
-  await run(`DELETE FROM ${own}._indexing_status WHERE ${isOfAnother}`, [`${own}.domain_event`]);
+  await run(`DELETE FROM ${own}.${stateTable} WHERE ${isOfAnother}`, [`${own}.domain_event`]);
 }
 
 // The last second that clients can write as a date (9999).
@@ -139,11 +140,10 @@ const labelsSql = (own: string) => `INSERT INTO ${own}.${figuresTable} (metric, 
     CROSS JOIN LATERAL (VALUES ('names', c.names), ('unknown', c.unknown)) v(metric, value)
   WHERE s.id = 'coverage' AND NOT starts_with(c.of, 'below ') ${onConflict} = excluded.value`;
 
-const statusOf = (member: string) =>
-  `(SELECT snapshot ->> '${member}' FROM _indexing_status WHERE id = 'stats')`;
+const statusOf = (member: string) => `(${stateSql("stats")} ->> '${member}')`;
 const saved = (
   state: Counted,
-) => `INSERT INTO _indexing_status VALUES ('stats', '${JSON.stringify(state)}', now())
+) => `INSERT INTO ${stateTable} VALUES ('stats', '${JSON.stringify(state)}', now())
     ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at`;
 
 // By one process at a time, and only if the others left it to do: one that was killed may still have a statement under way.
@@ -178,8 +178,8 @@ const momentSql = (own: string, namespaces: readonly IndexedNamespace[]) => {
     ({ table, types }) =>
       `(SELECT min(e.timestamp) FROM ${own}.${table} e WHERE e.type IN ${literal(types)})`,
   );
-  return `SELECT json_build_object('tables', to_regclass($1)::oid::text, 'final', left(${finalizedCheckpointOf(`${own}._ponder_checkpoint`)}, 10),
-    'state', (SELECT snapshot FROM ${own}._indexing_status WHERE id = 'stats'),
+  return `SELECT json_build_object('tables', to_regclass($1)::oid::text, 'final', ${timeOfCheckpoint(finalizedCheckpointOf(`${own}._ponder_checkpoint`))},
+    'state', ${stateSql("stats", `${own}.`)},
     'first', least((SELECT min(a.timestamp) FROM ${own}.registrar_actions a), ${firsts.join(", ")})) AS found`;
 };
 

@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { stateSql } from "../../ponder/state.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { refuse } from "../refusal.ts";
 import type { Database } from "../sql/client.ts";
@@ -39,15 +40,15 @@ const openTails = () =>
 const tails = new WeakMap<Database, ReturnType<typeof openTails>>();
 
 /** SQL of how far the index is counted. */
-const stateSql = "(SELECT snapshot FROM _indexing_status WHERE id = 'stats')";
+const countedSql = stateSql("stats");
 
 // Never without a tail: the cache keeps none, and rejects for one that it drops meanwhile.
 async function readTail({ database, namespaces }: Source): Promise<Tail> {
   const signal = AbortSignal.timeout(30_000);
-  const [text] = await database.row(`SELECT ${stateSql}::text`, [], signal);
+  const [text] = await database.row(`SELECT ${countedSql}::text`, [], signal);
   const { end: from, isComplete = false } = (JSON.parse(text ?? "null") ?? {}) as Partial<Counted>;
   if (from === undefined || !isComplete) return refuse("overloaded", notCounted);
-  const sql = `WITH ${figuresOf(namespaces, { from, to: 9_999_999_999 })} SELECT ${stateSql} ->> 'end', (SELECT coalesce(json_agg(t), '[]')::text FROM (
+  const sql = `WITH ${figuresOf(namespaces, { from, to: 9_999_999_999 })} SELECT ${countedSql} ->> 'end', (SELECT coalesce(json_agg(t), '[]')::text FROM (
     SELECT f.metric, f.parent, f.part, f.day, f.value::text FROM figures f) t)`;
   const [now, rows] = await database.row(sql, [], signal);
   return now === String(from)
@@ -87,7 +88,7 @@ const figuresSql = ({ interval, kind }: Pick<Asked, "interval" | "kind">) => {
     state: ["0", "sum(f.value)"],
   }[kind] as [string, string];
   const where = `f.metric = ANY ($1::text[]) AND f.parent = ANY ($2::text[]) AND f.day >= ${start} AND f.day < $4::int`;
-  return `SELECT ${stateSql} ->> 'end', (SELECT coalesce(json_agg(p), '[]')::text FROM (
+  return `SELECT ${countedSql} ->> 'end', (SELECT coalesce(json_agg(p), '[]')::text FROM (
   SELECT g.period, g.part, json_object_agg(g.metric, g.value) AS values FROM (
     SELECT f.metric, f.part, CASE WHEN f.day < $3::int THEN -1 ELSE ${periodSql[interval]} END AS period, ${value}::text AS value FROM (
       SELECT f.metric, f.part, f.day, f.value FROM ${figuresTable} f WHERE ${where}
