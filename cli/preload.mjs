@@ -23,30 +23,19 @@ const storesOfPonder = {
 };
 
 const chainOrder = JSON.stringify(new URL("../src/ponder/chain-order.ts", import.meta.url).href);
-const branch = JSON.stringify(new URL("../src/ponder/branch.ts", import.meta.url).href);
-// Stores the branch of a live event, in the transaction `tx` of its rows; `head`: the chain's checkpoint.
-const keepBranch = (head) => `{
-      const rows = (await import(${branch})).branchRows(event.chain, event.branch, ${head});
-      await tx.wrap((db) => db.execute(sql\`INSERT INTO \${sql.identifier(namespaceBuild.schema)}._indexing_status
-        SELECT b.id, b.snapshot, now() FROM json_to_recordset(\${rows}::text::json) AS b (id text, snapshot json)
-        ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at\`), context);
-    }`;
+const liveEvents = JSON.stringify(new URL("../src/ponder/live-events.ts", import.meta.url).href);
 const following = /\/node_modules\/ponder\/dist\/esm\/runtime\/realtime\.js$/;
 
-const configOfPonder = /\/node_modules\/ponder\/dist\/esm\/build\/config\.js$/;
+const runOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/;
+
+// Of the 700 chains of viem Ponder needs those of which a block is final later than of others. To load all takes a tenth of a start.
 const chainsOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/chains\.js$/;
+const knownChains = [1, 5, 42, 137, 42161, 42170, 80001, 421613, 11155111]
+  .map((id) => `export const chain${id} = { id: ${id} };`)
+  .join("");
 
 // What is changed in Ponder's text, as often as `times` says. docs/ponder.md describes them.
 const patches = [
-  {
-    // Of the 700 chains of viem Ponder uses the ids, to know how soon a block is final, and URLs, which are configured here. To load them takes a
-    // tenth of a start.
-    name: "known chains",
-    file: configOfPonder,
-    times: 1,
-    text: /Object\.values\(viemChains\)\.find\([^;]*\)(?=;)/g,
-    patched: "{ id: chain.id, rpcUrls: { default: { http: [] } } }",
-  },
   {
     // When a range of blocks fails it is fetched again, and each time the range after it is begun once more. They
     // fetch the same blocks, and wait for each other's rows until no connection is left: the backfill stands still.
@@ -57,22 +46,14 @@ const patches = [
     patched: "if (isSyncComplete === false && pwr.isNextBegun !== true) { pwr.isNextBegun = true;",
   },
   {
-    // A start that begins with a kept final block may find a later one cached. Both are final, and it goes on from the later one.
-    name: "last final block",
-    file: /\/node_modules\/ponder\/dist\/esm\/runtime\/index\.js$/,
-    times: 1,
-    text: /(?<=syncProgress\.finalized = )params\.finalizedBlock(?=;)/g,
-    patched:
-      "[params.finalizedBlock, ...diagnostics.slice(1)].reduce((one, other) => (Number(other.number) > Number(one.number) ? other : one))",
-  },
-  {
     // A newest block that could not be fetched counts as fetched: it would be taken for a duplicate until the next one, which on a
-    // quiet chain may take hours.
-    name: "newest block that failed",
+    // quiet chain may take hours. And after ten minutes of polls that a node did not answer the process would end, and with it the other chains.
+    name: "errors of live blocks",
     file: /\/node_modules\/ponder\/dist\/esm\/sync-realtime\/index\.js$/,
     times: 1,
-    text: /catch \(_error\) \{(?=\s*blockCallback\?\.\(false\);\s*onError\(_error, block\);)/g,
-    patched: "catch (_error) { if (latestFetchedBlock === block) latestFetchedBlock = undefined;",
+    text: /(?=fetchAndReconcileLatestBlockErrorCount \+= 1;)/g,
+    patched:
+      "if (latestFetchedBlock === block) latestFetchedBlock = undefined; if (block === undefined) return;",
   },
   {
     // A new connection runs its settings before its pool listens for errors: a database that goes away in that moment would end the
@@ -84,14 +65,6 @@ const patches = [
     text: /super\.connect\(\(\) => \{(?=\s*this\.query\([^)]*, callback\);)/g,
     patched:
       'this.on("error", () => undefined); super.connect((failure) => { if (failure) return callback(failure);',
-  },
-  {
-    // After ten minutes in which a node did not respond the process would end, and with it the other chains.
-    name: "polls that fail",
-    file: /\/node_modules\/ponder\/dist\/esm\/sync-realtime\/index\.js$/,
-    times: 1,
-    text: /(?=fetchAndReconcileLatestBlockErrorCount \+= 1;)/g,
-    patched: "if (block === undefined) return;",
   },
   {
     // A chain without new blocks would hold back the others: src/ponder/chain-order.ts orders them.
@@ -117,33 +90,12 @@ const patches = [
     patched: `perChainSync: (await import(${chainOrder})).chainsInOrder(params.perChainSync, chain),`,
   },
   {
-    // Events wait in a buffer, while the list of blocks goes on.
-    name: "branch of a live event",
-    file: following,
-    times: 6,
-    text: /blockCallback: event\.blockCallback,|yield \{ type: "reorg", chain,/g,
-    patched: "$& branch: (params.perChainSync?.get(chain) ?? params).unfinalizedBlocks.slice(),",
-  },
-  {
-    name: "branch of a block",
-    file: /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/,
-    times: 1,
-    text: /(?=if \(database\.userQB\.\$dialect === "pglite"\) \{\s*await tx\.wrap\(\(tx\) => tx\.execute\(`TRUNCATE)/g,
-    patched: keepBranch("event.checkpoint"),
-  },
-  {
-    // Until the next block the chain's checkpoint would name a block whose rows are gone. The next one may have the same number and time: the
-    // count tells it from the block before.
-    name: "head of a reorganization",
-    file: /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/,
-    times: 1,
-    text: /(?=await createTriggers\(tx, \{ tables \}, context\);)/g,
-    patched: `const head = (await import(${chainOrder})).headAt(perChainSync, event.chain, event.checkpoint);
-      await tx.wrap((db) => db.update(PONDER_CHECKPOINT).set({ latestCheckpoint: head })
-        .where(sql\`\${PONDER_CHECKPOINT.chainId} = \${event.chain.id} AND \${PONDER_CHECKPOINT.latestCheckpoint} > \${head}\`), context);
-      await tx.wrap((db) => db.execute(sql\`INSERT INTO \${sql.identifier(namespaceBuild.schema)}._indexing_status AS s VALUES ('reorganizations', '1', now())
-        ON CONFLICT (id) DO UPDATE SET snapshot = to_json(s.snapshot::text::int + 1), saved_at = excluded.saved_at\`), context);
-      ${keepBranch("head")}`,
+    // With the rows of a live event, in their transaction.
+    name: "branch of the rows",
+    file: runOfPonder,
+    times: 2,
+    text: /(?=if \(database\.userQB\.\$dialect === "pglite"\) \{\s*await tx\.wrap\(\(tx\) => tx\.execute\(`TRUNCATE|await createTriggers\(tx, \{ tables \}, context\);)/g,
+    patched: `await (await import(${liveEvents})).storeBranch(tx, event, namespaceBuild.schema, context);`,
   },
 ];
 
@@ -168,11 +120,16 @@ function resolveOwn(specifier, context, next) {
     return { url: indexingFiles, format: "module", shortCircuit: true };
   }
   if (specifier === "viem/chains" && chainsOfPonder.test(parentURL))
-    return { url: "data:text/javascript,", format: "module", shortCircuit: true };
-  const own = !isStock && indexingOfPonder.test(parentURL) ? storesOfPonder[specifier] : undefined;
+    return { url: `data:text/javascript,${knownChains}`, format: "module", shortCircuit: true };
+  const own = ownModule(specifier, parentURL);
   if (own === undefined) return next(specifier, context);
   markReplaced(specifier);
   return next(new URL(own, import.meta.url).href, context);
+}
+
+function ownModule(specifier, parentURL) {
+  if (specifier === "./realtime.js" && runOfPonder.test(parentURL)) return "../src/ponder/live-events.ts";
+  return !isStock && indexingOfPonder.test(parentURL) ? storesOfPonder[specifier] : undefined;
 }
 
 // Checked by expectReplaced in src/ponder/store.ts.

@@ -152,3 +152,31 @@ process.exit(0);
 test("Node runs the project's TypeScript, and a stack names the line of the file", async () => {
   expect(await outputOf(project)).toEqual(["wrong.ts:3:7", ["table"]]);
 });
+
+// The chains that Ponder finds in the process, and the number of blocks after which one is final.
+const finality = `
+import * as viem from "viem/chains";
+import { chains } from ${module("node_modules/ponder/dist/esm/utils/chains.js")};
+import { getFinalityBlockCount } from ${module("node_modules/ponder/dist/esm/utils/finality.js")};
+const known = Object.values(chains);
+const differs = Object.values(viem).filter((chain) => getFinalityBlockCount({ chain }) !==
+  getFinalityBlockCount({ chain: known.find(({ id }) => id === chain.id) }));
+process.stdout.write(JSON.stringify({ known: known.length > 0, isShort: known.length < 20, differs: differs.map(({ id }) => id) }));
+`;
+
+test("of each chain of viem a block is final as soon as with all of its modules", async () => {
+  expect(await outputOf(finality)).toEqual({ known: true, isShort: true, differs: [] });
+});
+
+const places = `
+import ${module("node_modules/ponder/dist/esm/runtime/omnichain.js")};
+import ${module("node_modules/ponder/dist/esm/runtime/multichain.js")};
+import { expectReplaced } from ${module("src/ponder/store.ts")};
+expectReplaced("own");
+process.stdout.write("true");
+process.exit(0);
+`;
+
+test("each place of Ponder that is replaced or changed is there", async () => {
+  expect(await outputOf(places)).toBe(true);
+});

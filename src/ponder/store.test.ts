@@ -24,22 +24,15 @@ test("of cached blocks and transactions Ponder reads what handlers see, and noth
 test("a Ponder whose stores were not replaced does not start, and the message names what is not", () => {
   const stores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
   const faults = [
-    ...["glob", "known chains"],
-    ...[
-      "beginning of the next range",
-      "newest block that failed",
-      "new connection that is lost",
-      "last final block",
-    ],
-    ...[
-      "polls that fail",
-      "order of all chains",
-      "blocks that are held",
-      "chains that a reorganization concerns",
-      "branch of a live event",
-      "branch of a block",
-      "head of a reorganization",
-    ],
+    "glob",
+    "./realtime.js",
+    "beginning of the next range",
+    "errors of live blocks",
+    "new connection that is lost",
+    "order of all chains",
+    "blocks that are held",
+    "chains that a reorganization concerns",
+    "branch of the rows",
   ];
   const checkWith = (found: string[], kind: "own" | "stock") => () => {
     Reflect.set(globalThis, Symbol.for("nsindex.stores"), new Set(found));
@@ -60,9 +53,9 @@ test("a Ponder whose stores were not replaced does not start, and the message na
 
 test("another release than the expected one is refused by its version", () => {
   const folder = newFolder();
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "0.16.10" }));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ version: "0.0.1" }));
   expect(() => requireExpectedVersion(folder)).toThrow(
-    "Unsupported Ponder version: Ponder 0.16.10 is installed. Install Ponder 0.17.7, which src/ponder was written for, or adapt src/ponder.",
+    /^Unsupported Ponder version: Ponder 0\.0\.1 is installed\. Install Ponder [0-9.]+, which src\/ponder was written for/,
   );
   expect(() => requireExpectedVersion()).not.toThrow();
 });

@@ -13,21 +13,18 @@ export function readNeededColumns(): void {
   read.splice(0, read.length, ...needed);
 }
 
-// What cli/preload.mjs replaces; with PONDER_STORES=stock, only what is changed in its text.
+// What cli/preload.mjs replaces; with PONDER_STORES=stock, only the changes.
 const ownStores = ["../indexing-store/cache.js", "../indexing-store/index.js", "../sync-store/index.js"];
 const changes = [
-  ...["glob", "known chains"],
-  ...["beginning of the next range", "newest block that failed", "new connection that is lost"],
-  "last final block",
-  ...[
-    "polls that fail",
-    "order of all chains",
-    "blocks that are held",
-    "chains that a reorganization concerns",
-    "branch of a live event",
-    "branch of a block",
-    "head of a reorganization",
-  ],
+  "glob",
+  "./realtime.js",
+  "beginning of the next range",
+  "errors of live blocks",
+  "new connection that is lost",
+  "order of all chains",
+  "blocks that are held",
+  "chains that a reorganization concerns",
+  "branch of the rows",
 ];
 
 /**
