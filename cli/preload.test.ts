@@ -169,6 +169,7 @@ test("of each chain of viem a block is final as soon as with all of its modules"
 });
 
 const places = `
+import ${module("node_modules/ponder/dist/esm/build/index.js")};
 import ${module("node_modules/ponder/dist/esm/runtime/omnichain.js")};
 import ${module("node_modules/ponder/dist/esm/runtime/multichain.js")};
 import { expectReplaced } from ${module("src/ponder/store.ts")};
