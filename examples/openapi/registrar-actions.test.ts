@@ -1,7 +1,7 @@
 import openapiTypescript, { astToString, COMMENT_HEADER } from "openapi-typescript";
 import { expect, test } from "vitest";
-import { endpoints } from "../../src/service/endpoints.ts";
 import { documentOf } from "../../src/api/kit/docs.ts";
+import { endpoints } from "../../src/service/endpoints.ts";
 
 test("the types are those of the operation that the example asks", async () => {
   const document = documentOf("1.2.3", endpoints);
