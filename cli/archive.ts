@@ -8,7 +8,7 @@ import { recordChain } from "../src/archive/record.ts";
 import { wantedOf } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
-import { counted } from "../src/log/json-log.ts";
+import { countNoun } from "../src/log/json-log.ts";
 import { unionOf } from "../src/operations/cache.ts";
 import {
   chainsOf,
@@ -120,7 +120,7 @@ function summary({ segments, children, results = [], headers = [] }: Manifest): 
   const deployed = Object.values(children).reduce((all, { length }) => all + length, 0);
   const calls = results.reduce((all, { count }) => all + count, 0);
   return [
-    `blocks ${ranges.join(", ") || "none"}; ${counted(logs, "log")} in ${counted(blocks, "block")} and ${counted(segments.length, "segment")}`,
+    `blocks ${ranges.join(", ") || "none"}; ${countNoun(logs, "log")} in ${countNoun(blocks, "block")} and ${countNoun(segments.length, "segment")}`,
     `${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log\n${proofOf((level) => sum((one) => one.proof[level]))}`,
     ...(deployed > 0 ? [`contracts of factories: ${format(deployed)}`] : []),
     ...(calls > 0 ? [`results of calls: ${format(calls)}`] : []),
@@ -171,7 +171,7 @@ async function checkOne(source: string, chain: IndexedChain, asked: Compared): P
 export function reportOf(found: ArchiveCheck, seed: number | undefined): string {
   const { problems, lacking, segments, compared } = found;
   const lines = [
-    `${counted(found.logs, "log")} in ${counted(found.blocks, "block")} and ${counted(segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
+    `${countNoun(found.logs, "log")} in ${countNoun(found.blocks, "block")} and ${countNoun(segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
     proofOf((level) => found.proof[level]),
     lacking.length > 0 &&
       `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(lacking.length)}`,
@@ -179,7 +179,7 @@ export function reportOf(found: ArchiveCheck, seed: number | undefined): string 
       `  blocks of which there is the header alone: ${format(found.empty)}, without logs by their bloom: ${format(found.emptyByBloom)}`,
     found.results > 0 && `  results of calls, which nothing proves: ${format(found.results)}`,
     seed !== undefined &&
-      `  compared with the node (seed ${seed}): last blocks of ${counted(segments, "segment")}, ${counted(compared, "block")} with their logs`,
+      `  compared with the node (seed ${seed}): last blocks of ${countNoun(segments, "segment")}, ${countNoun(compared, "block")} with their logs`,
     ...firstOf(problems.map((problem) => `WRONG: ${problem}`)),
     `  ${verdictOf(found, seed !== undefined)}`,
   ];
@@ -190,7 +190,7 @@ export function reportOf(found: ArchiveCheck, seed: number | undefined): string 
 function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   const { problems, lacking, blocks, compared, comparedLacking } = found;
   const open = lacking.length - comparedLacking;
-  const openText = `${counted(open, "block")} may lack a log`;
+  const openText = `${countNoun(open, "block")} may lack a log`;
   if (problems.length > 0) return "This archive is wrong: fetch or record it again.";
   if (!isCompared)
     return `It does not contradict itself${open > 0 ? `, but ${openText}` : ""}. To compare its blocks with a node: --rpc <url> --chain <id>.`;

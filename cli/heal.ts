@@ -4,7 +4,7 @@ import { isUsableLabel } from "../src/ens/labels.ts";
 import { interpretedLabel } from "../src/ens/normalization.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
 import { escapeControls, spanOf } from "../src/log/json-log.ts";
-import { type Coverage, coverageOf, isUnknown, kindOf } from "../src/operations/label-coverage.ts";
+import { type Coverage, coverageOf, isUnknown, kindOfNameSql } from "../src/operations/label-coverage.ts";
 import { type Healing, progressOf, statusOf } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
@@ -68,7 +68,7 @@ async function countKnown(run: Statement, config: Config): Promise<string> {
   try {
     for (let after = ""; ; ) {
       const { rows } = await run(
-        `SELECT d.id, d.labelhash, ${kindOf(own)} AS kind FROM domain d WHERE ${isUnknown} AND d.id > $1
+        `SELECT d.id, d.labelhash, ${kindOfNameSql(own)} AS kind FROM domain d WHERE ${isUnknown} AND d.id > $1
           ORDER BY d.id LIMIT ${batch}`,
         [after],
       );

@@ -1,4 +1,4 @@
-import { type Look, lookAt, placeOf } from "../src/operations/read-servers.ts";
+import { hostOf, type Look, lookAt } from "../src/operations/read-servers.ts";
 import { streamsOf } from "../src/operations/stored-indexes.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { connect } from "./database.ts";
@@ -18,7 +18,7 @@ export async function onServers<T>(
   const closes: (() => Promise<void>)[] = [];
   const away: string[] = [];
   const open = async (url: string): Promise<Server[]> => {
-    const place = placeOf(url);
+    const place = hostOf(url);
     try {
       const { run, close } = await connect(url);
       closes.push(close);

@@ -1,7 +1,7 @@
 import { createPublicClient, fallback, http } from "viem";
 import { chainName } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
-import { counted, escapeControls, seeOperations } from "../src/log/json-log.ts";
+import { countNoun, escapeControls, seeOperations } from "../src/log/json-log.ts";
 import type { BlockRef } from "../src/ponder/checkpoints.ts";
 import { examineUrls } from "./checks/nodes.ts";
 import { loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
@@ -116,9 +116,9 @@ export function report(questions: readonly Question[], { heads, found, events: {
   const blocks = [...heads].map(([id, { number }]) => `block ${number} of ${chainName(id)}`).join(", ");
   const faults = [
     ...(differences.length > 0 ? [`${differences.length} of ${compared} values differ.`] : []),
-    ...(unproven > 0 ? [`${counted(unproven, "value")} could not be proven.`] : []),
+    ...(unproven > 0 ? [`${countNoun(unproven, "value")} could not be proven.`] : []),
     ...(missing.length > 0
-      ? [`${counted(missing.length, "row")} of ${counted(looked, "event")} missing.`]
+      ? [`${countNoun(missing.length, "row")} of ${countNoun(looked, "event")} missing.`]
       : []),
   ];
   const lines = [

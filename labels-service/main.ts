@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { labelDatabaseSchemaVersion } from "../src/labels/label-set.ts";
-import { counted, escapeControls, escapeControlsOfLines, spanOf } from "../src/log/json-log.ts";
+import { countNoun, escapeControls, escapeControlsOfLines, spanOf } from "../src/log/json-log.ts";
 import { convert, exportVersion } from "./commands/export.ts";
 import { serve } from "./commands/serve.ts";
 import { validate } from "./commands/validate.ts";
@@ -106,11 +106,11 @@ function ingestSummary(
   const rows = counts.accepted + counts.invalid + counts.ignored;
   const lines = [
     `Ingested version ${facts.highestLabelSetVersion} of "${facts.labelSetId}" from ${format}: ` +
-      `${counted(rows, "row")} in ${spanOf(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
-    `${counted(added, "new label")}, ${number(counts.accepted - added)} known before` +
-      `${counts.invalid > 0 ? `, ${counted(counts.invalid, "invalid row")}` : ""}` +
-      `${counts.ignored > 0 ? `, ${counted(counts.ignored, "ignored row")}` : ""}.`,
-    `${escapeControls(path)} holds ${counted(facts.recordsCount, "label")}.`,
+      `${countNoun(rows, "row")} in ${spanOf(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
+    `${countNoun(added, "new label")}, ${number(counts.accepted - added)} known before` +
+      `${counts.invalid > 0 ? `, ${countNoun(counts.invalid, "invalid row")}` : ""}` +
+      `${counts.ignored > 0 ? `, ${countNoun(counts.ignored, "ignored row")}` : ""}.`,
+    `${escapeControls(path)} holds ${countNoun(facts.recordsCount, "label")}.`,
   ];
   if (rejectsPath !== undefined) lines.push(`The invalid rows are listed in ${escapeControls(rejectsPath)}.`);
   if (formats[format].keepsCarriageReturns && counts.endingInCarriageReturn > 0)
@@ -145,7 +145,7 @@ const addStats = (program: Command, context: CommandContext) =>
           ["bytes a label", facts.recordsCount === 0 ? "-" : (size / facts.recordsCount).toFixed(1)],
           ...versions.map(({ version, recordsCount, ingestedAt }) => [
             `version ${version}`,
-            `${counted(recordsCount, "label")}, ingested ${escapeControls(ingestedAt)}`,
+            `${countNoun(recordsCount, "label")}, ingested ${escapeControls(ingestedAt)}`,
           ]),
         ];
       });
@@ -158,9 +158,9 @@ const addValidate = (program: Command, context: CommandContext) =>
     .action(({ database }) =>
       readDatabase(database, (reader) => {
         const { labels, faults, descriptions } = validate(reader, context.stderr);
-        const checked = `${counted(labels, "label")} of "${reader.facts.labelSetId}"`;
+        const checked = `${countNoun(labels, "label")} of "${reader.facts.labelSetId}"`;
         for (const description of descriptions) context.stderr.write(`${description}\n`);
-        if (faults > 0) throw new Error(`${counted(faults, "fault")} in ${checked}.`);
+        if (faults > 0) throw new Error(`${countNoun(faults, "fault")} in ${checked}.`);
         const highest = reader.facts.highestLabelSetVersion;
         context.stdout.write(`${checked}, versions 0 to ${highest}: no faults.\n`);
       }),
@@ -180,7 +180,7 @@ const addExport = (program: Command, context: CommandContext) =>
         const target = output ?? `${labelSetId}_${version}.ensrainbow`;
         const records = exportVersion(reader, version, target, context.stderr);
         context.stdout.write(
-          `Wrote ${counted(records, "label")} of version ${version} of "${labelSetId}" to ${escapeControls(target)}.\n`,
+          `Wrote ${countNoun(records, "label")} of version ${version} of "${labelSetId}" to ${escapeControls(target)}.\n`,
         );
       }),
     );
@@ -196,7 +196,7 @@ const addConvert = (program: Command, { stdin, stdout, stderr }: CommandContext)
     .action(async (file, asked) => {
       const { added, repeated, version, target } = await convert(openInput(file, stdin), asked, stderr);
       stdout.write(
-        `Wrote ${counted(added, "label")} of version ${version} of "${asked.labelSetId}" to ${escapeControls(target)}; ` +
+        `Wrote ${countNoun(added, "label")} of version ${version} of "${asked.labelSetId}" to ${escapeControls(target)}; ` +
           `repeated or known before: ${number(repeated)}.\n`,
       );
     });

@@ -3,7 +3,7 @@ import { readManifest } from "../../src/archive/folder.ts";
 import { believedOfArchive, levelOf } from "../../src/archive/manifest.ts";
 import type { IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
-import { counted } from "../../src/log/json-log.ts";
+import { countNoun } from "../../src/log/json-log.ts";
 import { requestRpc } from "../../src/ponder/rpc-request.ts";
 import type { RpcRequest } from "../../src/rpc/nodes.ts";
 import { isUrl } from "../command.ts";
@@ -64,7 +64,7 @@ async function partOf(archive: string, { id, rpc }: IndexedChain): Promise<strin
   const [problem] = found.problems;
   if (problem !== undefined) throw new Error(problem);
   const logs = manifest.segments.reduce((sum, one) => sum + one.logs, 0);
-  const compared = isSilent ? "nothing" : counted(found.compared, "block");
+  const compared = isSilent ? "nothing" : countNoun(found.compared, "block");
   const checked = isRemote ? `, ${compared} compared with the node` : "";
   const has = `${logs} logs up to block ${last.to}, ${levelOf(manifest)}${checked}`;
   return `${has}; believed without proof: ${believedOfArchive(manifest).join("; ")}`;

@@ -1,7 +1,7 @@
 import { type Hex, numberToHex } from "viem";
 import type { IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
-import { counted } from "../../src/log/json-log.ts";
+import { countNoun } from "../../src/log/json-log.ts";
 import type { BlockRef } from "../../src/ponder/checkpoints.ts";
 import { nameOfUrl } from "../checks/nodes.ts";
 import { readingOf } from "./layouts.ts";
@@ -50,7 +50,7 @@ function compareContract(
   questions: readonly Question[],
   { proven, head, found }: { proven: (string | undefined)[]; head: BlockRef; found: Proven },
 ): string {
-  const values = counted(questions.length, "value");
+  const values = countNoun(questions.length, "value");
   if (proven.every((text) => text === undefined)) return `${values} not provable (unknown storage layout)`;
   const differences = questions.flatMap((question, index): Difference[] => {
     const { asOurs = (text: string) => text, ours } = question;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { refuse } from "../../src/http/refusal.ts";
+import { refuseExchange } from "../../src/http/refusal.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
 
 /** An HTTP response to write. A body of several parts is computed while it is sent. */
@@ -125,7 +125,7 @@ export async function writeAnswer(
   if (path.startsWith("/v1/")) head.push(...anyOrigin);
   if (status === 503) head.push("retry-after", "1");
   if (endsBody.has(status) && !response.req.complete && typeof body === "string") {
-    return refuse({ incoming: response.req, outgoing: response }, { status, headers: head, body });
+    return refuseExchange({ incoming: response.req, outgoing: response }, { status, headers: head, body });
   }
   if (method === "HEAD") return void response.writeHead(status, head).end();
   if (isWhole(body)) {

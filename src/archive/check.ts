@@ -109,15 +109,15 @@ const filtersOf = ({ filters }: Manifest, segment: Segment) =>
 const longestRange = 500;
 
 /** An archive, its check so far, the number of blocks to draw, and the node to ask. */
-type Compared = Pick<CheckOptions, "location" | "manifest"> & {
+type ComparedArchive = Pick<CheckOptions, "location" | "manifest"> & {
   found: ArchiveCheck;
   samples: number;
   random: () => number;
-  ask: Ask;
+  ask: AskNode;
 };
 
 /** Compares an archive with a node: each segment's last block, and random and `lacking` ones with the logs since the block before. */
-export async function compareWithNode(options: Compared): Promise<void> {
+export async function compareWithNode(options: ComparedArchive): Promise<void> {
   const { location, manifest, found, samples, random, ask } = options;
   const { lacking, problems } = found;
   const chosen = new Set(lacking.slice(0, samples));
@@ -156,9 +156,9 @@ export function shuffled<Item>(items: readonly Item[]): Item[] {
 // --- Differences between stored blocks and a node's, in sentences; `store` holds the stored ones ---
 
 /** Sends a request to a node. Rejects if it does not respond. */
-export type Ask = (body: RpcRequest) => Promise<unknown>;
+export type AskNode = (body: RpcRequest) => Promise<unknown>;
 
-type Store = "archive" | "cache";
+type HeaderStore = "archive" | "cache";
 /** A whole block as a node returns it. */
 export type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unknown>[] };
 
@@ -167,8 +167,8 @@ const otherFields = ["size", "totalDifficulty"];
 
 /** How a stored block's header and transactions differ from the node's. */
 export async function blockDifferences(
-  ask: Ask,
-  store: Store,
+  ask: AskNode,
+  store: HeaderStore,
   { header, transactions }: ArchivedBlock,
 ): Promise<string[]> {
   const body = { method: "eth_getBlockByNumber", params: [header.number, true] };
@@ -185,7 +185,7 @@ export async function blockDifferences(
 
 /** How a stored block's transactions differ from those of the node's whole block: in hash, sender or recipient. */
 export function transactionDifferences(
-  store: Store,
+  store: HeaderStore,
   { header, transactions }: Pick<ArchivedBlock, "header" | "transactions">,
   theirs: NodeBlock,
 ): string[] {
@@ -202,7 +202,7 @@ const isSame = (one: unknown, other: unknown) => String(one).toLowerCase() === S
 
 /** The node's logs that match any query: one request for all named contracts, and one for events of any contract. */
 export async function nodeLogs(
-  ask: Ask,
+  ask: AskNode,
   range: BlockRange,
   queries: readonly LogsQuery[],
 ): Promise<RpcLog[]> {
@@ -219,7 +219,11 @@ export async function nodeLogs(
 }
 
 /** Describes the logs that only the store or only the node has. */
-export function logDifferences(store: Store, own: readonly RpcLog[], theirs: readonly RpcLog[]): string[] {
+export function logDifferences(
+  store: HeaderStore,
+  own: readonly RpcLog[],
+  theirs: readonly RpcLog[],
+): string[] {
   return differingLogs(own, theirs).map((log) => {
     const { logIndex, blockNumber, address, topics } = log;
     const name = `Log ${Number(logIndex)} of block ${Number(blockNumber)}, of ${address} (${topics[0] ?? "no event"}),`;

@@ -7,8 +7,8 @@ import { rpcTarget } from "../ponder/rpc-request.ts";
 import { isPublicAddress } from "../rpc/public-address.ts";
 import {
   ArchiveError,
+  archiveLimits,
   filesOf,
-  limits,
   type Manifest,
   newManifest,
   parseManifest,
@@ -29,17 +29,17 @@ const pathOf = (location: ArchiveLocation, chainId: number, file: string) =>
     ? `${location.replace(/\/+$/, "")}/${chainId}/${file}`
     : join(location, String(chainId), file);
 
-type Listed = Pick<Segment, "hash" | "bytes" | "from" | "to">;
+type ListedSegment = Pick<Segment, "hash" | "bytes" | "from" | "to">;
 
 // The name is a hash, so that no manifest can name a file elsewhere.
-const fileName = ({ hash }: Pick<Listed, "hash">) => `${hash}.seg`;
+const fileName = ({ hash }: Pick<ListedSegment, "hash">) => `${hash}.seg`;
 
 /** The manifest of a chain; undefined if there is none. Throws an ArchiveError if it is invalid. */
 export async function readManifest(
   location: ArchiveLocation,
   chainId: number,
 ): Promise<Manifest | undefined> {
-  const bytes = await readBytes(pathOf(location, chainId, "manifest.json"), limits.manifest);
+  const bytes = await readBytes(pathOf(location, chainId, "manifest.json"), archiveLimits.manifest);
   return bytes && parseManifest(bytes.toString("utf8"), chainId);
 }
 
@@ -48,7 +48,7 @@ export const openManifest = async (folder: string, chainId: number): Promise<Man
   (await readManifest(folder, chainId)) ?? newManifest(chainId);
 
 /** Reads a file. Throws an ArchiveError if it is missing or does not match its hash. */
-async function readFile(location: ArchiveLocation, chainId: number, file: Listed): Promise<Buffer> {
+async function readFile(location: ArchiveLocation, chainId: number, file: ListedSegment): Promise<Buffer> {
   const name = describe(chainId, file);
   const bytes = await readBytes(pathOf(location, chainId, fileName(file)), file.bytes);
   if (bytes === undefined) throw new ArchiveError(`${name} is missing.`);
@@ -58,7 +58,7 @@ async function readFile(location: ArchiveLocation, chainId: number, file: Listed
   return bytes;
 }
 
-const describe = (chainId: number, { hash, from, to }: Listed) =>
+const describe = (chainId: number, { hash, from, to }: ListedSegment) =>
   `File ${hash.slice(0, 12)}… (blocks ${from} to ${to} of chain ${chainId})`;
 
 const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
@@ -66,7 +66,7 @@ const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest(
 /** Reads the lines of a file with `read`. Throws an ArchiveError that names the file if it cannot. */
 export async function readLines<Line>(
   location: ArchiveLocation,
-  { chainId, file }: { chainId: number; file: Listed & { unpacked: number } },
+  { chainId, file }: { chainId: number; file: ListedSegment & { unpacked: number } },
   read: (text: string) => Line | undefined,
 ): Promise<Line[]> {
   const bytes = await readFile(location, chainId, file);

@@ -13,8 +13,8 @@ import {
   believedOfArchive,
   levelOf,
   type Manifest,
-  type Piece,
   piecesOf,
+  type RangePiece,
   rootShare,
   type Segment,
 } from "./manifest.ts";
@@ -46,13 +46,13 @@ export function archivedUrls(urls: string[], options: FrontOptions): string[] {
   });
 }
 
-type Ask = (body: RpcRequest) => Promise<unknown>;
+type AskRpc = (body: RpcRequest) => Promise<unknown>;
 
 /** Answers what a chain's archive covers, and asks the nodes for the rest. */
 export function createFront(options: FrontOptions, backends: readonly Backend[]) {
   let opened: Promise<OpenArchive | undefined> | undefined;
   const paced = createPaces(backends);
-  const ask: Ask = (body) => paced((backend) => backend.request(body));
+  const ask: AskRpc = (body) => paced((backend) => backend.request(body));
   return async (body: RpcRequest): Promise<unknown> => {
     opened ??= openChain(options, ask).catch((error: unknown) => {
       opened = undefined;
@@ -65,7 +65,7 @@ export function createFront(options: FrontOptions, backends: readonly Backend[])
 
 type OpenArchive = FrontOptions & {
   manifest: Manifest;
-  ask: Ask;
+  ask: AskRpc;
   archivedHash: ReturnType<typeof archivedHashes>;
   /**
    * Blocks whose logs were returned, by source, until they are requested. The archive may lack transactions of other blocks, which Ponder
@@ -74,7 +74,7 @@ type OpenArchive = FrontOptions & {
   answered: Map<number, "archive" | "node">;
 };
 
-async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive | undefined> {
+async function openChain(options: FrontOptions, ask: AskRpc): Promise<OpenArchive | undefined> {
   const { location, chain, chainId, needsProofs = false, log } = options;
   const found = await readManifest(location, chainId);
   const isUsed = ({ proof }: Segment) => !needsProofs || proof.bloom + proof.header === 0;
@@ -97,7 +97,7 @@ async function openChain(options: FrontOptions, ask: Ask): Promise<OpenArchive |
 }
 
 // Their response is checked like any other.
-async function namedByNodes(ask: Ask, number: number): Promise<string | undefined> {
+async function namedByNodes(ask: AskRpc, number: number): Promise<string | undefined> {
   const block = await ask({ method: "eth_getBlockByNumber", params: [toHex(number), false] });
   return (block as { hash?: string } | null)?.hash;
 }
@@ -121,7 +121,7 @@ async function answer(archive: OpenArchive, body: RpcRequest): Promise<unknown> 
 // ponder: it requests the blocks of a range once it has all its logs; an abandoned range leaves its blocks behind.
 const maxAnswered = 500_000;
 
-async function logsOf(archive: OpenArchive, piece: Piece, request: LogsRequest): Promise<RpcLog[]> {
+async function logsOf(archive: OpenArchive, piece: RangePiece, request: LogsRequest): Promise<RpcLog[]> {
   const { answered, ask } = archive;
   const { from, to, segments } = piece;
   limitSize(answered, maxAnswered);

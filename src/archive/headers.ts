@@ -9,7 +9,7 @@ import { ArchiveError, type HeadersFile, type Manifest } from "./manifest.ts";
 
 const headersOfFile = 10_000;
 
-type Options = {
+type HeaderOptions = {
   folder: string;
   range: BlockRange;
   ask: (body: RpcRequest) => Promise<unknown>;
@@ -20,7 +20,7 @@ type Options = {
 /** Records the headers of all blocks of a range that an archive lacks, file by file. Throws an ArchiveError if one does not follow the last. */
 export async function recordHeaders(
   manifest: Manifest,
-  { folder, range, ask, width, progress }: Options,
+  { folder, range, ask, width, progress }: HeaderOptions,
 ): Promise<void> {
   const files = manifest.headers ?? [];
   manifest.headers = files;

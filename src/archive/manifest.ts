@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod/v4";
-import { counted, escapeControls, parsedJson } from "../log/json-log.ts";
+import { countNoun, escapeControls, parsedJson } from "../log/json-log.ts";
 import { Refusal } from "../log/refusal.ts";
 import type { LogsQuery } from "../rpc/log-answers.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
@@ -13,7 +13,7 @@ export class ArchiveError extends Refusal {
 const megabyte = 1024 * 1024;
 
 /** Limits of a manifest and its files in bytes, so that no archive can fill memory. */
-export const limits = {
+export const archiveLimits = {
   manifest: 64 * megabyte,
   segment: 64 * megabyte,
   unpacked: 128 * megabyte,
@@ -38,9 +38,9 @@ const fileFields = {
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   from: count,
   to: count,
-  bytes: count.max(limits.segment),
+  bytes: count.max(archiveLimits.segment),
   /** Bytes when decompressed. */
-  unpacked: count.max(limits.unpacked),
+  unpacked: count.max(archiveLimits.unpacked),
 };
 
 const segmentSchema = z.strictObject({
@@ -59,14 +59,14 @@ const resultsSchema = z.strictObject({ ...fileFields, count: count.min(1) });
 const headersSchema = z.strictObject({ ...fileFields, parent: topic, last: topic });
 
 type ListedFile = z.infer<z.ZodObject<typeof fileFields>>;
-type Files = {
+type ListedFiles = {
   segments: ListedFile[];
   results?: ListedFile[] | undefined;
   headers?: ListedFile[] | undefined;
 };
 
 /** All files of an archive. */
-export const filesOf = ({ segments, results = [], headers = [] }: Files): ListedFile[] => [
+export const filesOf = ({ segments, results = [], headers = [] }: ListedFiles): ListedFile[] => [
   ...segments,
   ...results,
   ...headers,
@@ -91,9 +91,9 @@ const manifestSchema = z
   .refine(
     (manifest) =>
       filesOf(manifest).every(
-        ({ bytes, unpacked }) => unpacked <= Math.max(limits.small, limits.ratio * bytes),
+        ({ bytes, unpacked }) => unpacked <= Math.max(archiveLimits.small, archiveLimits.ratio * bytes),
       ),
-    `a file decompresses to more than ${limits.small} bytes and ${limits.ratio} times its size`,
+    `a file decompresses to more than ${archiveLimits.small} bytes and ${archiveLimits.ratio} times its size`,
   )
   .refine(
     ({ segments, filters }) =>
@@ -158,7 +158,7 @@ export function believedOfArchive(manifest: Manifest, needsProofs = false): stri
   const share = needsProofs ? 1 : rootShare;
   const isLinked = needsProofs && manifest.headers !== undefined;
   const [unproven = 0, header = 0, receipts = 0] = countsOf(manifest).map(({ blocks }) => blocks);
-  const ofBlocks = (blocks: number) => counted(blocks, "archived block");
+  const ofBlocks = (blocks: number) => countNoun(blocks, "archived block");
   const found: [number | undefined, string][] = [
     [
       manifest.segments.length,
@@ -250,11 +250,11 @@ function covers(
 }
 
 /** Part of a range, and the segments that have all its logs; none if it is not covered. */
-export type Piece = BlockRange & { segments: Segment[] };
+export type RangePiece = BlockRange & { segments: Segment[] };
 
 /** Splits a query's range, ascending, by whether segments cover the query. */
-export function piecesOf(manifest: Manifest, query: LogsQuery): Piece[] {
-  const pieces: Piece[] = [];
+export function piecesOf(manifest: Manifest, query: LogsQuery): RangePiece[] {
+  const pieces: RangePiece[] = [];
   for (const { from, to, within: segments } of stretchesOf(manifest.segments, query)) {
     const isCovered = covers(manifest, filtersOf(segments), query);
     const last = pieces.at(-1);

@@ -4,7 +4,7 @@ import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { headerQuantities } from "../rpc/block-proofs.ts";
 import { differingBlocks, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
 import { type BlockRange, toHex } from "../rpc/nodes.ts";
-import { type Ask, blockDifferences, logDifferences, nodeLogs } from "./check.ts";
+import { type AskNode, blockDifferences, logDifferences, nodeLogs } from "./check.ts";
 import { openManifest } from "./folder.ts";
 import {
   ArchiveError,
@@ -209,7 +209,7 @@ const longestRange = 100;
  */
 export async function checkCache(
   run: Statement,
-  ask: Ask,
+  ask: AskNode,
   { chainId, from, to, samples, random, progress }: CacheSample & { progress: (done: number) => void },
 ) {
   const known = newManifest(chainId);
@@ -261,10 +261,10 @@ function rangeAt(ranges: readonly BlockRange[], index: number): BlockRange {
 const sizeOf = ({ from, to }: BlockRange) => to - from + 1;
 const isAsked = (log: RpcLog, queries: readonly LogsQuery[]) => queries.some((query) => matches(log, query));
 
-type Comparison = { ask: Ask; run: Statement; chainId: number; random: () => number };
+type CacheComparison = { ask: AskNode; run: Statement; chainId: number; random: () => number };
 
 async function compareRange(
-  { ask, run, chainId, random }: Comparison,
+  { ask, run, chainId, random }: CacheComparison,
   range: BlockRange,
   { logs, queries }: { logs: readonly RpcLog[]; queries: readonly LogsQuery[] },
 ): Promise<string[]> {

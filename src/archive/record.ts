@@ -6,10 +6,10 @@ import { addFile, openManifest, packLines } from "./folder.ts";
 import {
   ArchiveError,
   type ArchiveFilter,
+  archiveLimits,
   factoryKey,
   type Gap,
   gapsOf,
-  limits,
   type Manifest,
 } from "./manifest.ts";
 import { type ArchivedBlock, countProofs, keptHeader, proofOf } from "./segment.ts";
@@ -96,7 +96,7 @@ export async function addSegment(
   { from, to, filters, blocks }: Gap & { blocks: readonly ArchivedBlock[] },
 ): Promise<number> {
   const file = packLines(blocks);
-  if (file.listed.unpacked > limits.small / 2 && blocks.length > 1) {
+  if (file.listed.unpacked > archiveLimits.small / 2 && blocks.length > 1) {
     const [first, rest] = [blocks.slice(0, blocks.length / 2), blocks.slice(blocks.length / 2)];
     const end = Number(first.at(-1)?.header.number);
     const written = await addSegment(folder, manifest, { from, to: end, filters, blocks: first });
@@ -190,7 +190,7 @@ export async function askLogs(
 }
 
 type FullBlock = Record<string, unknown> & { hash: string; transactions: Record<string, string>[] };
-type Receipt = { logs: RpcLog[] } & Record<string, string>;
+type RecordedReceipt = { logs: RpcLog[] } & Record<string, string>;
 
 async function blockOf(
   { ask, withReceipts }: Pick<RecordOptions, "ask" | "withReceipts">,
@@ -200,13 +200,13 @@ async function blockOf(
   const asked = (method: string, params: unknown[]) => retried(() => ask({ method, params }));
   const full = (await asked("eth_getBlockByNumber", [toHex(number), true])) as FullBlock;
   if (!withReceipts) return archivedBlock(full, logs);
-  const whole = wholeBlock(full, (await asked("eth_getBlockReceipts", [full.hash])) as Receipt[]);
+  const whole = wholeBlock(full, (await asked("eth_getBlockReceipts", [full.hash])) as RecordedReceipt[]);
   // Some chains' receipts have more fields, or another kind of root.
   return "proof" in proofOf(whole) ? whole : archivedBlock(full, logs);
 }
 
 /** A block in its archived form, with all transactions, receipts and logs. */
-export function wholeBlock(full: FullBlock, receipts: readonly Receipt[]): ArchivedBlock {
+export function wholeBlock(full: FullBlock, receipts: readonly RecordedReceipt[]): ArchivedBlock {
   const logs = receipts.flatMap((receipt) => receipt.logs);
   return {
     ...archivedBlock(full, logs, true),

@@ -39,10 +39,22 @@ export async function readResults(
   );
 }
 
-type Options = { location: ArchiveLocation; chain: string; chainId: number; log: Log; retryMs?: number };
+type ResultOptions = {
+  location: ArchiveLocation;
+  chain: string;
+  chainId: number;
+  log: Log;
+  retryMs?: number;
+};
 
 /** Looks up results in a chain's archive, opened on first use. A failure is reported once; nodes are asked for `retryMs` then. */
-export function archivedResults({ location, chain, chainId, log, retryMs = 60_000 }: Options): OtherResults {
+export function archivedResults({
+  location,
+  chain,
+  chainId,
+  log,
+  retryMs = 60_000,
+}: ResultOptions): OtherResults {
   let manifest: Promise<Manifest | undefined> | undefined;
   let [silentUntil, isReported] = [0, false];
   // An index reads results block by block; several files may have the same blocks.

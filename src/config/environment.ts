@@ -121,7 +121,7 @@ const variables = z.object({
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
 });
 
-type Variables = z.infer<typeof variables>;
+type EnvironmentVariables = z.infer<typeof variables>;
 
 /** The configuration that the environment describes. Throws a ConfigurationError with every fault and its remedy, without secrets. */
 export function parseEnvironment(environment: Environment, readTextFile: (path: string) => string) {
@@ -177,16 +177,16 @@ export function logChecksOf({ chains, rpcCrossCheckPercent: percent }: Config): 
   return Object.fromEntries(chains.map(({ id }) => [id, words]));
 }
 
-type BlockRange = { startBlock?: number | undefined; endBlock?: number | undefined };
+type ConfiguredRange = { startBlock?: number | undefined; endBlock?: number | undefined };
 
-const metadataSettingsOf = (given: Variables) => ({
+const metadataSettingsOf = (given: EnvironmentVariables) => ({
   url: given.METADATA_URL?.replace(/\/+$/, ""),
   folder: given.METADATA_CACHE_DIR,
   megabytes: given.METADATA_CACHE_MB,
   ipfsGateway: given.IPFS_GATEWAY_URL,
 });
 
-const settingsOf = (given: Variables) => ({
+const settingsOf = (given: EnvironmentVariables) => ({
   namespace: given.NAMESPACE,
   isSubgraphCompatible: given.SUBGRAPH_COMPAT,
   labelSet: { labelSetId: given.LABEL_SET_ID, labelSetVersion: given.LABEL_SET_VERSION },
@@ -200,7 +200,7 @@ const settingsOf = (given: Variables) => ({
   /** Avatars and metadata of tokens; undefined where they are off. `url`: where clients reach the service, if it is set. */
   metadata: given.METADATA ? metadataSettingsOf(given) : undefined,
   /** Blocks of the only chain to index. */
-  blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as BlockRange,
+  blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as ConfiguredRange,
   /** Blocks of the root chain for which former rows are kept; undefined for those alone that are not final. */
   historyBlocks: given.HISTORY_BLOCKS === 0 ? undefined : given.HISTORY_BLOCKS,
   /** Requests per second at which each RPC URL starts; undefined for a default by kind of URL. */
@@ -278,14 +278,17 @@ export function readConfig(): Config {
   return configOfProcess;
 }
 
-function soundVariables(given: Record<string, string>, error: z.ZodError | undefined): Partial<Variables> {
+function soundVariables(
+  given: Record<string, string>,
+  error: z.ZodError | undefined,
+): Partial<EnvironmentVariables> {
   const faulty = new Set(error?.issues.map((issue) => String(issue.path[0])));
   const others = Object.fromEntries(Object.entries(given).filter(([name]) => !faulty.has(name)));
-  return { ...variables.partial().safeParse(others).data } as Partial<Variables>;
+  return { ...variables.partial().safeParse(others).data } as Partial<EnvironmentVariables>;
 }
 
 function datasourcesFrom(
-  { NAMESPACE, DATASOURCES_FILE }: Partial<Variables>,
+  { NAMESPACE, DATASOURCES_FILE }: Partial<EnvironmentVariables>,
   readTextFile: (path: string) => string,
 ): { datasources: Namespace; text?: string; fault?: string } {
   const table = NAMESPACE === undefined ? {} : namespaces[NAMESPACE];
@@ -300,7 +303,11 @@ function datasourcesFrom(
 }
 
 /** Faults between variables that are valid by themselves. */
-function combinationFaults(sound: Partial<Variables>, given: Environment, chainIds: readonly number[]) {
+function combinationFaults(
+  sound: Partial<EnvironmentVariables>,
+  given: Environment,
+  chainIds: readonly number[],
+) {
   const {
     START_BLOCK: first,
     END_BLOCK: last,

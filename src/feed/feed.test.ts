@@ -9,7 +9,7 @@ import { namehash } from "../ens/names.ts";
 import { createStatusTable } from "../operations/stored-indexes.ts";
 import { openFeed } from "./follow.ts";
 import { createFeed, createFeedWriter, writeHealed } from "./log.ts";
-import { idOf, positionOf, readNewest } from "./read.ts";
+import { idOf, parsePosition, readNewest } from "./read.ts";
 
 // The feed over an index whose rows and checkpoints the tests write as Ponder does.
 
@@ -432,10 +432,10 @@ test("bad requests are refused before the stream begins, with the nearest known 
   await write();
   const [first] = await read("?from=start");
   const newest = (await read("")).at(-1)?.id ?? "";
-  const position = positionOf(newest);
+  const position = parsePosition(newest);
   if (position === undefined || first === undefined) throw new Error("The ids have no position.");
   const moved = [{ seq: 7 }, { transaction: "00" }, { key: [...position.key.slice(0, 3), "1-1-1"] }];
-  const ofHistory = { ...positionOf(first.id), transaction: "00" };
+  const ofHistory = { ...parsePosition(first.id), transaction: "00" };
   const madeUp = [...moved.map((more) => ({ ...position, ...more })), ofHistory].map((one) =>
     idOf(one as typeof position),
   );

@@ -6,13 +6,13 @@ import { addGauge } from "../ponder/gauge.ts";
 import type { FeedState } from "./log.ts";
 import {
   type FeedPage,
+  type FeedPosition,
   type FeedRequest,
   type FeedSource,
   idOf,
   type LogItem,
   type Message,
   messagesOf,
-  type Position,
   readFeed,
   readItems,
   readNewest,
@@ -28,18 +28,18 @@ const sliceCharacters = 65_536;
 
 /** What a stream asks for. `client`: as the queue of statements knows it. `renew`: whether it may go on. */
 export type StreamRequest = Omit<FeedRequest, "limit"> & {
-  after: Position;
+  after: FeedPosition;
   client: string;
   renew: () => boolean;
   signal: AbortSignal;
 };
 
 /** The newest rows of the log. `items` are contiguous, the first after the row `from`. */
-type Rows = { state: FeedState; from: number; items: LogItem[] };
+type LogRows = { state: FeedState; from: number; items: LogItem[] };
 
-type Sources = { source: FeedSource; log: Log; registry?: Registry | undefined };
+type FeedSources = { source: FeedSource; log: Log; registry?: Registry | undefined };
 
-type Options = Sources & {
+type FollowOptions = FeedSources & {
   /** Open streams of all clients together. */
   maxStreams?: number;
   /** Milliseconds after which an idle stream sends a heartbeat, and each asks whether its client may go on. */
@@ -47,10 +47,10 @@ type Options = Sources & {
 };
 
 // The newest rows of the log, read for all streams of the process together while there are any.
-function createTail({ source, log }: Sources) {
+function createTail({ source, log }: FeedSources) {
   const waiting = new Set<() => void>();
   const tail = {
-    rows: undefined as Rows | undefined,
+    rows: undefined as LogRows | undefined,
     streams: new Map<string, number>(),
     longPages: 0,
     isOpen: true,
@@ -105,13 +105,17 @@ function createTail({ source, log }: Sources) {
   return tail;
 }
 
-async function readEnd(source: FeedSource, signal: AbortSignal): Promise<Rows | undefined> {
+async function readEnd(source: FeedSource, signal: AbortSignal): Promise<LogRows | undefined> {
   const newest = await readNewest(source, signal);
   return newest && { state: newest.state, from: newest.position.seq ?? 0, items: [] };
 }
 
 // The same rows if nothing has changed.
-async function readOn(source: FeedSource, former: Rows, signal: AbortSignal): Promise<Rows | undefined> {
+async function readOn(
+  source: FeedSource,
+  former: LogRows,
+  signal: AbortSignal,
+): Promise<LogRows | undefined> {
   const { from, items } = former;
   const { state, items: next } = await readItems(source, from + items.length, 500, signal);
   if (state?.index !== former.state.index) return readEnd(source, signal);
@@ -125,10 +129,10 @@ async function readOn(source: FeedSource, former: Rows, signal: AbortSignal): Pr
   return { state, from: from + dropped, items: all.slice(dropped) };
 }
 
-type Tail = ReturnType<typeof createTail>;
+type LogTail = ReturnType<typeof createTail>;
 
 async function pageAfter(
-  after: Position,
+  after: FeedPosition,
   request: StreamRequest,
   { source, tail, isLive, limit }: Pick<Opened, "source" | "tail"> & { isLive: boolean; limit: number },
 ): Promise<FeedPage> {
@@ -147,13 +151,13 @@ async function pageAfter(
 
 type Opened = {
   source: FeedSource;
-  tail: Tail;
+  tail: LogTail;
   longPages: ReturnType<typeof openLongPages>;
   heartbeatMs: number;
 };
 
 // Takes a place among the streams with long pages, or leaves it; returns whether the stream has one.
-function openLongPages(tail: Tail) {
+function openLongPages(tail: LogTail) {
   let isLong = false;
   return (isWanted: boolean): boolean => {
     if (isWanted === isLong || (isWanted && tail.longPages >= maxLong)) return isLong;
@@ -234,7 +238,7 @@ function* slicesOf(messages: readonly Message[]): Generator<string> {
 export type Feed = ReturnType<typeof openFeed>;
 
 /** Opens the feed of a process. While there are streams one statement reads what is new for all of them, some times a second. */
-export function openFeed({ source, log, registry, maxStreams = 2_000, heartbeatMs = 15_000 }: Options) {
+export function openFeed({ source, log, registry, maxStreams = 2_000, heartbeatMs = 15_000 }: FollowOptions) {
   const tail = createTail({ source, log });
   const streamsOf = (client: string) => tail.streams.get(client) ?? 0;
   const streams = () => [...tail.streams.values()].reduce((sum, one) => sum + one, 0);

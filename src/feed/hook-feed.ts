@@ -1,7 +1,7 @@
 import { closedQuery } from "../ens/parameters.ts";
 import { entryFilterOf, entryParameters, nodesOf } from "../read/events/entry-filters.ts";
 import { readReminders } from "../read/events/reminders.ts";
-import { idOf, placeOf, readFeed, readNewest, startOfFeed } from "./read.ts";
+import { findPlace, idOf, readFeed, readNewest, startOfFeed } from "./read.ts";
 import type { FeedContext } from "./request.ts";
 import type { ReadFeed } from "./webhooks/read.ts";
 import type { ReadHookReminders } from "./webhooks/reminders.ts";
@@ -18,7 +18,7 @@ export const hookReader =
     const { state, position } = newest;
     const beginning = from === "start" ? startOfFeed(state) : position;
     if (after === idOf(position)) return { messages: [], position: after };
-    const place = after === undefined ? beginning : await placeOf(source, state, after, signal);
+    const place = after === undefined ? beginning : await findPlace(source, state, after, signal);
     if (place === "unknown" || place === "gone")
       return { messages: [], position: idOf(position), mustRefetch: true };
     const asked = { state, filter: entryFilterOf(words.parse(filter), context), finality, limit };

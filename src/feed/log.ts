@@ -53,7 +53,7 @@ export const stands = (row: string) =>
   `NOT EXISTS (SELECT FROM ${feedTable} taken WHERE taken.reverts = ${row}.seq)`;
 
 /** The index at one moment. `processed`: up to where in the common order of all chains. Times in Unix seconds. */
-type Moment = {
+type LogMoment = {
   isReady: boolean;
   tables: string;
   /** Grows with each change of a checkpoint. */
@@ -78,14 +78,14 @@ SELECT json_build_object('isReady', coalesce(${isReadySqlOf(`${own}._ponder_meta
   'state', ${stateSql("feed", `${own}.`)}) AS found`;
 
 /** From when on (Unix seconds) the log is compared, and the indexing progress. */
-type Compared = { from: number; processed: Moment["processed"] };
+type ComparedMoment = { from: number; processed: LogMoment["processed"] };
 
 // Blocks of one chain compare by number: another branch may have other times. Ponder orders those of all chains by time, then by chain.
-const isReached = (row: string, { chain, block, time }: Moment["processed"]) =>
+const isReached = (row: string, { chain, block, time }: LogMoment["processed"]) =>
   `CASE ${row}.chain_id WHEN ${chain} THEN ${row}.block <= ${block} ELSE (${row}.timestamp, ${row}.chain_id) < (${time}, ${chain}) END`;
 
 // A row if the log has an event that the index has not reached again.
-const behindSql = (own: string, { from, processed }: Compared) =>
+const behindSql = (own: string, { from, processed }: ComparedMoment) =>
   `SELECT f.seq FROM ${own}.${feedTable} f WHERE f.timestamp >= ${from} AND f.reverts IS NULL AND NOT ${isReached("f", processed)}
     AND NOT EXISTS (SELECT FROM ${own}.${feedTable} taken WHERE taken.reverts = f.seq) LIMIT 1`;
 
@@ -96,7 +96,10 @@ const columns = "chain_id, block, timestamp, log_index, type, event_id, transact
  * index has not reached again is not gone. It is one statement, so that the log is right whenever the process ends. Of the schema of the
  * search path.
  */
-export function reconcileSql(namespaces: readonly IndexedNamespace[], { from, processed }: Compared): string {
+export function reconcileSql(
+  namespaces: readonly IndexedNamespace[],
+  { from, processed }: ComparedMoment,
+): string {
   const parts = partsOfEvents(namespaces, `e.timestamp >= ${from}`, { isNamed: false });
   // Not by NOT EXISTS: the planner takes both for short, and compares each row with each.
   const identity = (of: string) => `${of}.event_id, ${of}.type, ${of}.timestamp, ${of}.transaction_hash`;
@@ -145,7 +148,7 @@ const inSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
   ${sql};
 END $feed$`;
 
-type Keeping = {
+type FeedOptions = {
   run: Statement;
   schema: string;
   namespaces: readonly IndexedNamespace[];
@@ -159,12 +162,12 @@ export function createFeedWriter({
   schema,
   namespaces,
   healed = new Map(),
-}: Keeping): () => Promise<boolean> {
+}: FeedOptions): () => Promise<boolean> {
   const own = quoted(schema);
   let written: string | undefined;
   const save = (state: FeedState) => saveStatus(run, schema, "feed", state);
 
-  async function begin({ tables, final }: Moment): Promise<FeedState> {
+  async function begin({ tables, final }: LogMoment): Promise<FeedState> {
     await run(`DELETE FROM ${own}.${feedTable}`);
     const state = { index: randomBytes(6).toString("hex"), tables, since: final, final };
     await save(state);
@@ -185,7 +188,7 @@ export function createFeedWriter({
 
   return async () => {
     const { rows } = await run(momentSql(own), [`${own}.domain_event`]);
-    const moment = rows[0]?.["found"] as Moment;
+    const moment = rows[0]?.["found"] as LogMoment;
     const { isReady, tables, version, processed } = moment;
     if (!isReady || version === written) return false;
     const state = moment.state?.tables === tables ? moment.state : await begin(moment);
@@ -203,7 +206,7 @@ export function createFeedWriter({
 }
 
 /** Keeps the log up to the tables, and says when it was written. Returns how to stop it; its `soon` is for a block that was just indexed. */
-export function keepFeed({ log, onWritten, ...keeping }: Keeping & { log: Log; onWritten: () => void }) {
+export function keepFeed({ log, onWritten, ...keeping }: FeedOptions & { log: Log; onWritten: () => void }) {
   const write = createFeedWriter(keeping);
   const work = async () => {
     if (await write()) onWritten();

@@ -52,7 +52,7 @@ export type LogItem = {
 };
 
 /** A place between two messages. `seq`: the last row of the log before it; null before the log, in the tables of events. */
-export type Position = {
+export type FeedPosition = {
   index: string;
   seq: number | null;
   /** The event before it: time (Unix seconds), block, log index, id; and the first digits of its transaction. */
@@ -98,11 +98,11 @@ const idSchema = z.tuple([
 ]);
 
 /** The id of a position: opaque for clients. */
-export const idOf = ({ index, seq, key, transaction }: Position) =>
+export const idOf = ({ index, seq, key, transaction }: FeedPosition) =>
   Buffer.from(JSON.stringify([index, seq, ...key, transaction])).toString("base64url");
 
 /** The position of an id; undefined for any other text. */
-export function positionOf(id: string): Position | undefined {
+export function parsePosition(id: string): FeedPosition | undefined {
   const parts = idSchema.safeParse(parsedJson(Buffer.from(id, "base64url").toString())).data;
   if (parts === undefined) return undefined;
   const [index, seq, time, block, log, event, transaction] = parts;
@@ -111,7 +111,7 @@ export function positionOf(id: string): Position | undefined {
 
 const digitsOf = (transaction: string | null) => (transaction ?? "").slice(2, 18);
 
-const positionAt = (index: string, { seq, time, block, log, event, transaction }: LogRow): Position => ({
+const positionAt = (index: string, { seq, time, block, log, event, transaction }: LogRow): FeedPosition => ({
   index,
   seq,
   key: [time, block, log, event],
@@ -162,9 +162,9 @@ export async function readNewest({ database }: FeedSource, signal: AbortSignal) 
 }
 
 /** The key before all events of a second. */
-const beginOf = (time: number): Position["key"] => [time, -1, -1, ""];
+const beginOf = (time: number): FeedPosition["key"] => [time, -1, -1, ""];
 
-const startOfLog = ({ index, since }: FeedState): Position => ({
+const startOfLog = ({ index, since }: FeedState): FeedPosition => ({
   index,
   seq: 0,
   key: beginOf(since),
@@ -172,7 +172,7 @@ const startOfLog = ({ index, since }: FeedState): Position => ({
 });
 
 /** The position before all events. */
-export const startOfFeed = ({ index }: FeedState): Position => ({
+export const startOfFeed = ({ index }: FeedState): FeedPosition => ({
   index,
   seq: null,
   key: beginOf(0),
@@ -185,7 +185,7 @@ export async function positionOfBlock(
   state: FeedState,
   { chain, block }: { chain: number; block: number },
   signal: AbortSignal,
-): Promise<Position | undefined> {
+): Promise<FeedPosition | undefined> {
   const ofChain = "chain_id = $1::bigint";
   const cached = `(SELECT b.timestamp::bigint FROM ponder_sync.blocks b WHERE b.${ofChain} AND b.number >= $2::bigint ORDER BY b.number LIMIT 1)`;
   // Of each chain, rows that stand are in the order of its blocks.
@@ -201,13 +201,13 @@ export async function positionOfBlock(
 }
 
 /** The position of an id in a log; `unknown` if no index gave the id, `gone` if another index gave it for an event that is not in this one. */
-export async function placeOf(
+export async function findPlace(
   source: FeedSource,
   state: FeedState,
   id: string,
   signal: AbortSignal,
-): Promise<Position | "unknown" | "gone"> {
-  const given = positionOf(id);
+): Promise<FeedPosition | "unknown" | "gone"> {
+  const given = parsePosition(id);
   if (given === undefined) return "unknown";
   const { index } = state;
   const { seq, transaction } = given;
@@ -290,7 +290,7 @@ async function readHealed({ database, namespaces }: FeedSource, rows: LogRow[], 
 
 type Reader = {
   state: FeedState;
-  after: Position;
+  after: FeedPosition;
   filter: EntryFilter;
   finality: Finality;
   namespaces: readonly IndexedNamespace[];
@@ -300,7 +300,7 @@ type Reader = {
 export function messagesOf(
   items: readonly LogItem[],
   { state, after, filter, finality, namespaces }: Reader,
-): { messages: Message[]; end: Position } {
+): { messages: Message[]; end: FeedPosition } {
   const messages: Message[] = [];
   let last: LogRow | undefined;
   let taken: z.output<typeof revertedSchema> | undefined;
@@ -366,7 +366,7 @@ const mayHaveBeenSent = (row: Pick<LogRow, "node"> & { type: EventKind }, { kind
   kinds.has(row.type) && (node === undefined || row.node === null || row.node === node);
 
 /** A page of the feed. `isAtEnd`: there is no more at the moment. */
-export type FeedPage = { messages: Message[]; end: Position; isAtEnd: boolean };
+export type FeedPage = { messages: Message[]; end: FeedPosition; isAtEnd: boolean };
 
 /** What a reader asks for: events, how final, and at most how many rows of the log or entries of the history are read. */
 export type FeedRequest = { state: FeedState; filter: EntryFilter; finality: Finality; limit: number };
@@ -377,7 +377,7 @@ export type FeedRequest = { state: FeedState; filter: EntryFilter; finality: Fin
  */
 export async function readFeed(
   source: FeedSource,
-  after: Position,
+  after: FeedPosition,
   request: FeedRequest,
   signal: AbortSignal,
 ): Promise<FeedPage> {
@@ -396,7 +396,7 @@ const firstEvents = 1_489_000_000;
 
 async function readHistory(
   { database, namespaces, times }: FeedSource,
-  after: Position,
+  after: FeedPosition,
   { state, filter, limit }: FeedRequest,
   signal: AbortSignal,
 ): Promise<FeedPage> {
@@ -413,7 +413,7 @@ async function readHistory(
     signal,
   );
   const positions = entries.map(
-    ({ after: [time, block, log, event = ""], transaction }): Position => ({
+    ({ after: [time, block, log, event = ""], transaction }): FeedPosition => ({
       index: state.index,
       seq: null,
       key: [Number(time), Number(block), Number(log), event],

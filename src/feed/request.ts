@@ -2,7 +2,7 @@ import { choice, textParameter } from "../ens/parameters.ts";
 import type { LookupContext } from "../read/names/source.ts";
 import { refuse } from "../read/refusal.ts";
 import type { Feed } from "./follow.ts";
-import { type Finality, idOf, placeOf, readNewest } from "./read.ts";
+import { type Finality, findPlace, idOf, readNewest } from "./read.ts";
 
 /** The context of the endpoints of the feed. */
 export type FeedContext = LookupContext & { feed: Feed };
@@ -26,7 +26,7 @@ export async function openPlace({ feed }: FeedContext, id: string | undefined, s
   const newest = await readNewest(feed.source, signal);
   if (newest === undefined)
     return refuse("overloaded", "The feed begins a moment after the backfill. Try again in some seconds.");
-  const place = id === undefined ? undefined : await placeOf(feed.source, newest.state, id, signal);
+  const place = id === undefined ? undefined : await findPlace(feed.source, newest.state, id, signal);
   if (place !== "unknown") return { ...newest, place };
   return refuse(
     "invalid_input",

@@ -3,7 +3,7 @@ import { type Abi, type AbiEvent, type Hex, type ParseAbiItem, parseAbiItem } fr
 import type { EventArgs, EventName, EventOf } from "../deployments/deployment.ts";
 import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
-import type { Client, Database, Scope, Settings } from "../indexing/scope.ts";
+import type { Client, HandlerDatabase, Scope, Settings } from "../indexing/scope.ts";
 
 /** An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the name. */
 type EventKey<A extends Abi> = EventName<A> | `${EventName<A>}(${string})`;
@@ -39,7 +39,7 @@ type PonderEvent = {
   log: { address: Hex; logIndex: number };
 };
 
-type PonderContext = { db: Database; chain: { id: number }; client: Client };
+type PonderContext = { db: HandlerDatabase; chain: { id: number }; client: Client };
 
 // Values are copied: Ponder reuses event and context for the next event.
 function scopeOf(

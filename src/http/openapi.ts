@@ -27,7 +27,7 @@ export type Operation = {
   answers: Readonly<Record<number, ResponseDocs>>;
 };
 
-type Options = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
+type OpenApiOptions = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
 type SchemaOf = (schema: z.core.$ZodType, io: "input" | "output") => Json;
 
 /** OpenAPI 3.1 document of the operations. It describes input as requests write it, not as handlers get it. `schemas` are zod's options. */
@@ -40,7 +40,7 @@ export function openApiDocument({
   version: string;
   description: string;
   operations: readonly Operation[];
-  schemas?: Omit<Options, "io">;
+  schemas?: Omit<OpenApiOptions, "io">;
 }) {
   const schemaOf: SchemaOf = (schema, io) => jsonSchemaOf(schema, { ...schemas, io });
   const paths: Record<string, Record<string, Json>> = {};
@@ -58,7 +58,7 @@ export function openApiDocument({
 }
 
 /** A schema as JSON Schema 2020-12, without `$schema`: that is OpenAPI 3.1's default dialect. */
-export function jsonSchemaOf(schema: z.core.$ZodType, options?: Options): Json {
+export function jsonSchemaOf(schema: z.core.$ZodType, options?: OpenApiOptions): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, options);
   return json;
 }

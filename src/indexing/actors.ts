@@ -35,7 +35,7 @@ export async function actorOf(scope: Scope): Promise<Hex> {
   return (isV2Indexed && (await db.find(v2Account, { chainId, account }))?.owner) || account;
 }
 
-type Log = { address?: string; topics?: readonly string[]; logIndex?: string };
+type ReceiptLog = { address?: string; topics?: readonly string[]; logIndex?: string };
 
 async function accountOf(scope: Scope): Promise<Hex | undefined> {
   if (!(await isReadGranted(scope, "transaction"))) return undefined;
@@ -48,9 +48,9 @@ async function accountOf(scope: Scope): Promise<Hex | undefined> {
     ...{ method: "eth_getTransactionReceipt", params: [transactionHash], blockNumber },
     ...{ maxBytes: 8_000_000, timeoutMs: 4_000 },
   });
-  const { logs } = (receipt ?? {}) as { logs?: readonly Log[] };
+  const { logs } = (receipt ?? {}) as { logs?: readonly ReceiptLog[] };
   const ended = (Array.isArray(logs) ? logs : []).find(
-    ({ address, topics, logIndex: at }: Log) =>
+    ({ address, topics, logIndex: at }: ReceiptLog) =>
       address?.toLowerCase() === recipient && topics?.[0] === operationEnded && Number(at) > logIndex,
   );
   const word = ended?.topics?.[2];

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { textRecordAbi } from "../../abis/resolver.ts";
 import { listen } from "../../devnet/rpc/server.ts";
 import { createScopes, savedInMemory } from "../../test/support/scope.ts";
-import { createNodes, readText } from "./node-reads.ts";
+import { createNodes, readTextRecord } from "./node-reads.ts";
 import type { AskNodes, NodeRequest, Scope } from "./scope.ts";
 
 const chainId = 1;
@@ -204,7 +204,7 @@ function createReads({
   };
   const client = { readContract } as unknown as Scope["client"];
   const read = (key = "url", changes: Partial<Scope> = {}) =>
-    readText(next({ nodes, client, isConfigured: () => isConfigured, ...changes }), { node, key });
+    readTextRecord(next({ nodes, client, isConfigured: () => isConfigured, ...changes }), { node, key });
   return { read, asked, anomalies };
 }
 

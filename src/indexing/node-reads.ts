@@ -7,8 +7,8 @@ import { type RpcCall, requestRpc } from "../ponder/rpc-request.ts";
 import { readAllowance } from "../schema/protocol-acceleration.ts";
 import { type AskNodes, type NodeRequest, type Scope, upsert } from "./scope.ts";
 
-type Timing = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
-const production: Timing = { firstWaitMs: 500, longestWaitMs: 30_000, repeatMs: 100, probeMs: 3_000 };
+type RetryTiming = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
+const production: RetryTiming = { firstWaitMs: 500, longestWaitMs: 30_000, repeatMs: 100, probeMs: 3_000 };
 
 // Attempts while the node serves other requests, by failure. A missing response costs the most time; a server's own failure is temporary,
 // and hard for an attacker to cause.
@@ -21,11 +21,11 @@ const longestRepeatMs = 1_000;
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
-  { onOutage, timing = production }: { onOutage: (chainId: number) => void; timing?: Timing },
+  { onOutage, timing = production }: { onOutage: (chainId: number) => void; timing?: RetryTiming },
 ): AskNodes {
   const silentUntil = new Map<string, number>();
   const nodes = new Map(
-    chains.map(({ id, rpc: { http: urls } }): [number, Nodes] => [
+    chains.map(({ id, rpc: { http: urls } }): [number, ChainNodes] => [
       id,
       { urls, timing, silentUntil, fruitless: new Map(), onOutage: () => onOutage(id) },
     ]),
@@ -37,15 +37,15 @@ export function createNodes(
 }
 
 /** RPC endpoints of a chain: until when a URL is not asked for comparison, and when the latest retries of a method were given up. */
-type Nodes = {
+type ChainNodes = {
   urls: readonly string[];
-  timing: Timing;
+  timing: RetryTiming;
   silentUntil: Map<string, number>;
   fruitless: Map<string, number[]>;
   onOutage: () => void;
 };
 
-async function ask(nodes: Nodes, request: NodeRequest): Promise<unknown> {
+async function ask(nodes: ChainNodes, request: NodeRequest): Promise<unknown> {
   const { urls, timing, silentUntil, fruitless } = nodes;
   const { method } = request;
   const isHasty = () => isShort(fruitless.get(method));
@@ -88,7 +88,7 @@ const silenceMs = 60_000;
  * values, such as fees: the index is not in doubt, but the result is not used. A URL that does not respond is skipped for a minute.
  */
 async function isContradicted(
-  { urls, silentUntil }: Nodes,
+  { urls, silentUntil }: ChainNodes,
   url: string,
   { request, reply }: { request: NodeRequest; reply: { result: unknown } },
 ): Promise<boolean> {
@@ -119,13 +119,13 @@ async function servesBlock(url: string, blockNumber: number, timeoutMs: number):
   return reply.kind === "result" && reply.result !== null;
 }
 
-type Reply = { kind: "result"; result: unknown } | { kind: "refused" | keyof typeof tries };
+type NodeReply = { kind: "result"; result: unknown } | { kind: "refused" | keyof typeof tries };
 
 const tooManyRequests = 429;
 const throttlingCodes = new Set<unknown>([tooManyRequests, -32005]);
 const unsupportedCodes = new Set<unknown>([-32601, -32004]);
 
-async function post(url: string, request: RpcCall): Promise<Reply> {
+async function post(url: string, request: RpcCall): Promise<NodeReply> {
   try {
     const { status, result, error, isTooLong } = await requestRpc(url, request);
     if (status === tooManyRequests) return { kind: "throttled" };
@@ -142,7 +142,7 @@ async function post(url: string, request: RpcCall): Promise<Reply> {
 }
 
 /** A call of the only function of an ABI. */
-type Call = { abi: Abi; args: readonly unknown[] };
+type ContractCall = { abi: Abi; args: readonly unknown[] };
 
 const longestPlainKey = 256;
 
@@ -157,7 +157,7 @@ const isReadByClient = (isConfigured: boolean, { key }: { key: string }): boolea
 const gas = toHex(10_000_000);
 
 /** A call of the event's emitter, which anybody may have deployed, at the event's block. */
-const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: Call): NodeRequest => ({
+const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: ContractCall): NodeRequest => ({
   method: "eth_call",
   params: [{ to, data: encodeFunctionData(call), gas }, toHex(blockNumber)],
   ...{ blockNumber, maxBytes: 512 * 1024, timeoutMs: 2_500 },
@@ -167,8 +167,11 @@ const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: Call): NodeRe
 // may have deployed, gets a bounded eth_call.
 
 /** A text record of the emitter; undefined, with an anomaly, if it returns none or the read allowance is spent. Waits out outages. */
-export async function readText(scope: Scope, text: { node: Hex; key: string }): Promise<string | undefined> {
-  const call: Call = { abi: textRecordAbi, args: [text.node, text.key] };
+export async function readTextRecord(
+  scope: Scope,
+  text: { node: Hex; key: string },
+): Promise<string | undefined> {
+  const call: ContractCall = { abi: textRecordAbi, args: [text.node, text.key] };
   if (isReadByClient(scope.isConfigured(scope.chainId, scope.emitter), text)) {
     const read = async () =>
       scope.client.readContract({
@@ -187,7 +190,7 @@ export async function readText(scope: Scope, text: { node: Hex; key: string }): 
 
 /** The metadata URI of a node's token of the emitting 3DNS contract; undefined, with an anomaly, if it returns none. Waits out outages. */
 export async function readTokenUri(scope: Scope, node: Hex): Promise<string | undefined> {
-  const call: Call = { abi: threednsMetadataAbi, args: [BigInt(node)] };
+  const call: ContractCall = { abi: threednsMetadataAbi, args: [BigInt(node)] };
   const params = [{ to: scope.emitter, data: encodeFunctionData(call) }, toHex(scope.blockNumber)];
   const read = async () => decode(call, await scope.client.request({ method: "eth_call", params } as never));
   return reported(scope, await readThroughPonder(scope, call, read));
@@ -198,7 +201,7 @@ const failed = new WeakMap<AskNodes, Set<string>>();
 const failure = Symbol();
 const ponderMs = 10_000;
 
-async function readThroughPonder(scope: Scope, call: Call, read: () => Promise<string>) {
+async function readThroughPonder(scope: Scope, call: ContractCall, read: () => Promise<string>) {
   const contracts = failed.get(scope.nodes) ?? new Set();
   failed.set(scope.nodes, contracts);
   const key = `${scope.chainId}:${scope.emitter}`;
@@ -212,7 +215,7 @@ async function readThroughPonder(scope: Scope, call: Call, read: () => Promise<s
   return callContract(scope, call);
 }
 
-async function callContract(scope: Scope, call: Call): Promise<string | undefined> {
+async function callContract(scope: Scope, call: ContractCall): Promise<string | undefined> {
   const { nodes, saved, chainId } = scope;
   const request = boundedRequest(scope, call);
   const known = await saved?.find(chainId, request);
@@ -227,7 +230,7 @@ async function callContract(scope: Scope, call: Call): Promise<string | undefine
   }
 }
 
-function decode({ abi }: Call, data: unknown): string {
+function decode({ abi }: ContractCall, data: unknown): string {
   return decodeFunctionResult({ abi, data: data as Hex }) as string;
 }
 

@@ -178,7 +178,7 @@ function idsOf({ naming }: Scope, { managed, labelhash }: Registered) {
 // between do not interfere.
 
 type ActionRow = typeof registrarAction.$inferInsert;
-type Action = Pick<ActionRow, "node" | "subregistryId"> & {
+type RegistrarAction = Pick<ActionRow, "node" | "subregistryId"> & {
   type: "registration" | "renewal";
   duration: bigint;
 };
@@ -239,7 +239,7 @@ function actionReference(scope: Scope, duration: bigint) {
 /** Adds an action on a node's name, with the facts that its event carries. */
 export async function openAction(
   scope: Scope,
-  { duration, ...action }: Action,
+  { duration, ...action }: RegistrarAction,
   facts: Partial<ActionRow> = {},
 ): Promise<void> {
   if (duration < 0n) {

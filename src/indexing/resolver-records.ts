@@ -17,8 +17,8 @@ import { type Scope, upsert } from "./scope.ts";
 // Values of resolver records, as the emitting contract would return them now. Every contract counts, whether a registry points to it or
 // not.
 
-type Row = typeof resolverRecord.$inferSelect;
-type Changes = Partial<Omit<Row, "id" | "chainId" | "address" | "node">>;
+type RecordsRow = typeof resolverRecord.$inferSelect;
+type RecordsChanges = Partial<Omit<RecordsRow, "id" | "chainId" | "address" | "node">>;
 
 /** AddressChanged: raw bytes. Twenty zero bytes are stored: unlike no record, they hide a default address (ENSIP-19). */
 export async function setAddressRecord(
@@ -142,7 +142,7 @@ export async function setReverseName(
 export async function saveRecords(
   scope: Scope,
   node: Hex,
-  changes: (before: Row | null) => Changes,
+  changes: (before: RecordsRow | null) => RecordsChanges,
 ): Promise<void> {
   const { db, chainId, emitter: address } = scope;
   await db
@@ -167,10 +167,13 @@ function withItem<T>(items: T[], item: T): T[] {
   return items.includes(item) ? items : [...items, item];
 }
 
-type Relation = { registry: Hex; node: Hex; resolver: Hex };
+type ResolverRelation = { registry: Hex; node: Hex; resolver: Hex };
 
 /** NewResolver: `registry` sets another resolver for the node, or none. */
-export async function setRelation(scope: Scope, { registry, node, resolver }: Relation): Promise<void> {
+export async function setRelation(
+  scope: Scope,
+  { registry, node, resolver }: ResolverRelation,
+): Promise<void> {
   const key = { chainId: scope.chainId, address: registry, domainId: node };
   if (resolver === zeroAddress) {
     // Most nodes have none yet, and Ponder sends every deletion to the database.
@@ -179,7 +182,7 @@ export async function setRelation(scope: Scope, { registry, node, resolver }: Re
 }
 
 /** NewResolver of the root chain's old registry, which counts until the new one names the node. */
-export async function setFormerRelation(scope: Scope, relation: Relation): Promise<void> {
+export async function setFormerRelation(scope: Scope, relation: ResolverRelation): Promise<void> {
   const isMigrated = await scope.db.find(migratedNode, { node: relation.node });
   if (!isMigrated) await setRelation(scope, relation);
 }

@@ -91,11 +91,11 @@ export async function applyRecordEvent(
   scope: Scope,
   node: Hex,
   event: Omit<Parameters<typeof addResolverEvent>[1], "resolverId">,
-  changes: Changes | ((before: ResolverRow | null) => Changes) = {},
+  changes: ResolverChanges | ((before: ResolverRow | null) => ResolverChanges) = {},
 ): Promise<string> {
   const { db, chainId, emitter: address } = scope;
   const resolverId = scope.naming.resolverId(chainId, address, node);
-  const withBlock = (set: Changes) => ({ ...set, changeBlock: scope.blockNumber });
+  const withBlock = (set: ResolverChanges) => ({ ...set, changeBlock: scope.blockNumber });
   const isFixed = typeof changes === "object";
   const first = withBlock(isFixed ? changes : changes(null));
   await db
@@ -116,7 +116,7 @@ export async function applyVersionChanged(
   await updateResolvedAddress(scope, { node, resolverId, address: null });
 }
 
-type Changes = Partial<Omit<ResolverRow, "id" | "domainId" | "address">>;
+type ResolverChanges = Partial<Omit<ResolverRow, "id" | "domainId" | "address">>;
 
 async function updateResolvedAddress(
   scope: Scope,

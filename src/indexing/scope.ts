@@ -83,7 +83,7 @@ export type AskNodes = (chainId: number, request: NodeRequest) => Promise<unknow
 declare const ponderDb: Context["db"];
 
 /** Ponder's store as handlers use it: by primary key. Returned rows are shared, so nobody changes them. */
-export type Database = Omit<Context["db"], "sql" | "find"> & {
+export type HandlerDatabase = Omit<Context["db"], "sql" | "find"> & {
   find<T extends Table>(
     table: T,
     key: Parameters<typeof ponderDb.find<T>>[1],
@@ -108,7 +108,7 @@ export type Client = Context["client"];
 
 /** An event as handlers see it: its position in the chain, the store and the settings. */
 export type Scope = Settings & {
-  db: Database;
+  db: HandlerDatabase;
   chainId: number;
   /** Deployment whose contract emitted the event: `ens`, `basenames`, … */
   namespace: string;

@@ -67,13 +67,13 @@ export type Market = {
   currencyOf: CurrencyOf;
 };
 
-type Token = {
+type SoldToken = {
   contractAddress: Hex;
   tokenId: bigint;
   assetNamespace: TokenIssuer["assetNamespace"];
   domainId: Hex;
 };
-type Payment = { currency: Currency; amount: bigint };
+type SalePayment = { currency: Currency; amount: bigint };
 
 const native = 0;
 const erc20 = 1;
@@ -114,7 +114,7 @@ async function saleOf(scope: Scope, market: Market, order: FilledOrder) {
 
 // The only name token among the items, and the sum of the payments. Payments in several currencies have no single price.
 async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[]) {
-  const tokens: Token[] = [];
+  const tokens: SoldToken[] = [];
   for (const item of items) {
     const found = await tokenOf(scope, market, item);
     if (found !== undefined) tokens.push(found);
@@ -133,7 +133,7 @@ async function tokenOf(
   scope: Scope,
   { issuerOf }: Market,
   { itemType, token, identifier: tokenId, amount }: OrderItem,
-): Promise<Token | undefined> {
+): Promise<SoldToken | undefined> {
   const assetNamespace = namespaceOfType[itemType];
   if (assetNamespace === undefined || amount !== 1n) return undefined;
   const issuer = issuerOf(scope.chainId, token);
@@ -150,7 +150,7 @@ async function tokenOf(
   return domainId ? { contractAddress, tokenId, assetNamespace, domainId } : undefined;
 }
 
-function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): Payment | undefined {
+function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): SalePayment | undefined {
   const currency = currencyOf(chainId, item.token);
   const isPayment = currency === "ETH" ? item.itemType === native : item.itemType === erc20;
   return currency !== undefined && isPayment ? { currency, amount: item.amount } : undefined;

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Hex } from "viem";
 import { afterEach, describe, expect, test } from "vitest";
 import { labelhash } from "../ens/labels.ts";
-import { askFacts, openHttpSource, type Reply } from "./http-source.ts";
+import { askFacts, type LabelReply, openHttpSource } from "./http-source.ts";
 import { type LabelSource, LabelSourceError, labelCounters } from "./source.ts";
 
 const describedSet = { labelSetId: "subgraph", highestLabelSetVersion: 0 };
@@ -11,13 +11,13 @@ const notFound = { status: 404, body: "404 Not Found" };
 const ok = (body: unknown) => ({ status: 200, body: JSON.stringify(body) });
 
 const asking =
-  (replies: Record<string, Reply>) =>
-  async <T>(path: string, read: (reply: Reply) => T) =>
+  (replies: Record<string, LabelReply>) =>
+  async <T>(path: string, read: (reply: LabelReply) => T) =>
     read(replies[path] ?? notFound);
 
 describe("facts of a label service", () => {
   test.each<
-    [string, Record<string, Reply>, { version: string; schemaVersion: number; recordsCount: number }]
+    [string, Record<string, LabelReply>, { version: string; schemaVersion: number; recordsCount: number }]
   >([
     [
       "this project's service",

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { isLabelOf } from "../ens/labels.ts";
 import { createOutageLog, escapeControls, parsedJson } from "../log/json-log.ts";
 import {
-  counted,
+  countHeal,
   type LabelSource,
   LabelSourceError,
   type LabelSourceFacts,
@@ -26,7 +26,7 @@ const cacheCostOfEntry = 200;
 const longestReply = 128 * 1024 * 1024;
 
 /** A cached response; without a label if the label set does not know the labelhash. */
-type Answer = { label: string | undefined };
+type CachedLabel = { label: string | undefined };
 
 /**
  * Opens a label service over HTTP, pinned to the label set. Retries network errors, 5xx, responses that are not a label service's, and
@@ -49,11 +49,11 @@ export async function openHttpSource(
   const pin = { label_set_id: labelSetId, label_set_version: String(labelSetVersion) };
   const query = new URLSearchParams(pin);
   // Simultaneous heals of a labelhash share one fetch.
-  const cache = new LRUCache<Hex, Answer>({
+  const cache = new LRUCache<Hex, CachedLabel>({
     maxSize: limits.cacheSize,
     sizeCalculation: ({ label }) => cacheCostOfEntry + (label?.length ?? 0),
     fetchMethod: async (labelhash) => ({
-      label: counted(
+      label: countHeal(
         await untilAnswered(`/v1/heal/${labelhash}?${query}`, (reply) => labelOf(reply, labelhash)),
       ),
     }),
@@ -65,7 +65,7 @@ export async function openHttpSource(
     const known = cache.get(labelhash);
     if (known === undefined) return cache.forceFetch(labelhash).then(({ label }) => label);
     labelCounters.cacheHits++;
-    return counted(known.label);
+    return countHeal(known.label);
   };
 
   let lastFacts = await askFacts(untilAnswered);
@@ -106,7 +106,7 @@ const withoutLists = [400, 404, 405, 501];
 export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSignal) {
   const prefix = withoutSecrets(base.href).replace(/\/+$/, "");
   const accepted = { accept: "application/json", ...credentials(base) };
-  return async (path: string, body?: string): Promise<Reply> => {
+  return async (path: string, body?: string): Promise<LabelReply> => {
     const timeout = AbortSignal.timeout(timeoutMs);
     const sent =
       body === undefined
@@ -139,12 +139,12 @@ function credentials({ username, password }: URL): Record<string, string> {
 }
 
 function createPatientAsker(
-  request: (path: string) => Promise<Reply>,
+  request: (path: string) => Promise<LabelReply>,
   outage: ReturnType<typeof createOutageLog>,
   limits: typeof productionLimits,
   signal: AbortSignal,
 ) {
-  return async <T>(path: string, read: (reply: Reply) => T): Promise<T> => {
+  return async <T>(path: string, read: (reply: LabelReply) => T): Promise<T> => {
     let isWaiting = false;
     const attempt = async () => {
       const reply = await request(path).catch((error: Error) => {
@@ -179,7 +179,7 @@ function createPatientAsker(
 }
 
 /** HTTP response with its whole body. */
-export type Reply = { status: number; body: string };
+export type LabelReply = { status: number; body: string };
 
 /** `GET /v1/heal/<labelhash>`, 200. */
 const healReply = z.object({ status: z.literal("success"), label: z.string() });
@@ -226,7 +226,7 @@ const versionReply = z.object({
  * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }, "0x4f5b…") // "eth"
  * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }, "0x4f5b…") // undefined
  */
-function labelOf(reply: Reply, labelhash: Hex): string | undefined {
+function labelOf(reply: LabelReply, labelhash: Hex): string | undefined {
   const label = contentOf(reply, healReply)?.label;
   if (label === undefined || isLabelOf(label, labelhash)) return label;
   throw new LabelServiceOutage(`it returned a label of another hash for ${labelhash}`);
@@ -235,7 +235,7 @@ function labelOf(reply: Reply, labelhash: Hex): string | undefined {
 /**
  * Labels of a list reply by labelhash, without those of another hash. Empty unless the reply is a label service's list of the same length.
  */
-function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]): [Hex, string | undefined][] {
+function labelsOf(reply: LabelReply | undefined, labelhashes: readonly Hex[]): [Hex, string | undefined][] {
   const list = reply?.status === 200 ? listReply.safeParse(parsedJson(reply.body)).data?.labels : undefined;
   if (list?.length !== labelhashes.length) return [];
   return labelhashes.flatMap((labelhash, index): [Hex, string | undefined][] => {
@@ -249,9 +249,9 @@ function labelsOf(reply: Reply | undefined, labelhashes: readonly Hex[]): [Hex, 
  * @example await askFacts(ask) // { labelSetId: "subgraph", highestLabelSetVersion: 0, recordsCount: 133856894, version: "0.1.0", schemaVersion: 1 }
  */
 export async function askFacts(
-  ask: <T>(path: string, read: (reply: Reply) => T) => Promise<T>,
+  ask: <T>(path: string, read: (reply: LabelReply) => T) => Promise<T>,
 ): Promise<LabelSourceFacts> {
-  const required = <T extends z.ZodTypeAny>(reply: Reply, schema: T): z.infer<T> => {
+  const required = <T extends z.ZodTypeAny>(reply: LabelReply, schema: T): z.infer<T> => {
     const content = contentOf(reply, schema);
     if (content === undefined) throw new LabelServiceOutage(`it answered ${reply.status}`);
     return content;
@@ -274,7 +274,7 @@ export async function askFacts(
  * Content of a reply; undefined for the service's own 404. Throws a `LabelServiceOutage` when waiting may help, as after a reply of
  * something else: a proxy's 404 must not count as "unknown". Throws a `LabelSourceError` when the service refuses the request.
  */
-function contentOf<T extends z.ZodTypeAny>({ status, body }: Reply, schema: T): z.infer<T> | undefined {
+function contentOf<T extends z.ZodTypeAny>({ status, body }: LabelReply, schema: T): z.infer<T> | undefined {
   const json = parsedJson(body);
   if (status === 200) {
     const content = schema.safeParse(json);

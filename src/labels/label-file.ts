@@ -4,7 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { digestLength } from "../ens/keccak.ts";
 import { isPreimage, labelKey } from "./digests.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion, labelSetIdPattern } from "./label-set.ts";
-import { counted, type LabelSource, LabelSourceError } from "./source.ts";
+import { countHeal, type LabelSource, LabelSourceError } from "./source.ts";
 
 /** A label database, open for reading. It goes on reading the file that it opened, even if another replaces it. */
 export type LabelFile = ReturnType<typeof openLabelFile>;
@@ -50,7 +50,7 @@ export function openLabelFile(path: string) {
 export function openFileSource(path: string, labelSetVersion: number): LabelSource {
   const file = openLabelFile(path);
   return {
-    heal: (labelhash) => counted(file.heal(labelhash, labelSetVersion)),
+    heal: (labelhash) => countHeal(file.heal(labelhash, labelSetVersion)),
     describe: async () => ({
       ...file.facts,
       version: packageJson.version,

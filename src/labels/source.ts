@@ -37,7 +37,7 @@ export type LabelSourceOptions = LabelSetPin & {
 export const labelCounters = { healed: 0, unknown: 0, cacheHits: 0, retries: 0, outages: 0, waiting: 0 };
 
 /** Counts the outcome of a heal, and returns it. */
-export function counted(label: string | undefined): string | undefined {
+export function countHeal(label: string | undefined): string | undefined {
   if (label === undefined) labelCounters.unknown++;
   else labelCounters.healed++;
   return label;

@@ -67,7 +67,7 @@ export function parsedJson(text: string): unknown {
 }
 
 /** A count in English: "1 label", "2,000 labels". */
-export const counted = (count: number, noun: string): string =>
+export const countNoun = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A duration, given in seconds: "12 s", "10 min", "2 h", "330 days". */

@@ -1,4 +1,4 @@
-type Options = { section?: string | undefined; cause?: unknown };
+type RefusalOptions = { section?: string | undefined; cause?: unknown };
 
 /**
  * Base of the errors that operators can correct: the message says what is wrong and what to do. `section`: reference to where the documents
@@ -6,7 +6,7 @@ type Options = { section?: string | undefined; cause?: unknown };
  */
 export class Refusal extends Error {
   readonly section: string | undefined;
-  constructor(message: string, { section, ...options }: Options = {}) {
+  constructor(message: string, { section, ...options }: RefusalOptions = {}) {
     super(message, options);
     this.section = section;
   }

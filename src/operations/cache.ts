@@ -69,9 +69,9 @@ async function subtractFromIntervals(run: Statement, { chainId, from, to }: Cach
   return Number(rows[0]?.["count"]);
 }
 
-type IndexedChain = { chainId: number; latestCheckpoint: string };
+type CachedChain = { chainId: number; latestCheckpoint: string };
 
-function restsOn(index: IndexedChain, { chainId, from }: CachedRange): boolean {
+function restsOn(index: CachedChain, { chainId, from }: CachedRange): boolean {
   const { block, isStart, chainId: ofBlock } = parseCheckpoint(index.latestCheckpoint);
   if (index.chainId !== chainId || isStart) return false;
   return ofBlock !== chainId || block.number >= from;

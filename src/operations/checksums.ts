@@ -15,9 +15,9 @@ import { repeat } from "./repeat.ts";
 export const checksumEvery = 600;
 
 /** A table: its name, its columns for checksums and its primary key, quoted, sorted by name; all of its columns, in its order. */
-export type TrackedTable = { name: string; columns: Column[]; keys: string[]; all: string[] };
+export type TrackedTable = { name: string; columns: SummedColumn[]; keys: string[]; all: string[] };
 type Table = TrackedTable;
-type Column = { name: string; isBytes: boolean };
+type SummedColumn = { name: string; isBytes: boolean };
 
 const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attname) ORDER BY a.attnum) AS all,
     json_agg(json_build_object('name', quote_ident(a.attname), 'isBytes', a.atttypid = 'bytea'::regtype) ORDER BY a.attname COLLATE "C")
@@ -189,7 +189,7 @@ export async function updateChecksums(
       ${timeOfCheckpoint("max(finalized_checkpoint)")}::bigint AS finalized FROM ${own}._ponder_checkpoint) ends WHERE time = finalized AND ended IS NULL`);
 }
 
-type Options = {
+type ChecksumOptions = {
   run: Statement;
   schema: string;
   isComplete: () => boolean;
@@ -199,7 +199,7 @@ type Options = {
 };
 
 /** Keeps an index's checksums current. Returns how to stop it. */
-export function keepChecksums({ run, schema, isComplete, isHealing, log }: Options): () => void {
+export function keepChecksums({ run, schema, isComplete, isHealing, log }: ChecksumOptions): () => void {
   const update = async () => isHealing() || updateChecksums(run, schema, { isComplete: isComplete(), log });
   return repeat(update, {
     everyMs: 5_000,

@@ -104,10 +104,10 @@ export async function keepHash(run: Statement, chainId: number, { number, hash }
 // A round without a contradiction sends at most three requests per chain, and one per URL.
 const [firstPause, longestPause] = [2_000, 200_000];
 
-type Options = { run: Statement; schema: string; log: Log };
+type ChainWatchOptions = { run: Statement; schema: string; log: Log };
 
 /** Watches if nodes have the index's finalized blocks: logs a contradiction once, and sets `nsindex_chain_contradicts_index`. */
-export function createChainWatches(chains: readonly IndexedChain[], options: Options) {
+export function createChainWatches(chains: readonly IndexedChain[], options: ChainWatchOptions) {
   const watches = chains.map((chain) => watchChain(chain, options));
   const metric = {
     name: "nsindex_chain_contradicts_index",
@@ -123,7 +123,7 @@ export function createChainWatches(chains: readonly IndexedChain[], options: Opt
 /** The watch of one chain. */
 export type ChainWatch = ReturnType<typeof watchChain>;
 
-function watchChain(chain: IndexedChain, { run, schema, log }: Options) {
+function watchChain(chain: IndexedChain, { run, schema, log }: ChainWatchOptions) {
   const { id } = chain;
   // Includes one with a node that has not caught up, which may still be on the same chain.
   let found: Contradiction | undefined;

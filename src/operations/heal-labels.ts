@@ -41,7 +41,7 @@ export type HealOptions = {
   batch?: number;
 };
 
-type Keeping = HealOptions & {
+type HealingOptions = HealOptions & {
   isReady: () => boolean;
   /** Whether new blocks wait, which come first. */
   isBehind: () => boolean;
@@ -53,7 +53,7 @@ type Keeping = HealOptions & {
 const maxWaitMs = 5_000;
 
 /** Heals until the index is healed, then calls `onDone`. Nothing happens before `isReady`. Returns how to stop it. */
-export function keepHealing({ isReady, isBehind, onDone, log, ...options }: Keeping): () => void {
+export function keepHealing({ isReady, isBehind, onDone, log, ...options }: HealingOptions): () => void {
   let [isWorking, saidAt, begunAt] = [false, 0, 0];
   const work = async () => {
     isWorking = false;

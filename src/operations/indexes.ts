@@ -36,7 +36,7 @@ export function indexStatement({ name, table, method, keys }: TableIndex, schema
   return `CREATE INDEX CONCURRENTLY IF NOT EXISTS ${name} ON ${quoted(schema)}.${table} USING ${method} ${keys}`;
 }
 
-type Options = {
+type IndexBuildOptions = {
   /** Whether the backfill is complete; before that, indexes would slow it down. */
   isBackfilled: () => Promise<boolean>;
   /** Runs statements that may take hours, several at a time. */
@@ -51,7 +51,7 @@ type Options = {
  * Builds the indexes for queries once the backfill is complete, while indexing goes on; those of three tables at a time. A
  * restart builds only missing ones. `progress` is undefined until the build begins; `isComplete` includes the search indexes.
  */
-export function buildIndexes(options: Options) {
+export function buildIndexes(options: IndexBuildOptions) {
   const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
   const stopped = new AbortController();
   const { signal } = stopped;
@@ -86,7 +86,7 @@ type State = { progress?: { built: number; total: number }; isComplete: boolean;
 // The backfill changes rows again and again, which leaves gaps in tables and primary keys. Rewriting a table locks it, and Ponder waits. So
 // only a table without other indexes is rewritten, which is not read yet; and not while a long transaction would hold the lock up.
 async function closeGaps(
-  { run, schema }: Options,
+  { run, schema }: IndexBuildOptions,
   rewritten: Set<string>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -107,7 +107,7 @@ async function closeGaps(
 }
 
 // Search indexes come before the others, for which /ready waits: once it returns 200, no build is under way.
-async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> {
+async function buildSearchIndexes({ run, schema, log }: IndexBuildOptions): Promise<void> {
   const reason = await createSearchIndexes(run, schema);
   if (reason === undefined) log("info", "Search index ready.");
   else log("warn", `Searches within names are slow: ${reason}. See docs/subgraph.md.`);
@@ -115,7 +115,11 @@ async function buildSearchIndexes({ run, schema, log }: Options): Promise<void> 
 
 const tablesAtOnce = 3;
 
-async function buildMissing({ run, schema, log }: Options, state: State, signal: AbortSignal): Promise<void> {
+async function buildMissing(
+  { run, schema, log }: IndexBuildOptions,
+  state: State,
+  signal: AbortSignal,
+): Promise<void> {
   const { rows } = await run(
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND i.indisvalid",
     [schema],

@@ -11,7 +11,9 @@ export type Coverage = { of: string; names: number; unknown: number };
 export const isUnknown = "(d.labelhash IS NOT NULL AND (d.label_name IS NULL OR d.label_name LIKE '[%'))";
 
 /** SQL of the kind of a domain, in a schema. */
-export const kindOf = (own: string) => `CASE WHEN d.parent_id = '${addrReverseNode}' THEN 'reverse names'
+export const kindOfNameSql = (
+  own: string,
+) => `CASE WHEN d.parent_id = '${addrReverseNode}' THEN 'reverse names'
   WHEN EXISTS (SELECT FROM ${own}.registration r WHERE r.domain_id = d.id) THEN 'registered names' ELSE 'other names' END`;
 
 /** A name with the number of its direct subnames; its name has up to 1,000 characters. */
@@ -25,7 +27,7 @@ export async function coverageOf(
   const own = quoted(schema);
   const { rows } =
     await run(`WITH counts AS MATERIALIZED (SELECT k.parent_id, k.kind, count(*)::int AS names, (count(*) FILTER (WHERE k.is_unknown))::int AS unknown
-    FROM (SELECT d.parent_id, ${kindOf(own)} AS kind, ${isUnknown} AS is_unknown FROM ${own}.domain d WHERE d.parent_id IS NOT NULL) k
+    FROM (SELECT d.parent_id, ${kindOfNameSql(own)} AS kind, ${isUnknown} AS is_unknown FROM ${own}.domain d WHERE d.parent_id IS NOT NULL) k
     GROUP BY GROUPING SETS ((k.kind), (k.parent_id)))
   SELECT (SELECT json_agg(f) FROM (
     (SELECT c.kind AS of, c.names, c.unknown FROM counts c WHERE c.kind IS NOT NULL ORDER BY 1) UNION ALL
@@ -37,10 +39,10 @@ export async function coverageOf(
   return { counts: counts ?? [], parents: parents ?? [] };
 }
 
-type Options = { run: Statement; schema: string; isReady: () => boolean; log: Log };
+type CoverageOptions = { run: Statement; schema: string; isReady: () => boolean; log: Log };
 
 /** Stores the coverage of an index each hour, as the status `coverage`. Returns how to stop it; its `soon` counts at once. */
-export function keepCoverage({ run, schema, isReady, log }: Options) {
+export function keepCoverage({ run, schema, isReady, log }: CoverageOptions) {
   let ms = 5_000;
   const count = async () => {
     if (!isReady()) return;

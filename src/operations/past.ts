@@ -140,7 +140,7 @@ export function pastOf(schema: string) {
   };
 }
 
-type Keeping = {
+type PruneOptions = {
   run: Statement;
   schema: string;
   /** The second before which former rows are not needed, undefined while unknown. */
@@ -149,7 +149,7 @@ type Keeping = {
 };
 
 /** Drops former rows that are older than what is kept. Returns how to stop it. */
-export function pruneVersions({ run, schema, since, log }: Keeping): () => void {
+export function pruneVersions({ run, schema, since, log }: PruneOptions): () => void {
   const past = quoted(pastSchemaOf(schema));
   const prune = async () => {
     const { past: kept } = await statusOf(run, schema);

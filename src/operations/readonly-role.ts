@@ -2,7 +2,7 @@ import { quoted, type Statement } from "../ponder/sql-client.ts";
 import { sqlViewsComment, sqlViewsText } from "./sql-views.ts";
 import { inTurn, listIndexes, OperationError } from "./stored-indexes.ts";
 
-type Grant = {
+type RoleGrant = {
   role: string;
   /** Schema of the SQL views. */
   name: string;
@@ -25,7 +25,7 @@ const factsSql = `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS "is
  */
 export async function grantReadonly(
   run: Statement,
-  { role, name, follows, seconds }: Grant,
+  { role, name, follows, seconds }: RoleGrant,
 ): Promise<string> {
   const facts = (await run(factsSql, [role, quoted(name)])).rows[0] ?? {};
   if (facts["isRole"] !== true)
@@ -72,7 +72,7 @@ export async function grantReadonly(
   return [done, why, ...left].join("\n");
 }
 
-type Limited = Pick<Grant, "role" | "name" | "seconds"> & {
+type Limited = Pick<RoleGrant, "role" | "name" | "seconds"> & {
   /** As an SQL identifier. */
   database: string;
   /** Schema of the index, whose owner keeps its temporary tables. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../log/json-log.ts";
 
-type Options = {
+type RepeatOptions = {
   /** Milliseconds before each round, fixed or by the number of earlier rounds. */
   everyMs: number | ((round: number) => number);
   log: Log;
@@ -14,7 +14,10 @@ type Options = {
 const outage = { section: seeOperations("When a dependency is unavailable") };
 
 /** Repeats `work` until it returns "done"; a failed round is tried again. Returns how to stop it; its `soon` begins the next round at once. */
-export function repeat(work: () => Promise<unknown>, { everyMs, log, failure, fields = outage }: Options) {
+export function repeat(
+  work: () => Promise<unknown>,
+  { everyMs, log, failure, fields = outage }: RepeatOptions,
+) {
   let isStopped = false;
   let waiting = new AbortController();
   const rounds = async () => {

@@ -127,7 +127,7 @@ type App = {
   table_names?: unknown;
 };
 
-type Chain = { chain: string; chainId: number; latestCheckpoint: string; safeCheckpoint: string };
+type ChainProgress = { chain: string; chainId: number; latestCheckpoint: string; safeCheckpoint: string };
 
 /** ponder: a lock whose heartbeat is this old, in milliseconds, is lost. */
 export const heartbeatTimeout = 25_000;
@@ -149,7 +149,7 @@ export async function listPonderIndexes(run: Statement, now: number) {
     const found = await run(`SELECT (SELECT value FROM ${own}.${metaTable} WHERE key = 'app') AS app,
       (SELECT json_agg(json_build_object('chain', chain_name, 'chainId', chain_id, 'latestCheckpoint', latest_checkpoint,
         'safeCheckpoint', safe_checkpoint) ORDER BY chain_id) FROM ${own}._ponder_checkpoint) AS chains`);
-    const { app, chains } = found.rows[0] as { app: App | null; chains: Chain[] | null };
+    const { app, chains } = found.rows[0] as { app: App | null; chains: ChainProgress[] | null };
     if (app === null) continue;
     const isReady = app.is_ready === 1;
     const heads = (chains ?? []).map((chain) => ({ ...chain, head: indexedBlock({ ...chain, isReady }) }));

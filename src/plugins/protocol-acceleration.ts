@@ -10,7 +10,7 @@ import { bytesValue, nameValue, pubkeyValue } from "../ens/record-values.ts";
 import { defaultEvmCoinType } from "../ens/reverse-names.ts";
 import type { EventsOf, On } from "../handlers/on.ts";
 import { dnsRecordEvents, ofDnsRecords, textChangedWithValue } from "../handlers/resolver.ts";
-import { readText } from "../indexing/node-reads.ts";
+import { readTextRecord } from "../indexing/node-reads.ts";
 import {
   addAbiContentType,
   clearRecords,
@@ -85,7 +85,7 @@ function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
   on("AddressChanged", setAddressRecord);
   on("NameChanged", (scope, { node, name }) => saveRecords(scope, node, () => ({ name: nameValue(name) })));
   on(textChanged, async (scope, record) =>
-    setTextRecord(scope, { ...record, value: await readText(scope, record) }),
+    setTextRecord(scope, { ...record, value: await readTextRecord(scope, record) }),
   );
   on(textChangedWithValue, setTextRecord);
   on("VersionChanged", clearRecords);

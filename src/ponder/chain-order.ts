@@ -6,29 +6,35 @@ import { createStartKeeper } from "./start-blocks.ts";
 // The order in which Ponder follows all chains: by time of block, then by chain. cli/preload.mjs puts it in place of Ponder's own, which waits
 // for the next block of every chain. docs/ponder.md#chains-that-pause describes it.
 
-type Chain = { id: number; name: string };
-type Block = { number: string; timestamp: string };
+type OrderedChain = { id: number; name: string };
+type SyncBlock = { number: string; timestamp: string };
 type SyncEvent = {
   type: "block" | "reorg" | "finalize";
-  block: Block;
-  reorgedBlocks?: readonly Block[];
+  block: SyncBlock;
+  reorgedBlocks?: readonly SyncBlock[];
   /** Its events wait for a later block, so that few transactions put a chain that comes back in its place. */
   isHeld?: boolean;
 };
-type Item = { chain: Chain; event: SyncEvent };
-type Progress = {
-  current?: Block | undefined;
+type Item = { chain: OrderedChain; event: SyncEvent };
+type SyncProgress = {
+  current?: SyncBlock | undefined;
   isEnd(): boolean;
   getCheckpoint(of: { tag: "current" }): string;
 };
-type PerChainSync = ReadonlyMap<Chain, { syncProgress: Progress }>;
+type PerChainSync = ReadonlyMap<OrderedChain, { syncProgress: SyncProgress }>;
 type Generator = AsyncGenerator<Item, unknown>;
-type Options = { pauseMs?: number; now?: () => number; log?: Log; away?: Set<number>; silent?: Set<number> };
+type OrderOptions = {
+  pauseMs?: number;
+  now?: () => number;
+  log?: Log;
+  away?: Set<number>;
+  silent?: Set<number>;
+};
 
 /** The chains that are waited for, and `chain`: how far all of them are is how far rows stay when a chain's blocks are replaced. */
 export function chainsInOrder<Sync extends PerChainSync>(
   perChainSync: Sync,
-  chain: Chain,
+  chain: OrderedChain,
   away = shared().awayChains,
 ) {
   return new Map([...perChainSync].filter(([{ id }]) => id === chain.id || !away.has(id))) as unknown as Sync;
@@ -36,11 +42,15 @@ export function chainsInOrder<Sync extends PerChainSync>(
 
 type Synced = {
   syncProgress: { getCheckpoint(of: { tag: "finalized" }): string };
-  unfinalizedBlocks: readonly { block: Block }[];
+  unfinalizedBlocks: readonly { block: SyncBlock }[];
 };
 
 /** The last block of a chain whose rows are there once all after a checkpoint are reverted, as a checkpoint. */
-export function headAt(perChainSync: ReadonlyMap<Chain, Synced>, chain: Chain, checkpoint: string): string {
+export function headAt(
+  perChainSync: ReadonlyMap<OrderedChain, Synced>,
+  chain: OrderedChain,
+  checkpoint: string,
+): string {
   if (Number(checkpoint.slice(10, 26)) === chain.id) return checkpoint;
   const { syncProgress, unfinalizedBlocks } = perChainSync.get(chain) as Synced;
   const known = unfinalizedBlocks.map(({ block }) => checkpointOf(block, chain));
@@ -61,7 +71,7 @@ export async function* mergeInOrder(
     log = processLog(),
     away = shared().awayChains,
     silent = shared().silentChains,
-  }: Options = {},
+  }: OrderOptions = {},
 ): AsyncGenerator<Item> {
   const keep = createStartKeeper();
   for (const [chain, { syncProgress }] of perChainSync) await keep(chain, syncProgress);
@@ -96,7 +106,7 @@ export async function* mergeInOrder(
     if (event.type === "block") {
       const at = checkpointOf(event.block, chain);
       if (at < reached) {
-        yield { chain, event: { type: "reorg", block: progress.current as Block, reorgedBlocks: [] } };
+        yield { chain, event: { type: "reorg", block: progress.current as SyncBlock, reorgedBlocks: [] } };
         reached = lowest();
       }
       // Not before anything else: what becomes final must have been executed.
@@ -109,15 +119,18 @@ export async function* mergeInOrder(
   }
 }
 
-type Source = ReturnType<typeof createSource>;
-type Timing = Required<Omit<Options, "silent">>;
+type EventSource = ReturnType<typeof createSource>;
+type Timing = Required<Omit<OrderOptions, "silent">>;
 
 function createSource({
   generator,
   now,
   wake,
   ...of
-}: { chain: Chain; progress: Progress; generator: Generator } & { now: () => number; wake: () => void }) {
+}: { chain: OrderedChain; progress: SyncProgress; generator: Generator } & {
+  now: () => number;
+  wake: () => void;
+}) {
   let isAsked = false;
   let failure: { error: unknown } | undefined;
   const openItems = (away: ReadonlySet<number>) =>
@@ -161,19 +174,20 @@ function createSource({
   return source;
 }
 
-const currentOf = ({ progress }: Source) => progress.getCheckpoint({ tag: "current" });
+const currentOf = ({ progress }: EventSource) => progress.getCheckpoint({ tag: "current" });
 
 // ponder: the end of a block as a checkpoint, which `parseCheckpoint` describes.
-const checkpointOf = ({ timestamp, number }: Block, { id }: Chain) =>
+const checkpointOf = ({ timestamp, number }: SyncBlock, { id }: OrderedChain) =>
   String(Number(timestamp)).padStart(10, "0") +
   String(id).padStart(16, "0") +
   String(Number(number)).padStart(16, "0") +
   "9".repeat(33);
 
-const headOf = ({ items: [first], chain }: Source) => (first ? checkpointOf(first.event.block, chain) : "");
+const headOf = ({ items: [first], chain }: EventSource) =>
+  first ? checkpointOf(first.event.block, chain) : "";
 
 // The chain whose event comes next. What is no block comes at once.
-function nextOf(sources: readonly Source[], away: ReadonlySet<number>): Source | undefined {
+function nextOf(sources: readonly EventSource[], away: ReadonlySet<number>): EventSource | undefined {
   const open = sources.filter((source) => source.openItems(away).length > 0);
   const other = open.find(({ items }) => items[0]?.event.type !== "block");
   if (other !== undefined || open.length === 0) return other;
@@ -182,18 +196,18 @@ function nextOf(sources: readonly Source[], away: ReadonlySet<number>): Source |
   return isUnknown ? undefined : first;
 }
 
-const isWaitedFor = ({ isDone, items, chain }: Source, away: ReadonlySet<number>) =>
+const isWaitedFor = ({ isDone, items, chain }: EventSource, away: ReadonlySet<number>) =>
   !isDone && items.length === 0 && !away.has(chain.id);
 
 // Whether a source's next block is after all that the others have shown.
-function laterThanOthers(source: Source, sources: readonly Source[]): boolean {
+function laterThanOthers(source: EventSource, sources: readonly EventSource[]): boolean {
   const [first] = source.items;
   if (first?.event.type !== "block") return true;
   return sources.every((other) => other === source || currentOf(other) < headOf(source));
 }
 
 // Leaves out chains that let others wait for too long. Returns in how many milliseconds the next one is.
-function leaveOut(sources: readonly Source[], { pauseMs, now, log, away }: Timing): number {
+function leaveOut(sources: readonly EventSource[], { pauseMs, now, log, away }: Timing): number {
   const waiting = Math.min(...sources.flatMap((source) => source.openItems(away)[0]?.at ?? []));
   if (waiting === Infinity) return Infinity;
   let dueIn = Infinity;
@@ -215,7 +229,7 @@ function leaveOut(sources: readonly Source[], { pauseMs, now, log, away }: Timin
 }
 
 // Puts the blocks of chains that were left out in their place. Returns in how many milliseconds the next ones are due.
-function comeBack(sources: readonly Source[], { pauseMs, now, log, away }: Timing): number {
+function comeBack(sources: readonly EventSource[], { pauseMs, now, log, away }: Timing): number {
   const others = sources.filter(({ chain }) => !away.has(chain.id));
   const front = Math.max(...others.map((source) => Number(currentOf(source).slice(0, 10))));
   let dueIn = Infinity;

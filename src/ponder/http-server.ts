@@ -2,7 +2,7 @@ import type http from "node:http";
 import type { RequestListener, ServerResponse } from "node:http";
 import { type BodyLimits, createBodyReader, type Unread } from "../http/bodies.ts";
 import { type Exchange, serveOneAtATime } from "../http/one-at-a-time.ts";
-import { refuse } from "../http/refusal.ts";
+import { refuseExchange } from "../http/refusal.ts";
 import { databaseAway } from "./sql-client.ts";
 
 /** The maximum bytes of a body, and the JSON of the 413 for a longer one. */
@@ -111,7 +111,7 @@ const unread: Record<Exclude<Unread, "too long">, [status: number, body: object]
 function refuseWith(exchange: Exchange, status: number, body: object): void {
   const headers = ["content-type", "application/json", "access-control-allow-origin", "*"];
   if (status === 503) headers.push("retry-after", "5");
-  refuse(exchange, { status, headers, body: JSON.stringify(body) });
+  refuseExchange(exchange, { status, headers, body: JSON.stringify(body) });
 }
 
 function endUnread(waiting: Waiting, maxBytes: number): void {

@@ -6,18 +6,18 @@ import { stateTable } from "./state.ts";
 
 // What an index stores with each block and each reorganization that it follows (docs/ponder.md#branch-of-the-rows).
 
-type Chain = { id: number; name: string };
-type Synced = {
+type LiveChain = { id: number; name: string };
+type LiveSync = {
   syncProgress: { getCheckpoint(of: { tag: "finalized" }): string };
   unfinalizedBlocks: readonly BranchBlock[];
 };
-type Given = { perChainSync: ReadonlyMap<Chain, Synced> };
+type LiveEventOptions = { perChainSync: ReadonlyMap<LiveChain, LiveSync> };
 /** `checkpoint`: up to where rows are there. */
-type LiveEvent = { type: "block" | "reorg" | "finalize"; chain: Chain; checkpoint: string };
+type LiveEvent = { type: "block" | "reorg" | "finalize"; chain: LiveChain; checkpoint: string };
 /** `head`: the checkpoint of the chain's last block. `branch`: its blocks that a reorganization may replace. */
 type BranchEvent = LiveEvent & { head: string; branch: readonly BranchBlock[] };
-type OfPonder = { getRealtimeEventsOmnichain(given: Given): AsyncGenerator<LiveEvent> };
-type Transaction = {
+type OfPonder = { getRealtimeEventsOmnichain(given: LiveEventOptions): AsyncGenerator<LiveEvent> };
+type WrappedTransaction = {
   wrap(
     query: (db: { execute(statement: SQL): PromiseLike<unknown> }) => PromiseLike<unknown>,
     context?: object,
@@ -28,7 +28,7 @@ type Transaction = {
  * Replaces Ponder's function of this name (cli/preload.mjs): each event has the branch of its chain.
  * ponder: events wait in a buffer, while the list of blocks goes on.
  */
-export async function* getRealtimeEventsOmnichain(given: Given): AsyncGenerator<BranchEvent> {
+export async function* getRealtimeEventsOmnichain(given: LiveEventOptions): AsyncGenerator<BranchEvent> {
   const { perChainSync } = given;
   const ofPonder = moduleOfPonder<OfPonder>("runtime/realtime.js", "getRealtimeEventsOmnichain");
   for await (const event of ofPonder.getRealtimeEventsOmnichain(given)) {
@@ -44,7 +44,7 @@ export async function* getRealtimeEventsOmnichain(given: Given): AsyncGenerator<
  * before; the count of reorganizations tells them apart.
  */
 export async function storeBranch(
-  tx: Transaction,
+  tx: WrappedTransaction,
   { type, chain, head, branch }: BranchEvent,
   schema: string,
   context?: object,

@@ -6,11 +6,11 @@ const levels = ["error", "warn", "info", "debug", "trace"] as const;
 type Level = (typeof levels)[number];
 
 /** An entry of Ponder's log: `msg`, maybe an `error`, and fields. */
-type Entry = Readonly<Record<string, unknown>>;
-type Logger = Record<Level, (entry: Entry, ...more: unknown[]) => void> & { child(facts: object): Logger };
-type Rewrite = (level: Level, entry: Entry) => readonly [Level, Entry];
+type LogEntry = Readonly<Record<string, unknown>>;
+type Logger = Record<Level, (entry: LogEntry, ...more: unknown[]) => void> & { child(facts: object): Logger };
+type Rewrite = (level: Level, entry: LogEntry) => readonly [Level, LogEntry];
 
-type Options = {
+type LogEntryOptions = {
   schema: string;
   /** Where this service is opened. */
   url: string;
@@ -19,7 +19,7 @@ type Options = {
 };
 
 /** Adapts the texts and levels of Ponder's log to this service; does nothing outside of Ponder. */
-export function rewriteLog({ schema, url, isReported }: Options, scope: object = globalThis): void {
+export function rewriteLog({ schema, url, isReported }: LogEntryOptions, scope: object = globalThis): void {
   const logger = ponderLogger(scope);
   if (logger === undefined) return;
   rewriteEntries(logger as unknown as Logger, (level, entry) => {
@@ -60,7 +60,7 @@ function rewriteEntries(logger: Logger, rewrite: Rewrite): Logger {
 }
 
 // The check of the start waits for such a node, unless none responded to it (cli/checks/chains.ts).
-const lagOf = (chainId: string): Entry => ({
+const lagOf = (chainId: string): LogEntry => ({
   msg: `The node of chain ${chainId} is behind the finalized blocks that the index rests on. Nothing was changed. Start again: the start waits for it`,
   section: seeOperations("When the chain contradicts the index"),
 });
@@ -69,7 +69,7 @@ const lagOf = (chainId: string): Entry => ({
 const refused = 78;
 
 // ponder: it advises to drop the schema, from which readers may be served.
-function refusalOf(schema: string): Entry {
+function refusalOf(schema: string): LogEntry {
   process.once("exit", () => {
     process.exitCode = refused;
   });

@@ -13,7 +13,7 @@ const figures = {
   isRealtime: "ponder_sync_is_realtime",
   isComplete: "ponder_sync_is_complete",
 } as const;
-type Figure = (typeof figures)[keyof typeof figures];
+type MetricName = (typeof figures)[keyof typeof figures];
 
 type Common = {
   logger: Record<"info" | "warn" | "error", (line: { msg: string }) => void>;
@@ -24,7 +24,7 @@ type Stoppable = { add: (stop: () => void) => void };
 type Globals = {
   PONDER_COMMON: Common & {
     options: { command: string };
-    metrics: Record<Figure, Gauge>;
+    metrics: Record<MetricName, Gauge>;
     shutdown: Stoppable;
     apiShutdown: Stoppable;
   };
@@ -39,7 +39,7 @@ const ofGlobals = [
   ...["PONDER_NAMESPACE_BUILD.schema", "PONDER_INDEXING_BUILD.chains", "PONDER_DATABASE.driver.admin"],
 ];
 
-type Client = { query: Statement; release(error?: boolean): void };
+type PooledClient = { query: Statement; release(error?: boolean): void };
 
 type Flag = "isRealtime" | "isComplete";
 
@@ -58,7 +58,7 @@ export function ponderProcess(scope: unknown) {
   const { chains } = PONDER_INDEXING_BUILD;
   const { admin } = PONDER_DATABASE.driver;
   const inOwnTransaction = async <T>(work: (run: Statement) => Promise<T>): Promise<T> => {
-    const client = (await admin.connect()) as unknown as Client;
+    const client = (await admin.connect()) as unknown as PooledClient;
     const run: Statement = (text, values) => client.query(text, values);
     let isLost = true;
     try {
@@ -135,10 +135,10 @@ function commonOf(scope: object) {
 }
 
 async function readSyncMetrics(
-  gauges: Record<Figure, Gauge>,
+  gauges: Record<MetricName, Gauge>,
   chains: readonly { id: number; name: string }[],
 ): Promise<ReadonlyMap<number, SyncMetrics>> {
-  const read = async ([figure, gauge]: [string, Figure]) => {
+  const read = async ([figure, gauge]: [string, MetricName]) => {
     const { values } = await gauges[gauge].get();
     return [figure, new Map(values.map(({ value, labels }) => [labels["chain"], value]))] as const;
   };

@@ -15,11 +15,11 @@ export type SavedResults = {
   keep(chainId: number, request: SavedRequest, result: string): void;
 };
 
-type Client = { getCacheKey(request: RpcBody): string };
+type KeyedClient = { getCacheKey(request: RpcBody): string };
 
 /** The key by which Ponder caches a request's result: method and params only. */
 export function keyOfRequest({ method, params }: RpcBody): string {
-  const { getCacheKey } = moduleOfPonder<Client>("indexing/client.js", "getCacheKey");
+  const { getCacheKey } = moduleOfPonder<KeyedClient>("indexing/client.js", "getCacheKey");
   return hash("md5", getCacheKey({ method, params }));
 }
 

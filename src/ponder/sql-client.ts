@@ -48,7 +48,7 @@ export const throughOutage = (work: () => Promise<unknown>) =>
 
 type SqlResult = { rows: unknown[][] };
 
-type Query = {
+type QueryConfig = {
   /** A named statement is parsed once per connection, and planned once if one plan fits all values. */
   name?: string | undefined;
   text: string;
@@ -77,14 +77,14 @@ export type PoolClient = {
   readonly processID?: unknown;
   readonly secretKey?: unknown;
   readonly connection: Wire & { ssl: unknown; sslNegotiation: unknown };
-  query(query: Query): Promise<SqlResult>;
+  query(query: QueryConfig): Promise<SqlResult>;
   release(error?: boolean): void;
 };
 
 /** A connection pool of node-postgres. A statement sent by the pool itself ends its connection if it fails. */
 export type Pool = {
   connect(): Promise<PoolClient>;
-  query(query: Query): Promise<SqlResult>;
+  query(query: QueryConfig): Promise<SqlResult>;
   readonly options: { max?: number | undefined; password?: unknown; connectionString?: string | undefined };
 };
 
@@ -99,15 +99,15 @@ type OwnOptions = {
   onConnect?: (client: { query(text: string): Promise<unknown> }) => Promise<unknown>;
 };
 
-type Events = { on(event: string, listener: (client: Connection) => void): unknown };
-type Connection = Events & { end(): Promise<unknown> };
+type Events = { on(event: string, listener: (client: EndedConnection) => void): unknown };
+type EndedConnection = Events & { end(): Promise<unknown> };
 
 const ignore = () => undefined;
 
 /** A pool to the database of another pool; connections open on demand. `options` are those of node-postgres. */
-export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Own & Connection {
+export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions): Own & EndedConnection {
   // ponder: the driver is Ponder's. Its pools hide their password from copies.
-  const Same = other.constructor as new (options: object) => Own & Connection;
+  const Same = other.constructor as new (options: object) => Own & EndedConnection;
   const pool = new Same({
     ...other.options,
     password: other.options.password,

@@ -3,8 +3,8 @@ import { type StartBlock, shared } from "./shared.ts";
 // ponder: at a start it asks each chain for its id, its newest block, the one that is final then, its first block and its last cached one,
 // and does nothing before it has them. docs/ponder.md#chains-that-are-silent-at-the-start describes what is kept of them.
 
-type Block = Omit<StartBlock, "newest">;
-type Progress = { start: Block; end?: Block; finalized: Block };
+type KnownBlock = Omit<StartBlock, "newest">;
+type StartProgress = { start: KnownBlock; end?: KnownBlock; finalized: KnownBlock };
 
 /**
  * Returns what keeps the blocks of a chain that the next start asks for: call it when live indexing begins, and before a block is
@@ -15,8 +15,8 @@ export function createStartKeeper(keep = shared().keepStartBlocks) {
   return async (chain: { id: number }, progress: object, final?: object): Promise<void> => {
     if (keep === undefined) return;
     const { finalityBlockCount } = chain as unknown as { finalityBlockCount: number };
-    const { start, end, finalized } = progress as Progress;
-    const block = partOf((final ?? finalized) as Block);
+    const { start, end, finalized } = progress as StartProgress;
+    const block = partOf((final ?? finalized) as KnownBlock);
     const newest = `0x${(Number(block.number) + finalityBlockCount).toString(16)}`;
     const lastTwo = [...(finals.get(chain.id) ?? []), { ...block, newest }].slice(-2);
     finals.set(chain.id, lastTwo);
@@ -26,6 +26,6 @@ export function createStartKeeper(keep = shared().keepStartBlocks) {
   };
 }
 
-const partOf = ({ number, hash, parentHash, timestamp }: Block): StartBlock => ({
+const partOf = ({ number, hash, parentHash, timestamp }: KnownBlock): StartBlock => ({
   ...{ number, hash, parentHash, timestamp },
 });

@@ -10,8 +10,8 @@ import { type ResultStore, shared } from "./shared.ts";
 // Replaces how Ponder writes its cache (cli/preload.mjs). Ponder runs a statement for each block, and binds each column of each row. Here a
 // statement takes all waiting blocks, and binds one array for each column.
 
-type Row = Record<string, unknown>;
-type Connection = {
+type StoredRow = Record<string, unknown>;
+type SyncConnection = {
   wrap<Result>(
     label: { label: string },
     query: (db: { execute(statement: unknown): PromiseLike<Result> }) => PromiseLike<Result>,
@@ -20,26 +20,26 @@ type Connection = {
 };
 type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<void>;
 type SyncStore = ResultStore & Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert>;
-type Given = { common: object; qb: Connection };
-type Stores = { createSyncStore(given: Given): SyncStore };
+type SyncStoreOptions = { common: object; qb: SyncConnection };
+type Stores = { createSyncStore(given: SyncStoreOptions): SyncStore };
 type Tables = Record<"blocks" | "logs" | "transactions", PgTable>;
 
 // Rows of one statement: some megabytes.
 const maxRows = 2_000;
 
 /** Replaces Ponder's function of this name: the store of nodes' responses. */
-export function createSyncStore(given: Given): SyncStore {
+export function createSyncStore(given: SyncStoreOptions): SyncStore {
   const encoders = moduleOfPonder<
-    Record<"encodeBlock" | "encodeLog" | "encodeTransaction", (given: Row) => Row>
+    Record<"encodeBlock" | "encodeLog" | "encodeTransaction", (given: StoredRow) => StoredRow>
   >("sync-store/encode.js", ...(["encodeBlock", "encodeLog", "encodeTransaction"] as const));
   const tables = moduleOfPonder<Tables>("sync-store/schema.js", "blocks", "logs", "transactions");
   const ofPonder = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore").createSyncStore(given);
   // ponder: it also creates a store for each transaction, on its connection; the others use a pool.
   if (!("processID" in (given.qb.$client ?? {}))) shared().resultStore = ofPonder;
-  const inserter = (of: keyof Tables, row: string, encode: (given: Row) => Row): Insert => {
+  const inserter = (of: keyof Tables, row: string, encode: (given: StoredRow) => StoredRow): Insert => {
     const insertRows = together((rows) => insert(given.qb, tables[of], rows));
     return ({ chainId, [of]: rows }) =>
-      insertRows((rows as Row[]).map((one) => encode({ [row]: one, chainId })));
+      insertRows((rows as StoredRow[]).map((one) => encode({ [row]: one, chainId })));
   };
   return endingOnTypeErrors({
     ...ofPonder,
@@ -51,8 +51,8 @@ export function createSyncStore(given: Given): SyncStore {
 }
 
 // ponder: it inserts block by block, hundreds at once on one connection. Rows that arrive during a statement go into the next.
-function together(write: (rows: Row[]) => Promise<void>): (rows: Row[]) => Promise<void> {
-  let waiting: Row[] = [];
+function together(write: (rows: StoredRow[]) => Promise<void>): (rows: StoredRow[]) => Promise<void> {
+  let waiting: StoredRow[] = [];
   let next: Promise<void> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   const writeWaiting = async () => {
@@ -72,7 +72,7 @@ function together(write: (rows: Row[]) => Promise<void>): (rows: Row[]) => Promi
   };
 }
 
-async function insert(qb: Connection, table: PgTable, rows: readonly Row[]): Promise<void> {
+async function insert(qb: SyncConnection, table: PgTable, rows: readonly StoredRow[]): Promise<void> {
   for (let from = 0; from < rows.length; from += maxRows) {
     const statement = insertion(table, rows.slice(from, from + maxRows));
     await qb.wrap({ label: `insert_${shapeOf(table).name}` }, (db) => db.execute(statement));
@@ -81,7 +81,7 @@ async function insert(qb: Connection, table: PgTable, rows: readonly Row[]): Pro
 
 const isAbsent = (value: unknown) => value === null || value === undefined;
 
-function insertion(table: PgTable, rows: readonly Row[]): SQL {
+function insertion(table: PgTable, rows: readonly StoredRow[]): SQL {
   const { schema, name, columns } = shapeOf(table);
   const arrays = columns.map(({ property, column }) => {
     const type = column.getSQLType();

@@ -20,7 +20,7 @@ export type ReadPast = (
 const endingAt = (chain: ChainSnapshot, { number, timestamp }: BlockRef): ChainSnapshot =>
   chain.chainStatus === "chain-queued" ? chain : { ...chain, latestIndexedBlock: { number, timestamp } };
 
-type Sources = {
+type PastSources = {
   blocks: ChainBlocks;
   /** The blocks of a chain that a reorganization may replace (src/ponder/branch.ts). */
   readBranch: (chainId: number, signal: AbortSignal) => Promise<readonly ChainBlock[]>;
@@ -52,7 +52,7 @@ async function blockOf(at: string, { snapshot, blocks }: CurrentStatus, find: Fi
 }
 
 /** Creates what reads an index as it was: `at` is a time in a form of `/v1`, a position token, or `<chain id>:<block>`. */
-export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: Sources): ReadPast {
+export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: PastSources): ReadPast {
   // The last block up to a second of a chain that went on, which may be before its start; undefined of one that did not.
   const lastOf = async (id: string, chain: ChainSnapshot, second: number, signal: AbortSignal) => {
     const head = indexedBlockOf(chain);

@@ -5,7 +5,7 @@ import { addUnverified, keepServed } from "./unverified.ts";
 // No header proves what a contract returns to a handler, so all URLs are asked.
 
 /** A URL's result of a call: hex, or "refused" with the error that says so. */
-type Outcome = { node: Node; text: string; error?: unknown };
+type CallOutcome = { node: Node; text: string; error?: unknown };
 
 const silenceMs = 60_000;
 
@@ -44,7 +44,7 @@ function blockOf({ method, params }: RpcRequest): number | undefined {
   return typeof block === "string" && block.startsWith("0x") ? Number(block) : undefined;
 }
 
-async function ask(node: Node, body: RpcRequest): Promise<Outcome> {
+async function ask(node: Node, body: RpcRequest): Promise<CallOutcome> {
   try {
     return { node, text: String(await node.request(body)) };
   } catch (error) {
@@ -54,7 +54,7 @@ async function ask(node: Node, body: RpcRequest): Promise<Outcome> {
 }
 
 /** Results of a call. A URL that fails, for example without the state, is not asked for a minute: failures cost time. */
-async function outcomesOf(nodes: Nodes, asked: readonly Node[], body: RpcRequest): Promise<Outcome[]> {
+async function outcomesOf(nodes: Nodes, asked: readonly Node[], body: RpcRequest): Promise<CallOutcome[]> {
   const outcomes = await Promise.all(
     asked.map((node) => {
       nodes.count({ chain: nodes.chain, host: node.host, kind: "extra-request" });

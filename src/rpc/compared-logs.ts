@@ -279,9 +279,9 @@ export async function checkBlock(nodes: Nodes, node: Node, block: Header): Promi
   for (const { byBlock } of ranges) if (byBlock.has(number)) byBlock.set(number, undefined);
 }
 
-type Comparison = { node: Node; block: Header; logs: readonly RpcLog[]; ranges: readonly ServedRange[] };
+type LogComparison = { node: Node; block: Header; logs: readonly RpcLog[]; ranges: readonly ServedRange[] };
 
-async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: Comparison): Promise<void> {
+async function compareWithBlock(nodes: Nodes, { node, block, logs, ranges }: LogComparison): Promise<void> {
   const number = Number(block.number);
   const foreign = logs.find((log) => log.blockHash !== block.hash);
   if (foreign) {

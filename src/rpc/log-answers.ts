@@ -153,19 +153,19 @@ export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, max: number): 
 
 // --- Blooms (Ethereum yellow paper, 4.4.1: three bits of 2,048 for each address and topic) ---
 
-type Bits = readonly [number, number, number];
-const bitsByItem = new Map<string, Bits>();
+type BloomBits = readonly [number, number, number];
+const bitsByItem = new Map<string, BloomBits>();
 const maxItems = 20_000;
 
 /** The three bloom bits of an address or topic; bit 0 is the last of the bloom. */
-function bitsOf(hex: string): Bits {
+function bitsOf(hex: string): BloomBits {
   const digest = new DataView(digestOf(Buffer.from(hex.slice(2), "hex")).buffer);
   const bit = (offset: number) => digest.getUint16(offset) & 2047;
   return [bit(0), bit(2), bit(4)];
 }
 
 /** Caches the bits of recurring items: addresses and event topics. */
-function knownBitsOf(hex: string): Bits {
+function knownBitsOf(hex: string): BloomBits {
   const known = bitsByItem.get(hex);
   if (known !== undefined) return known;
   const bits = bitsOf(hex);
@@ -174,7 +174,7 @@ function knownBitsOf(hex: string): Bits {
   return bits;
 }
 
-function hasBits(bloom: string, bits: Bits): boolean {
+function hasBits(bloom: string, bits: BloomBits): boolean {
   const end = bloom.length - 1;
   for (const bit of bits) {
     const code = bloom.charCodeAt(end - (bit >> 2));

@@ -1,7 +1,7 @@
 import { createOutageLog, type Log } from "../log/json-log.ts";
 import type { RpcRequest } from "./nodes.ts";
 
-type Request = (body: RpcRequest) => Promise<unknown>;
+type SendRpc = (body: RpcRequest) => Promise<unknown>;
 
 const failures = new WeakSet<object>();
 
@@ -27,7 +27,7 @@ export function watchOutages({ chain, log, now }: { chain: string; log: Log; now
     silent.delete(url);
     outage.ended("An RPC URL responds again", { hostname });
   };
-  return (url: string, host: string, request: Request): Request => {
+  return (url: string, host: string, request: SendRpc): SendRpc => {
     hosts.set(url, host);
     return async (body) => {
       try {

@@ -6,7 +6,7 @@ import {
   primaryKey,
 } from "ponder";
 
-type Column = {
+type AdaptedColumn = {
   dataType: string;
   getSQLType(): string;
   mapToDriverValue(value: unknown): unknown;
@@ -66,8 +66,8 @@ function inByteOrder(): string {
   return 'text COLLATE "C"';
 }
 
-function adapted<B extends PgColumnBuilderBase>(builder: B, adapt: (column: Column) => void): B {
-  const builds = builder as unknown as { build(table: unknown): Column };
+function adapted<B extends PgColumnBuilderBase>(builder: B, adapt: (column: AdaptedColumn) => void): B {
+  const builds = builder as unknown as { build(table: unknown): AdaptedColumn };
   const build = builds.build.bind(builder);
   builds.build = (table) => {
     const column = build(table);

@@ -31,7 +31,7 @@ export function commonHeaders(version: string) {
   };
 }
 
-type PageSources = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metadata">;
+type AppPages = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metadata">;
 
 // Browsers that open something else than a REST path, whose responses are JSON for them too.
 const wantsPage = (c: Context) =>
@@ -57,7 +57,7 @@ function faultPage(
   return sendPage(c, { frame, title: `${title} · nsindex`, read, log }, { status });
 }
 
-function addPages(app: Hono, sources: PageSources, own: Frame, root: number | undefined): void {
+function addPages(app: Hono, sources: AppPages, own: Frame, root: number | undefined): void {
   const fileOf = (name: string) => fileURLToPath(new URL(`../api/pages/assets/${name}`, import.meta.url));
   const names = ["page.css", "page.js", "stats.js"];
   const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
@@ -122,11 +122,11 @@ function refusalBody(path: string, { status, message }: NonNullable<Admission["r
 }
 
 /** What the interface is created from. */
-type Sources = {
+type AppSources = {
   context: ApiContext & GateContext;
   subgraph?: Hono | undefined;
   /** Sources of the pages for browsers; without them there are no pages. */
-  pages?: PageSources;
+  pages?: AppPages;
   /** Sources of images and metadata of tokens; without them their paths are 404. */
   metadata?: Omit<MetadataSources, "ask"> | undefined;
   /** Number of proxies in front of the service. */
@@ -137,7 +137,7 @@ type Sources = {
 };
 
 /** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */
-export function createApi(sources: Sources): Hono {
+export function createApi(sources: AppSources): Hono {
   const { context, subgraph, pages, metadata, trustedProxies, keys, log } = sources;
   const version = context.versions.nsIndexer;
   const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });

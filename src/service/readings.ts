@@ -6,7 +6,7 @@ import { type Healing, progressOf } from "../operations/stored-indexes.ts";
 import { branchSql, parseBranch } from "../ponder/branch.ts";
 import { stateSql, stateTable } from "../ponder/state.ts";
 import { createReadPast } from "../read/past.ts";
-import { shared as shareReading } from "../status/shared-reading.ts";
+import { shareReading } from "../status/shared-reading.ts";
 import type { StatusSource } from "../status/status.ts";
 import { indexedBlockOf } from "../status/types.ts";
 import type { Core } from "./core.ts";

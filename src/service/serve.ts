@@ -87,7 +87,7 @@ function openLabelSource({ config, ponder, log }: Service) {
 }
 
 /** What does not depend on the settings of the index that is served. */
-type Parts = Readings & {
+type ServedParts = Readings & {
   /** The schema of the index that is served. */
   schema(): string;
   media: ReturnType<typeof startMedia> | undefined;
@@ -96,7 +96,7 @@ type Parts = Readings & {
   onStop(stop: () => void): void;
 };
 
-function serveIndex(service: Service, config: Config, parts: Parts) {
+function serveIndex(service: Service, config: Config, parts: ServedParts) {
   const { database, status, registry, log, keys, hashOf } = service;
   const isEnsv2 = config.plugins.includes("ensv2");
   const v2 = v2ContractsOf(config.datasources);
@@ -143,7 +143,7 @@ function serveIndex(service: Service, config: Config, parts: Parts) {
 }
 
 // What endpoints and pages have in common.
-function describeService(service: Service, config: Config, parts: Parts) {
+function describeService(service: Service, config: Config, parts: ServedParts) {
   const { ponder, versions, status, database, running } = service;
   const { schema, labelSource, provenFrom, healing, coverage } = parts;
   return {
@@ -163,7 +163,7 @@ function describeService(service: Service, config: Config, parts: Parts) {
   };
 }
 
-function describePages(service: Service, config: Config, { earliest, media, onStop }: Parts) {
+function describePages(service: Service, config: Config, { earliest, media, onStop }: ServedParts) {
   const { ponder, registry, log, keys, hashOf, running } = service;
   return {
     ...{ registry, hashOf, log, earliest, onStop },

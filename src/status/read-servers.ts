@@ -1,10 +1,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { chooseServer, type Look, lookAt, placeOf } from "../operations/read-servers.ts";
+import { chooseServer, hostOf, type Look, lookAt } from "../operations/read-servers.ts";
 import { isDatabaseAway, ownConnections, type Pool, type Statement } from "../ponder/sql-client.ts";
 import { readSavedSnapshot, type SavedReading } from "./status.ts";
 
-type Found = Look & SavedReading;
+type FoundServer = Look & SavedReading;
 
 const lookMs = 2_000;
 const connectMs = 5_000;
@@ -13,7 +13,7 @@ const othersMs = 250;
 // For how long a reader whose server is away waits for another one to have what it has shown.
 const timeoutMs = 2_000;
 
-type Options = {
+type ReadServerOptions = {
   /** URLs of the servers; those named first are preferred. */
   urls: readonly string[];
   /** How far the server that is read from may be behind the one that is furthest. */
@@ -45,7 +45,7 @@ function openProbe(like: Pool, connectionString: string) {
       query_timeout: lookMs,
     });
   const row = async (sql: string) => Object.values((await run(sql)).rows[0] ?? {}) as string[];
-  let found: Found | undefined;
+  let found: FoundServer | undefined;
   let looking: Promise<void> | undefined;
   const look = async () => {
     try {
@@ -58,7 +58,7 @@ function openProbe(like: Pool, connectionString: string) {
     looking = undefined;
   };
   /** What was found last, after a new look or `ms`. Undefined if the server does not respond, or has no report of an indexing process. */
-  return async (ms: number): Promise<Found | undefined> => {
+  return async (ms: number): Promise<FoundServer | undefined> => {
     looking ??= look();
     await Promise.race([looking, pause(ms, undefined, { ref: false })]);
     return found;
@@ -69,15 +69,15 @@ function openProbe(like: Pool, connectionString: string) {
  * A pool over several servers of one database that reads from one of them at a time. `read` looks at all of them, chooses the server, and
  * returns the report that it has, so that no response claims what its server lacks. `like`: a pool to one of them.
  */
-export function openReadServers(like: Pool, { urls, lagSeconds, onFailure, log }: Options) {
-  const servers = urls.map((url) => ({ url, place: placeOf(url), look: openProbe(like, url) }));
+export function openReadServers(like: Pool, { urls, lagSeconds, onFailure, log }: ReadServerOptions) {
+  const servers = urls.map((url) => ({ url, place: hostOf(url), look: openProbe(like, url) }));
   let present = Math.max(0, urls.indexOf(like.options.connectionString ?? ""));
   let { pool, leave } = openServer(like, urls[present] ?? "");
   let [shown, seenAt] = [0, performance.now()];
   let system: string | undefined;
   const refused = new Set<string>();
 
-  const isOwn = (found: Found | undefined, place: string): boolean => {
+  const isOwn = (found: FoundServer | undefined, place: string): boolean => {
     if (found === undefined) return false;
     system ??= found.system;
     if (found.system === system) return true;

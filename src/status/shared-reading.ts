@@ -6,7 +6,7 @@ const timeoutMs = 500;
 const readingMs = 5_000;
 
 /** Reads on demand, at most once in `everyMs`, and shares the value. A slow or failed reading leaves the old one; `isAway`: it failed. */
-export function shared<T>(
+export function shareReading<T>(
   what: string,
   read: (signal: AbortSignal) => Promise<T>,
   { everyMs, log }: { everyMs: number; log: Log },

@@ -27,7 +27,6 @@ import {
   snapshotOf,
 } from "./snapshot.ts";
 import {
-  type Block,
   type CurrentStatus,
   type HeadBlocks,
   isBackfilled,
@@ -35,6 +34,7 @@ import {
   type Snapshot,
   type Staleness,
   snapshotSchema,
+  type WantedBlock,
 } from "./types.ts";
 
 const headBlocksOf = (rows: readonly CheckpointRow[]): HeadBlocks =>
@@ -179,7 +179,7 @@ export function createStatusSource({
       return current() ?? known;
     },
     /** The status once it has these blocks, else the newest one after two seconds or, if a block is far ahead, at once. */
-    reach: (blocks: readonly Block[], signal: AbortSignal): Promise<CurrentStatus | undefined> =>
+    reach: (blocks: readonly WantedBlock[], signal: AbortSignal): Promise<CurrentStatus | undefined> =>
       reach(blocks, signal, { current, refresh, clock }),
     /** Refreshes at once and then `intervalMs` after each reading, until `stop`. */
     async start(intervalMs: number) {
@@ -195,7 +195,7 @@ export function createStatusSource({
 }
 
 async function reach(
-  blocks: readonly Block[],
+  blocks: readonly WantedBlock[],
   signal: AbortSignal,
   { current, refresh, clock }: Pick<StatusSource, "current" | "refresh"> & { clock: () => number },
 ): Promise<CurrentStatus | undefined> {
@@ -343,10 +343,10 @@ const savedReading = z.object({
 /** A snapshot that the indexing process has saved; `savedAt` is its exact time in milliseconds. */
 export type SavedReading = z.output<typeof savedReading>;
 
-type Row = (sql: string, values: readonly string[]) => Promise<(string | null)[]>;
+type ReadRow = (sql: string, values: readonly string[]) => Promise<(string | null)[]>;
 
 /** The saved snapshot; undefined if no indexing process has saved one. Throws if it is malformed. */
-export async function readSavedSnapshot({ row }: { row: Row }): Promise<SavedReading | undefined> {
+export async function readSavedSnapshot({ row }: { row: ReadRow }): Promise<SavedReading | undefined> {
   const [exists] = await row(`select to_regclass('${stateTable}')::text`, []);
   if (typeof exists !== "string") return undefined;
   const [text] = await row(

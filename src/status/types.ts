@@ -79,10 +79,10 @@ export const headHash = (known: Head | undefined, { number, timestamp }: BlockRe
   known?.number === number && known.timestamp === timestamp ? known.hash : undefined;
 
 /** A block of a chain by its number. */
-export type Block = { chainId: string; number: number };
+export type WantedBlock = { chainId: string; number: number };
 
 /** How many blocks a status lacks up to a block. */
-export function missingBlocks({ chainId, number }: Block, status: CurrentStatus | undefined): number {
+export function missingBlocks({ chainId, number }: WantedBlock, status: CurrentStatus | undefined): number {
   const indexed = indexedBlockOf(status?.snapshot.omnichainSnapshot.chains[chainId]);
   return indexed === undefined ? Number.POSITIVE_INFINITY : number - indexed.number;
 }

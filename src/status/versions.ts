@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import type { Log } from "../log/json-log.ts";
-import { shared } from "./shared-reading.ts";
+import { shareReading } from "./shared-reading.ts";
 
 /** Versions of this program and of what it runs on, as `/api/config` shows them. */
 export type Versions = ReturnType<typeof readVersions>;
@@ -29,6 +29,6 @@ export function createLabelsVersion(
   schemaVersion: number,
   log: Log,
 ): () => Promise<LabelsVersion> {
-  const read = shared("The version of the label source", describe, { everyMs: 5_000, log });
+  const read = shareReading("The version of the label source", describe, { everyMs: 5_000, log });
   return async () => (await read()).value ?? { version: "unknown", schemaVersion };
 }

@@ -9,7 +9,7 @@ import { lookupPermissions } from "../../src/api/v1/permissions.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { openFeed } from "../../src/feed/follow.ts";
 import { createFeed, createFeedWriter, reconcileSql } from "../../src/feed/log.ts";
-import { idOf, type Position, positionOfBlock, readItems, startOfFeed } from "../../src/feed/read.ts";
+import { type FeedPosition, idOf, positionOfBlock, readItems, startOfFeed } from "../../src/feed/read.ts";
 import type { FeedContext } from "../../src/feed/request.ts";
 import { createSearchIndexes } from "../../src/operations/indexes.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
@@ -483,7 +483,7 @@ describe("the feed, at the end of a long log and of many events", () => {
     await expectIndexed(statements.slice(0, 2));
   });
 
-  const positionOf = async (seq: number): Promise<Position> => {
+  const positionOf = async (seq: number): Promise<FeedPosition> => {
     const { rows } = await generated.run(`SELECT * FROM _name_events_feed WHERE seq = ${seq}`);
     const { timestamp, block, log_index, event_id, transaction_hash } = rows[0] ?? {};
     const key = [Number(timestamp), Number(block), Number(log_index), String(event_id)] as const;

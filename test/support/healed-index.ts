@@ -7,7 +7,7 @@ import { subnode, zeroAddress } from "../../src/ens/ids.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { createFeed, writeHealed } from "../../src/feed/log.ts";
 import { createHealer } from "../../src/indexing/healing.ts";
-import { type Database, multichainNaming, subgraphNaming } from "../../src/indexing/scope.ts";
+import { type HandlerDatabase, multichainNaming, subgraphNaming } from "../../src/indexing/scope.ts";
 import { installChecksums, updateChecksums } from "../../src/operations/checksums.ts";
 import { type HealOptions, healBatch } from "../../src/operations/heal-labels.ts";
 import { installPast } from "../../src/operations/past.ts";
@@ -318,7 +318,7 @@ async function openIndex(url: string, isSubgraphCompatible: boolean) {
             naming,
             heal: healing(labels),
           };
-          await step(next({ ...at, db: store.db as unknown as Database }));
+          await step(next({ ...at, db: store.db as unknown as HandlerDatabase }));
         }
         await meanwhile?.();
         await cache.flush();

@@ -1,12 +1,12 @@
 import type { Table } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import * as schema from "../../ponder.schema.ts";
-import type { Database } from "../../src/indexing/scope.ts";
+import type { HandlerDatabase } from "../../src/indexing/scope.ts";
 import {
   changeRow,
   createIndexingCache,
   createIndexingStore,
-  rowsOf,
+  knownRows,
 } from "../../src/ponder/rows/row-store.ts";
 import type { Row } from "../../src/ponder/rows/table-shape.ts";
 
@@ -28,7 +28,7 @@ export function createMemoryStore() {
     },
   });
   const { store } = indexingCache;
-  const knownOf = (table: Table) => rowsOf(store, table as PgTable);
+  const knownOf = (table: Table) => knownRows(store, table as PgTable);
   for (const { shape } of store.tables.values()) {
     // Stores share the shapes of tables.
     if (freezing.has(shape)) continue;
@@ -38,7 +38,7 @@ export function createMemoryStore() {
     shape.changed = (before, set) => frozen(changed(before, set));
   }
   return {
-    db: db as unknown as Database,
+    db: db as unknown as HandlerDatabase,
     /** Puts a row there as it is. */
     set(table: Table, row: Row): void {
       const known = knownOf(table);

@@ -46,7 +46,7 @@ const token = readingOf({
   owner: { chainId: field("t.chain_id", chainIdSchema), address: field("t.owner", addressSchema) },
   mintStatus: field("t.mint_status", z.enum(["minted", "burned"])),
 });
-type Token = z.output<typeof token.schema>;
+type ListedToken = z.output<typeof token.schema>;
 
 /** The context of the endpoint. `ensv2` is undefined if the namespace has no contracts of ENSv2. */
 export type NameTokensContext = {
@@ -223,24 +223,24 @@ function withOwnership(
   { nameWrappers, rootManagedName }: NameTokensContext["names"],
   graveyard: Hex | undefined,
 ) {
-  const isWrapper = ({ owner }: Token) =>
+  const isWrapper = ({ owner }: ListedToken) =>
     nameWrappers.some(({ chainId, address }) => chainId === owner.chainId && address === owner.address);
   // A token of a name that ENSv2 has taken over, or that the Graveyard holds, controls nothing any more.
-  const isHistory = ({ owner }: Token) => isEntry || owner.address === graveyard;
+  const isHistory = ({ owner }: ListedToken) => isEntry || owner.address === graveyard;
   const isLastWord = parentName(name) === rootManagedName;
   // A new registration leaves the token of an expired wrapper entry behind, without meaning.
   const registrarToken = tokens.find(({ token }) => token.assetNamespace === "erc721");
-  const isLeftBehind = ({ token }: Token) =>
+  const isLeftBehind = ({ token }: ListedToken) =>
     token.assetNamespace === "erc1155" && registrarToken !== undefined && !isWrapper(registrarToken);
 
-  const ownershipOf = (token: Token): z.output<typeof ownershipType> => {
+  const ownershipOf = (token: ListedToken): z.output<typeof ownershipType> => {
     if (isWrapper(token)) return "namewrapper";
     if (token.owner.address === zeroAddress) return "burned";
     return isLastWord && !isLeftBehind(token) && !isHistory(token) ? "fully-onchain" : "unknown";
   };
-  const ownershipInV2 = ({ mintStatus }: Token): z.output<typeof ownershipType> =>
+  const ownershipInV2 = ({ mintStatus }: ListedToken): z.output<typeof ownershipType> =>
     mintStatus === "burned" ? "burned" : version === "v2" ? "fully-onchain" : "unknown";
-  const described = (of: typeof ownershipOf) => (found: Token) => {
+  const described = (of: typeof ownershipOf) => (found: ListedToken) => {
     const { token, owner, mintStatus } = found;
     return { token, ownership: { ownershipType: of(found), owner }, mintStatus };
   };
@@ -261,8 +261,8 @@ LEFT JOIN domain ON domain.id = q.node`);
 type FoundTokens = {
   name: string;
   expiresAt: number;
-  tokens: Token[];
-  ofV2: Token[];
+  tokens: ListedToken[];
+  ofV2: ListedToken[];
   /** Whether the expiry is that of an ENSv2 entry. */
   isEntry: boolean;
   /** If ENSv2 is indexed: the generation in force, and whether ENSv2 reserves the name for its owner in the first. */
@@ -271,7 +271,7 @@ type FoundTokens = {
 };
 
 /** `isOutside`: no indexed base registrar issues the name. `v2`: set if ENSv2 is indexed. `time`: Unix seconds. */
-type Asked = {
+type TokensRequest = {
   node: Hex;
   name: string | undefined;
   isOutside: boolean;
@@ -282,7 +282,7 @@ type Asked = {
 /** Reads a registered name; undefined unless a base registrar or an ENSv2 registry registered it and a token of it was seen. */
 async function readTokens(
   database: Database,
-  { node, name: given, isOutside, time, v2 }: Asked,
+  { node, name: given, isOutside, time, v2 }: TokensRequest,
   signal: AbortSignal,
 ): Promise<FoundTokens | undefined> {
   const values = [node, String(v2?.chainId ?? 0), String(time)];
@@ -317,9 +317,9 @@ const versions = 0xffff_ffffn;
 
 // Tokens of an ENSv2 entry, oldest first. A token id ends in its version, which each burn raises: lower versions were burned. The latest
 // hundred of them are listed. A holder that only the chain knows has no tokens here.
-function tokensOfEntry(chainId: number, { registry, entry }: V2Name): Token[] {
+function tokensOfEntry(chainId: number, { registry, entry }: V2Name): ListedToken[] {
   if (registry === null || !entry?.holder) return [];
-  const tokenOf = (tokenId: Hex, holder: Hex): Token => ({
+  const tokenOf = (tokenId: Hex, holder: Hex): ListedToken => ({
     token: { assetNamespace: "erc1155", contract: { chainId, address: registry }, tokenId },
     owner: { chainId, address: holder },
     mintStatus: holder === zeroAddress ? "burned" : "minted",

@@ -110,7 +110,7 @@ const maxCounted = 10_000;
 // roles are read in the order of an index, no further than they are counted: anyone can give an account any number. CASE makes the planner
 // take a condition for likely and follow the index. A registry's path is the one it claims, if its parents point back.
 // $1: the subject, $2: the time, $3, $4: the page, $5: contract, resource and account to continue after, $6 and up: more of the subject.
-function statementOf(by: Subject["by"], contracts: V2Contracts): string {
+function statementOf(by: AskedSubject["by"], contracts: V2Contracts): string {
   const { chainId, registries, resolvers, wrapperRegistries, userRegistries } = contracts;
   const list = (addresses: readonly Hex[]) => `'{${addresses.join(",")}}'::text[]`;
   const { among, filter } = subjects[by](chainId);
@@ -265,12 +265,12 @@ const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>
   },
 });
 
-type Subject = { by: keyof typeof subjects; values: [Hex, ...string[]] };
+type AskedSubject = { by: keyof typeof subjects; values: [Hex, ...string[]] };
 
 function subjectOf(
   { registry, account, isProven, name: given }: z.output<typeof query>,
   name: V2Name | undefined,
-): Subject {
+): AskedSubject {
   if (account !== undefined) return { by: "account", values: [account, isProven] };
   if (name === undefined) return { by: "registry", values: [registry ?? zeroHash] };
   const { entry, resolver } = name;

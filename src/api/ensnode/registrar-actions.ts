@@ -169,10 +169,10 @@ const query = pagedQuery({
       beginTimestamp === undefined || endTimestamp === undefined || endTimestamp >= beginTimestamp,
     { path: ["endTimestamp"], error: "endTimestamp must not be before beginTimestamp" },
   );
-type Query = z.output<typeof query>;
+type ActionsQuery = z.output<typeof query>;
 
 /** The requested actions. `subregistryIds`: CAIP-10 ids of the base registrars that count. */
-export type ActionFilter = Query & { subregistryIds?: readonly string[] };
+export type ActionFilter = ActionsQuery & { subregistryIds?: readonly string[] };
 
 const errorSchema = z.strictObject({
   responseCode: z.literal("error"),
@@ -232,7 +232,7 @@ export const registrarActions = [
   }),
 ];
 
-type ActionsCall = { query: Query; current: CurrentStatus; request: { url: string; raw: Request } };
+type ActionsCall = { query: ActionsQuery; current: CurrentStatus; request: { url: string; raw: Request } };
 
 async function respond(
   { actions, subregistries }: RegistrarActionsContext,

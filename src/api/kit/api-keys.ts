@@ -34,7 +34,7 @@ export type Admission = {
 
 type Request = { path: string; secret: string | undefined; address: string };
 
-type Options = {
+type ApiKeyOptions = {
   path: string;
   keys: ApiKeys;
   log: Log;
@@ -44,7 +44,7 @@ type Options = {
 };
 
 // Counts the requests and units of keys, and the units of each client in the current minute.
-function createBudgets({ registry, clock = Date.now }: Pick<Options, "registry" | "clock">) {
+function createBudgets({ registry, clock = Date.now }: Pick<ApiKeyOptions, "registry" | "clock">) {
   // Clients without a key are any number of addresses.
   const minutes = new LRUCache<string, Spent>({ max: 100_000 });
   const counts = new Map<string, { requests: number; refused: number }>();
@@ -113,7 +113,7 @@ function createBudgets({ registry, clock = Date.now }: Pick<Options, "registry" 
 }
 
 /** Admits requests by API key, within its budget. The file is read again when it changes; while it has faults the former keys stay. */
-export function openApiKeys({ path, keys, log, ...rest }: Options) {
+export function openApiKeys({ path, keys, log, ...rest }: ApiKeyOptions) {
   let byHash = new Map<string, ApiKey>();
   let anonymous: ApiKeys["anonymous"];
   const budgets = createBudgets(rest);

@@ -11,16 +11,16 @@ import { unkeyed } from "../../read/names/cache-keys.ts";
 import type { ReadPast } from "../../read/past.ts";
 import { atMoment } from "../../read/sql/moment.ts";
 import type { StatusSource } from "../../status/status.ts";
-import { type Block, type CurrentStatus, isBackfilled, missingBlocks } from "../../status/types.ts";
+import { type CurrentStatus, isBackfilled, missingBlocks, type WantedBlock } from "../../status/types.ts";
 import { ofPast, untilNextBlock } from "./caching.ts";
 import {
   ApiError,
   type Envelope,
   errorResponse,
+  type GateRefusal,
   invalidInputSchema,
   notKept,
   plainEnvelope,
-  type Refusal,
 } from "./errors.ts";
 import { createSender, sendAsItComes } from "./send.ts";
 
@@ -69,7 +69,7 @@ type ObjectSchema = z.ZodObject | undefined;
 type BodySchema = z.ZodType | undefined;
 type Index = "known" | "complete" | undefined;
 
-type Parts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "description"> & {
+type EndpointParts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "description"> & {
   method?: Operation["method"];
   /** The form of refusals; plain by default. */
   envelope?: Envelope;
@@ -83,7 +83,7 @@ type Parts<P, Q, B, A, Handle> = Pick<Operation, "path" | "tag" | "summary" | "d
 };
 
 /** A REST endpoint, as the app, the OpenAPI document and `/docs` read it. `C`: the context of its handler. */
-export type Endpoint<C> = Parts<
+export type Endpoint<C> = EndpointParts<
   ObjectSchema,
   ObjectSchema,
   BodySchema,
@@ -100,7 +100,13 @@ export function endpoint<
   B extends BodySchema = undefined,
   I extends Index = undefined,
 >(
-  parts: Parts<P, Q, B, A, (call: Call<P, Q, B, I>, context: C) => ReplyOf<A> | Promise<ReplyOf<A>>> & {
+  parts: EndpointParts<
+    P,
+    Q,
+    B,
+    A,
+    (call: Call<P, Q, B, I>, context: C) => ReplyOf<A> | Promise<ReplyOf<A>>
+  > & {
     needs?: Needs<C, I>;
   },
 ): Endpoint<C> {
@@ -143,6 +149,8 @@ export const bodyOfRest = {
   refusal: { message: `The body has more than ${maxBodyBytes} bytes` },
 };
 
+type PositionQuery = { at?: unknown; min_block?: WantedBlock[] };
+
 /** Adds an endpoint to the app: checks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
 export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
   const { needs, envelope, answers, params, query } = endpoint;
@@ -180,7 +188,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       // Requests that read the index may arrive in bursts.
       if (needs.index === "complete") await yieldToEventLoop();
       const body = json && parse(json, await c.req.text(), envelope);
-      const { at, min_block: min = [] } = (input.query ?? {}) as { at?: unknown; min_block?: Block[] };
+      const { at, min_block: min = [] } = (input.query ?? {}) as PositionQuery;
       const reached = (status: CurrentStatus) =>
         reachedStatus(min, { ...context, known: status, envelope }, c.req.raw.signal);
       const current = known && (await reached(known));
@@ -272,7 +280,7 @@ const invalidInput = (error: z.ZodError, { invalid }: Envelope) =>
 
 // The status once it has the blocks that a request asks for. Ends the request if the index lacks them.
 async function reachedStatus(
-  blocks: readonly Block[],
+  blocks: readonly WantedBlock[],
   { status, known, envelope }: Pick<GateContext, "status"> & { known: CurrentStatus; envelope: Envelope },
   signal: AbortSignal,
 ): Promise<CurrentStatus> {
@@ -346,7 +354,7 @@ function refusalOf<C>(
   { plugins = [], index }: Needs<C, Index>,
   context: C & GateContext,
   current: CurrentStatus | undefined,
-): Refusal | undefined {
+): GateRefusal | undefined {
   const needed = (typeof plugins === "function" ? plugins(context) : plugins).map((need) => [need].flat());
   const missing = needed.filter(
     (some) => some.length > 0 && !some.some((plugin) => context.plugins.includes(plugin)),

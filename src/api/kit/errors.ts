@@ -28,7 +28,7 @@ export const invalidInputSchema = z.strictObject({
 });
 
 /** Why an endpoint cannot respond now. The gate decides it the same way for all endpoints. */
-export type Refusal = {
+export type GateRefusal = {
   reason: "plugin" | "status" | "backfill" | "busy" | "long" | "past";
   message: string;
   details: string;
@@ -37,7 +37,7 @@ export type Refusal = {
 /** The form of an endpoint's refusals (503) and optionally of internal errors (500), too large bodies (413) and invalid input (400). */
 export type Envelope = {
   schema: z.ZodType;
-  body: (refusal: Refusal) => unknown;
+  body: (refusal: GateRefusal) => unknown;
   failure: unknown;
   /** The body of a read that is refused. */
   refused: (error: ReadError) => ErrorBody | CodedError;
@@ -51,7 +51,7 @@ const failure: ErrorBody = { message: "Internal Server Error" };
 /** Creates an envelope whose bodies fit its schema. */
 export function envelope<T>(
   schema: z.ZodType<T>,
-  body: (refusal: Refusal) => NoInfer<T>,
+  body: (refusal: GateRefusal) => NoInfer<T>,
   ownFailure?: NoInfer<T>,
 ): Envelope {
   return { schema, body, refused: ({ message }) => ({ message }), failure: ownFailure ?? failure };
@@ -93,14 +93,14 @@ const statusOf = {
 /** The response to an unknown path: 404. */
 export const notFound = (c: Context) => c.json({ message: "Not Found" } satisfies ErrorBody, 404);
 
-const tooLong: Refusal = {
+const tooLong: GateRefusal = {
   reason: "long",
   message: "The response would be too long.",
   details: "Ask for fewer rows.",
 };
 
 /** The index does not have the position that a request asks for. */
-export const notKept: Refusal = {
+export const notKept: GateRefusal = {
   reason: "past",
   message: "The position cannot be read.",
   details: "The index does not keep it any longer. Try a later one.",
@@ -110,7 +110,7 @@ export const notKept: Refusal = {
 export const isLate = (error: unknown) =>
   error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code === "57014"));
 
-function busyRefusal(error: unknown): Refusal | undefined {
+function busyRefusal(error: unknown): GateRefusal | undefined {
   if (error instanceof BusyError) return { reason: "busy", message: error.message, details: error.details };
   if (!isLate(error)) return undefined;
   const details = "The database stopped it. Ask for less, or try again later.";

@@ -1,6 +1,6 @@
 import { oneText, readTime } from "../../ens/parameters.ts";
 import { readToken, tokenTime } from "../../read/as-of.ts";
-import type { Block } from "../../status/types.ts";
+import type { WantedBlock } from "../../status/types.ts";
 
 // Parameters that say at which position the index is read.
 
@@ -32,7 +32,7 @@ export const minBlockParameter = oneText("min_block")
     example: "1:19000000",
   });
 
-function minBlocks(text: string): Block[] | undefined {
+function minBlocks(text: string): WantedBlock[] | undefined {
   const token = Object.entries(readToken(text) ?? {});
   if (token.length > 0) return token.map(([chainId, { block_number: number }]) => ({ chainId, number }));
   const all = text.split(",").map((one) => one.trim());

@@ -7,13 +7,13 @@ import { jsonText } from "../../ens/parameters.ts";
 import type { Ask } from "../pages/ask.ts";
 import { callTool, tools } from "./tools.ts";
 
-type Service = { ask: Ask; namespace: string; version: string; hasSubgraph: boolean };
+type McpService = { ask: Ask; namespace: string; version: string; hasSubgraph: boolean };
 
 const about = (namespace: string) =>
   `Index of ENS names and their sister deployments (namespace ${namespace}): names, owners, expiries, records, histories and figures. It only reads. Lists come in pages: \`page.next_cursor\` of one is \`cursor\` of the next. \`meta.as_of\` has the blocks that a response is of. Times are Unix seconds or RFC 3339.`;
 
 /** POST /mcp: the tools over MCP's streamable HTTP, without sessions: a server for each message. GET /llms.txt: what there is, for agents. */
-export function mcpRoutes(service: Service): Hono {
+export function mcpRoutes(service: McpService): Hono {
   const { ask, namespace, version } = service;
   const options = { capabilities: { tools: {} }, instructions: about(namespace) };
   return new Hono()
@@ -36,7 +36,7 @@ export function mcpRoutes(service: Service): Hono {
 }
 
 // https://llmstxt.org
-const llmsText = ({ namespace, hasSubgraph }: Service) => `# nsindex
+const llmsText = ({ namespace, hasSubgraph }: McpService) => `# nsindex
 
 > ${about(namespace)}
 

@@ -19,7 +19,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 type ReadTool = { listed: Tool; route: string; request: (given: Arguments) => Parameters<Ask> };
 
 // In place of an endpoint's own: parameters of its path, or those of which `body` makes the body of the request.
-type Changes = Partial<Pick<Endpoint<never>, "path" | "params" | "summary" | "description">> & {
+type ToolChanges = Partial<Pick<Endpoint<never>, "path" | "params" | "summary" | "description">> & {
   body?: (params: Record<string, unknown>) => object;
 };
 
@@ -29,7 +29,7 @@ const hidden = ["min_block", "finality", "format"];
 // Patterns in JSON Schema have no flags: those of addresses would refuse capital letters.
 const override = ({ jsonSchema }: { jsonSchema: { pattern?: string } }) => delete jsonSchema.pattern;
 
-function toolOf(name: string, endpoint: Endpoint<never>, changes: Changes = {}): ReadTool {
+function toolOf(name: string, endpoint: Endpoint<never>, changes: ToolChanges = {}): ReadTool {
   const { path: route, params = z.object({}), query, summary, description } = { ...endpoint, ...changes };
   const shape: Record<string, z.core.$ZodType> = { ...params.shape, ...query?.shape };
   const fields = Object.entries(shape).filter(([key]) => !hidden.includes(key));

@@ -8,12 +8,12 @@ import { setPriority } from "node:os";
 import { json } from "node:stream/consumers";
 import { card } from "./card.ts";
 import { createMedia, type Image, MediaError } from "./media.ts";
-import type { Asked, MediaSettings } from "./process.ts";
+import type { MediaRequest, MediaSettings } from "./process.ts";
 import { openStore } from "./store.ts";
 
 type Media = ReturnType<typeof createMedia>;
 
-async function answer(media: Media, asked: Asked, signal: AbortSignal): Promise<Image> {
+async function answer(media: Media, asked: MediaRequest, signal: AbortSignal): Promise<Image> {
   const { want, uri, token, card: text } = asked;
   const find = async (): Promise<Image> => {
     if (token === undefined) return media.image(uri, signal);
@@ -33,7 +33,7 @@ async function respond(media: Media, incoming: IncomingMessage, outgoing: Server
   const leaving = new AbortController();
   outgoing.on("close", () => leaving.abort());
   try {
-    const { type, bytes } = await answer(media, (await json(incoming)) as Asked, leaving.signal);
+    const { type, bytes } = await answer(media, (await json(incoming)) as MediaRequest, leaving.signal);
     const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
     outgoing.writeHead(200, { "content-type": type, "content-length": bytes.length, etag }).end(bytes);
   } catch (error) {

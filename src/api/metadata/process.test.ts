@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { childrenOf } from "../../../test/support/process-tree.ts";
 import { startServer } from "../../../test/support/server.ts";
 import { mediaLimits } from "./media.ts";
-import { type Asked, startMedia } from "./process.ts";
+import { type MediaRequest, startMedia } from "./process.ts";
 
 const clean = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"></svg>';
 const dataUrl = (type: string, text: string) => `data:${type};base64,${btoa(text)}`;
@@ -23,7 +23,7 @@ async function start() {
     media.stop();
     await rm(folder, { recursive: true });
   });
-  const ask = (asked: Omit<Asked, "want">, want: Asked["want"] = "image") =>
+  const ask = (asked: Omit<MediaRequest, "want">, want: MediaRequest["want"] = "image") =>
     media.ask({ want, ...asked }, new AbortController().signal);
   const isThere = () => expect.poll(async () => (await ask({ uri: clean }))?.status).toBe(200);
   const pids = async () => (await childrenOf(process.pid)).filter((pid) => !before.includes(pid));

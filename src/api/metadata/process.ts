@@ -13,7 +13,7 @@ export type MediaSettings = {
 };
 
 /** What the process is asked: an image, perhaps on the card of a name (`uri` may be empty then), or the metadata of a token. */
-export type Asked = {
+export type MediaRequest = {
   want: "image" | "metadata";
   uri: string;
   /** The token whose metadata the URI leads to: its id as 64 hex digits. */
@@ -22,7 +22,7 @@ export type Asked = {
 };
 
 /** Asks the process; its response, or undefined while it is away. Rejects once `signal` is aborted. */
-export type AskMedia = (asked: Asked, signal: AbortSignal) => Promise<Response | undefined>;
+export type AskMedia = (asked: MediaRequest, signal: AbortSignal) => Promise<Response | undefined>;
 
 const restartMs = 1_000;
 const silentMs = 15_000;

@@ -5,9 +5,9 @@ import { chainOf } from "../../../test/support/endpoints.ts";
 import { namespaces, tokenIssuers } from "../../deployments/namespaces.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 import { errorResponse } from "../kit/errors.ts";
-import type { Asked } from "./process.ts";
+import type { MediaRequest } from "./process.ts";
 import { metadataRoutes } from "./routes.ts";
 
 // Mainnet's (docs.ens.domains, deployments).
@@ -31,9 +31,9 @@ const image = (body: string, type: string) =>
 type World = {
   /** Records by name; a number is the status of the resolution instead. */
   records?: Record<string, Record<string, string> | number>;
-  rows?: Record<string, Partial<Row>>;
+  rows?: Record<string, Partial<NameRow>>;
   tokens?: { uri: string; owner: Hex; balance: bigint };
-  answer?: (asked: Asked) => Response | undefined;
+  answer?: (asked: MediaRequest) => Response | undefined;
   url?: string;
   nodesInRegistry?: (registry: Hex, tokenId: Hex) => Promise<Hex[]>;
 };
@@ -46,7 +46,7 @@ function open({
   answer = () => image("image", "image/png"),
   url,
 }: World) {
-  const asked: Asked[] = [];
+  const asked: MediaRequest[] = [];
   const { resolution } = chainOf(({ data }) => {
     const { functionName } = decodeFunctionData({ abi, data });
     if (tokens === undefined) throw new Error("connect ECONNREFUSED");
@@ -179,7 +179,7 @@ test.each(["erc721", "ERC1155"])("a token is an avatar if the name's address own
   const avatar = `eip155:1/${kind}:${nft}/255`;
   const records = { "a.eth": { avatar, "60": owner } };
   const uri = "ipfs://QmMeta/{id}";
-  const answer = ({ want }: Asked) =>
+  const answer = ({ want }: MediaRequest) =>
     want === "metadata"
       ? Response.json({ name: "N", image_url: "ipfs://QmI", is_owner: "forged" })
       : image("image", "image/png");
@@ -232,7 +232,7 @@ const times = { created_at: "1580803395", registered_at: "1581013420", expires_a
 const vitalik = {
   ...{ name: "vitalik.eth", display_name: "vitalik.eth", status: "active", token_id: "1" },
   ...times,
-} as Partial<Row>;
+} as Partial<NameRow>;
 
 test("the metadata of a registrar's token has the members of ENS's service", async () => {
   const rows = { [namehash("vitalik.eth")]: vitalik };
@@ -292,14 +292,16 @@ test("a wrapped name's tokens tell of the wrapper", async () => {
   const node = namehash("sub.a.eth");
   const ens_v1 = { wrapper_state: "wrapped", wrapper_expires_at: "2032977474" };
   const row = { name: "sub.a.eth", display_name: "sub.a.eth", status: "active", created_at: "1", ens_v1 };
-  const { body } = await open({ rows: { [node]: row as Partial<Row> } }).get(`/mainnet/${wrapper}/${node}`);
+  const { body } = await open({ rows: { [node]: row as Partial<NameRow> } }).get(
+    `/mainnet/${wrapper}/${node}`,
+  );
   expect(body.version).toBe(2);
   expect(body.description).toContain("can take it back");
   expect(body.attributes.slice(4)).toEqual([
     { trait_type: "Namewrapper Expiry Date", display_type: "date", value: 2_032_977_474_000 },
     { trait_type: "Namewrapper State", display_type: "string", value: "Wrapped" },
   ]);
-  const locked = { ...vitalik, ens_v1: { ...ens_v1, wrapper_state: "locked" } } as Partial<Row>;
+  const locked = { ...vitalik, ens_v1: { ...ens_v1, wrapper_state: "locked" } } as Partial<NameRow>;
   const rows = { [namehash("vitalik.eth")]: locked };
   expect((await open({ rows }).get(`/mainnet/${registrar}/${labelhash("vitalik")}`)).body.version).toBe(1);
 });

@@ -4,7 +4,7 @@ import { namespaceIds } from "../../deployments/deployment.ts";
 import { nodeOfToken, type TokenIssuer } from "../../deployments/namespaces.ts";
 import { tokenIdToHex } from "../../ens/ids.ts";
 import { labelhashIn, namehash, parentName } from "../../ens/names.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 import { createChainReader } from "../../read/resolution/chain-reader.ts";
 import { createGatewayReader } from "../../read/resolution/gateway.ts";
 import { createLane } from "../../read/sql/client.ts";
@@ -13,7 +13,7 @@ import { ApiError } from "../kit/errors.ts";
 import type { Ask } from "../pages/ask.ts";
 import { memberOf } from "../pages/layout.ts";
 import { locate } from "./media.ts";
-import type { Asked, AskMedia } from "./process.ts";
+import type { AskMedia, MediaRequest } from "./process.ts";
 import { metadataOf, nameOfToken, versionOf } from "./token.ts";
 
 /** What the paths are served from. `network`: the root chain in paths; `url`: where clients reach the service, if it is set. */
@@ -149,7 +149,7 @@ async function tokenOf(sources: MetadataSources, c: Context) {
     const { status, body } = await sources.ask(`/v1/names/${node}`, c);
     if (status === 404) continue;
     if (status !== 200) stop(503, String(memberOf(body, "error.message")));
-    const row = memberOf(body, "data") as Row;
+    const row = memberOf(body, "data") as NameRow;
     const tokenId = one.tokenId ?? tokenIdToHex(BigInt(row.token_id ?? 0));
     const isThere = row.registry_path?.at(-1) === contract && row.token_id === `${BigInt(tokenId)}`;
     if (isOfV2 && !isThere) continue;
@@ -191,14 +191,14 @@ async function mediaOf(sources: MetadataSources, c: Context, name: string, key: 
   const [did = ""] = /^did:nft:/i.exec(record) ?? [];
   const token = did ? record.slice(did.length).replaceAll("_", "/") : record;
   const [, chain, namespace = "", contract = "", id = ""] = nftForm.exec(token.toLowerCase()) ?? [];
-  if (chain === undefined) return { asked: { want: "image", uri: record } satisfies Asked };
+  if (chain === undefined) return { asked: { want: "image", uri: record } satisfies MediaRequest };
   const host_meta = {
     ...{ chain_id: Number(chain), namespace, contract_address: contract, token_id: id },
     reference_url: `https://opensea.io/assets/${contract}/${id}`,
   };
   const owner = memberOf(body, "records.addresses.60") as string | null;
   const { uri, is_owner } = await readToken(sources, c, host_meta, owner);
-  const asked = { want: "image", uri, token: tokenIdToHex(BigInt(id)).slice(2) } satisfies Asked;
+  const asked = { want: "image", uri, token: tokenIdToHex(BigInt(id)).slice(2) } satisfies MediaRequest;
   return { asked, nft: { host_meta, is_owner } };
 }
 
@@ -226,11 +226,11 @@ async function readToken({ resolution }: MetadataSources, c: Context, token: Hos
   return { uri, is_owner };
 }
 
-async function askMedia({ media }: MetadataSources, c: Context, asked: Asked): Promise<Response> {
+async function askMedia({ media }: MetadataSources, c: Context, asked: MediaRequest): Promise<Response> {
   return (await media(asked, c.req.raw.signal)) ?? stop(503, "Images are not available now.");
 }
 
-async function sendImage(sources: MetadataSources, c: Context, asked: Asked): Promise<Response> {
+async function sendImage(sources: MetadataSources, c: Context, asked: MediaRequest): Promise<Response> {
   const response = await askMedia(sources, c, asked);
   if (!response.ok) return c.json(await response.json(), response.status as 404 | 504);
   const of = (name: string) => response.headers.get(name) ?? "";

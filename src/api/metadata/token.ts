@@ -1,5 +1,5 @@
 import { isNormalizedName } from "../../ens/normalization.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // The metadata of a name's token in the form of ENS's metadata service, as marketplaces and wallets read it.
 
@@ -43,16 +43,16 @@ const states: Readonly<Record<string, string>> = {
   locked: "Locked",
 };
 
-const stateOf = ({ ens_v1, wrapper = ens_v1 }: Row) => states[wrapper?.wrapper_state ?? ""];
+const stateOf = ({ ens_v1, wrapper = ens_v1 }: NameRow) => states[wrapper?.wrapper_state ?? ""];
 
-function wrapperAttributes(row: Row): Attribute[] {
+function wrapperAttributes(row: NameRow): Attribute[] {
   const expiry = date("Namewrapper Expiry Date", (row.wrapper ?? row.ens_v1)?.wrapper_expires_at);
   const value = stateOf(row);
   return value ? [...expiry, { trait_type: "Namewrapper State", display_type: "string", value }] : [];
 }
 
 /** The name as its token shows it: if it is not normalized (ENSIP-15), the ends of the token's id stand for it. */
-export function nameOfToken({ name, display_name }: Row, tokenId: string) {
+export function nameOfToken({ name, display_name }: NameRow, tokenId: string) {
   const isNormalized = isNormalizedName(name);
   return {
     isNormalized,
@@ -61,7 +61,7 @@ export function nameOfToken({ name, display_name }: Row, tokenId: string) {
 }
 
 /** The generation of a token that a contract issued for a name. `isNameWrapper`: undefined for a registry of ENSv2. */
-export const versionOf = (row: Row, isNameWrapper: boolean | undefined): Version =>
+export const versionOf = (row: NameRow, isNameWrapper: boolean | undefined): Version =>
   isNameWrapper === undefined ? 3 : isNameWrapper ? 2 : stateOf(row) ? 1 : 0;
 
 /** Where the token's and the name's images are, without the last part of either path. */
@@ -69,7 +69,7 @@ type Links = { token: string; avatars: string };
 
 /** The metadata of a token: its id is 32 bytes of hex. `now`: milliseconds. */
 export function metadataOf(
-  row: Row,
+  row: NameRow,
   { tokenId, version, links, now }: { tokenId: string; version: Version; links: Links; now: number },
 ) {
   const { isNormalized, name } = nameOfToken(row, tokenId);

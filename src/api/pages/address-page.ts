@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { toCoinType } from "viem";
-import type { Row } from "../../read/names/rows.ts";
-import { type PageAsk, primariesOf, rowsOf } from "./ask.ts";
+import type { NameRow } from "../../read/names/rows.ts";
+import { askRows, type PageAsk, primariesOf } from "./ask.ts";
 import {
   asked,
   count,
@@ -12,21 +12,21 @@ import {
   memberOf,
   moment,
   nameLink,
-  nameText,
   note,
   roleColumns,
   type Shown,
   section,
+  shownName,
   type View,
 } from "./layout.ts";
 import { type Action, activityTable, type Entry } from "./sentences.ts";
-import { chainName } from "./words.ts";
+import { titleOfChain } from "./words.ts";
 
 const max = 30;
 
 // Rows of several lists as one: a name's relations together.
-function merged(lists: readonly (readonly Row[])[]): Row[] {
-  const rows = new Map<string, Row>();
+function merged(lists: readonly (readonly NameRow[])[]): NameRow[] {
+  const rows = new Map<string, NameRow>();
   for (const row of lists.flat()) {
     const before = rows.get(row.namehash);
     const relations = [...new Set([...(before?.relations ?? []), ...(row.relations ?? [])])];
@@ -38,7 +38,7 @@ function merged(lists: readonly (readonly Row[])[]): Row[] {
 const columns =
   "Name=name:name, Roles=relations:words, State=status:words, Expires=expires_at:time, Grace ends=grace:time";
 
-function namesTable(view: View, names: readonly Row[]): Html {
+function namesTable(view: View, names: readonly NameRow[]): Html {
   const rows = names.map(({ relations = [], grace_ends_at, ...row }) => ({
     ...row,
     relations: [...relations, ...(row.is_primary ? ["primary name"] : [])],
@@ -48,7 +48,7 @@ function namesTable(view: View, names: readonly Row[]): Html {
 }
 
 // Upcoming expiries, by month; names that never end are in none.
-function timeline(view: View, rows: readonly Row[]): Html {
+function timeline(view: View, rows: readonly NameRow[]): Html {
   const ending = rows
     .filter(({ expires_at, grace_ends_at }) => expires_at && Number(grace_ends_at ?? expires_at) > view.now)
     .toSorted((a, b) => Number(a.expires_at) - Number(b.expires_at))
@@ -73,9 +73,9 @@ async function claimsOf(address: string, ask: PageAsk, { chains = [] }: Frame): 
   const claims = chains.map(async (id, at) => {
     const coin = at === 0 ? 60n : toCoinType(id);
     const path = `/v1/addresses/${address}/primary-name?source=indexed&coin_type=${coin}`;
-    const [answer] = await rowsOf(ask, path, "data.answers");
+    const [answer] = await askRows(ask, path, "data.answers");
     const name = memberOf(answer, "name");
-    return typeof name === "string" ? [{ chain: chainName(id), name }] : [];
+    return typeof name === "string" ? [{ chain: titleOfChain(id), name }] : [];
   });
   return (await Promise.all(claims)).flat();
 }
@@ -92,15 +92,15 @@ export const addressPage =
       actions: `/api/registrar-actions?registrant=${address}&recordsPerPage=${max}`,
       roles: `/api/permissions?account=${address}&recordsPerPage=${max}`,
     };
-    const held = memberOf(body, "data") as Row[];
+    const held = memberOf(body, "data") as NameRow[];
     const [resolving, former, entries, actions, roles, claims] = (await Promise.all([
-      rowsOf(ask, paths.resolving, "data"),
-      rowsOf(ask, paths.former, "data"),
-      rowsOf(ask, paths.history, "data"),
-      rowsOf(ask, paths.actions, "registrarActions"),
-      rowsOf(ask, paths.roles, "permissions"),
+      askRows(ask, paths.resolving, "data"),
+      askRows(ask, paths.former, "data"),
+      askRows(ask, paths.history, "data"),
+      askRows(ask, paths.actions, "registrarActions"),
+      askRows(ask, paths.roles, "permissions"),
       claimsOf(address, ask, frame),
-    ])) as [Row[], Row[], Entry[], Action[], unknown[], Claim[]];
+    ])) as [NameRow[], NameRow[], Entry[], Action[], unknown[], Claim[]];
     const primaries = await primariesOf([address, entries, actions, roles], ask);
     const view = { frame, now, primaries, own: address };
     const rows = merged([held, resolving, former]);
@@ -115,11 +115,11 @@ export const addressPage =
     const dated = held.filter(({ expires_at }) => expires_at);
     const calendar = html`<p><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
     const activity = { entries, actions, isWhole: entries.length < max, hasNames: true };
-    const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : nameText(primary)}</h1>
+    const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : shownName(primary)}</h1>
 ${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
     const list = claims.map(
       ({ chain, name }) =>
-        html`<div><dt>${chain}</dt><dd><a href="/name/${encodeURIComponent(name)}">${nameText(name)}</a></dd></div>`,
+        html`<div><dt>${chain}</dt><dd><a href="/name/${encodeURIComponent(name)}">${shownName(name)}</a></dd></div>`,
     );
     const content = html`
 ${claims.length > 0 && section("Primary names", html`<dl>${list}</dl>`)}

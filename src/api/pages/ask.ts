@@ -4,11 +4,11 @@ import type { DatedSources } from "./age.ts";
 import { memberOf } from "./layout.ts";
 
 /** Requests a path of this service by GET, or by POST with a body, for the client of the request `c`. `isBusy`: it may be asked again soon. */
-export type Ask = (path: string, c?: Context, body?: object) => Promise<Asked>;
-type Asked = { status: number; body: unknown; isBusy?: boolean };
+export type Ask = (path: string, c?: Context, body?: object) => Promise<AskResult>;
+type AskResult = { status: number; body: unknown; isBusy?: boolean };
 
 /** The same for the client of one page. Throws rather than leave out what fails, and BusyError for what the service is too busy to read. */
-export type PageAsk = (path: string, body?: object) => Promise<Asked>;
+export type PageAsk = (path: string, body?: object) => Promise<AskResult>;
 
 /** What pages are read from. */
 export type PageSources = DatedSources & { ask: Ask; log: Log };
@@ -48,7 +48,7 @@ function addAccounts(value: unknown, found: Set<string>): void {
 }
 
 /** The rows of a response by the path of their list; none if it was refused. */
-export async function rowsOf(ask: PageAsk, path: string, member: string): Promise<unknown[]> {
+export async function askRows(ask: PageAsk, path: string, member: string): Promise<unknown[]> {
   const { status, body } = await ask(path);
   const rows = status === 200 ? memberOf(body, member) : undefined;
   return Array.isArray(rows) ? rows : [];

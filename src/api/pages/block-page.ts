@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { type PageAsk, primariesOf, rowsOf } from "./ask.ts";
+import { askRows, type PageAsk, primariesOf } from "./ask.ts";
 import {
   asked,
   count,
@@ -14,7 +14,7 @@ import {
   section,
 } from "./layout.ts";
 import { type Action, activityTable, type Entry } from "./sentences.ts";
-import { chainName, shortHex } from "./words.ts";
+import { shortHex, titleOfChain } from "./words.ts";
 
 /** The title of the page of a block, `<chain>:<block>`, or of a transaction, `<chain>:<block>:<hash>`. */
 export function blockTitle(given: string): string {
@@ -31,7 +31,7 @@ export const blockPage =
     const entries = (memberOf(body, "data") as Entry[]).toReversed();
     const [first] = entries;
     const bought = `/api/registrar-actions?beginTimestamp=${first?.timestamp}&endTimestamp=${first?.timestamp}`;
-    const actions = first === undefined ? [] : ((await rowsOf(ask, bought, "registrarActions")) as Action[]);
+    const actions = first === undefined ? [] : ((await askRows(ask, bought, "registrarActions")) as Action[]);
     const own = actions.filter(({ action }) =>
       entries.some((one) => one.transaction_hash === action.transactionHash),
     );
@@ -44,7 +44,7 @@ export const blockPage =
     const hex = at.transaction;
     const outside = explored(view, at.chain, hex === null ? `block/${at.block}` : `tx/${hex}`);
     const about = facts([
-      ["Chain", html`${chainName(at.chain)}${outside}`],
+      ["Chain", html`${titleOfChain(at.chain)}${outside}`],
       ["Block", hex === null ? undefined : place(view, { ...at, transaction: null })],
       ["Transaction", hex === null ? undefined : hash(hex)],
       ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],

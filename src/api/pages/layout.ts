@@ -13,12 +13,12 @@ import { logFailure } from "../kit/errors.ts";
 import { sendAsItComes } from "../kit/send.ts";
 import {
   amountOf,
-  chainName,
   type Explorers,
   explorerOf,
   lettersOf,
   shortHex,
   sinceOrUntil,
+  titleOfChain,
 } from "./words.ts";
 
 // The style of the header is in each page, so that browsers show it at once; that of what follows is a file, which they keep.
@@ -94,7 +94,7 @@ const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">
 </header>`;
 
 /** What a page is sent from. `read` reads its parts; `warning` stands above them; the script keeps an `isLive` page up to date. */
-type Given = {
+type PageOptions = {
   frame: Frame;
   title: string;
   isLive?: boolean;
@@ -106,7 +106,7 @@ type Given = {
 /** Sends a page: its head and header at once, so that a browser shows them and loads its files while the parts are read. */
 export function sendPage(
   c: Context,
-  { frame, title, isLive, warning, read, log }: Given,
+  { frame, title, isLive, warning, read, log }: PageOptions,
   { status = 200, headers = {} }: { status?: ContentfulStatusCode; headers?: Record<string, string> } = {},
 ): Response {
   const begin = html`<!doctype html>
@@ -193,20 +193,20 @@ export const hash = (hex: string): Html =>
 const zero = /^0x0{40}$/;
 
 /** An address as a link, with its verified primary name if it has one. */
-export function account(view: View, address: string): Html {
+export function linkAccount(view: View, address: string): Html {
   if (zero.test(address)) return html`nobody`;
   if (address === view.own) return hash(address);
   const name = view.primaries.get(address);
   const link = html`<a href="/address/${address}" title="${address}" data-copy="${address}"><code>${shortHex(address)}</code></a>`;
   return name === undefined
     ? link
-    : html`${link} <a href="/name/${encodeURIComponent(name)}">${nameText(name)}</a>`;
+    : html`${link} <a href="/name/${encodeURIComponent(name)}">${shownName(name)}</a>`;
 }
 
 /** A link to a page of a chain's block explorer; nothing where the chain has none. */
 export function explored({ frame }: View, chainId: number, path: string): Html {
   const base = explorerOf(chainId, frame.explorers);
-  const what = `${chainName(chainId)} block explorer`;
+  const what = `${titleOfChain(chainId)} block explorer`;
   return base === undefined
     ? html``
     : html` <a href="${base}/${path}" rel="noopener noreferrer nofollow" aria-label="${what}" title="${what}">↗</a>`;
@@ -214,12 +214,12 @@ export function explored({ frame }: View, chainId: number, path: string): Html {
 
 /** A contract, with its chain where that is not the root chain. */
 export function contract(view: View, chainId: number, address: string): Html {
-  const on = chainId === view.frame.chains?.[0] ? "" : ` on ${chainName(chainId)}`;
+  const on = chainId === view.frame.chains?.[0] ? "" : ` on ${titleOfChain(chainId)}`;
   return html`${hash(address)}${on}${explored(view, chainId, `address/${address}`)}`;
 }
 
 /** A place in a chain: its transaction, else its block, as links to pages of it. */
-export function place(view: View, { chain, block, transaction }: Place): Html {
+export function place(view: View, { chain, block, transaction }: ChainPlace): Html {
   const at = `${chain}:${block}`;
   if (transaction === null)
     return html`<a href="/block/${at}">${count(block)}</a>${explored(view, chain, `block/${block}`)}`;
@@ -227,7 +227,7 @@ export function place(view: View, { chain, block, transaction }: Place): Html {
 }
 
 /** A block of a chain, or a transaction in it. */
-export type Place = { chain: number; block: number; transaction: string | null };
+export type ChainPlace = { chain: number; block: number; transaction: string | null };
 
 /** A price in the unit of its currency, exact on hover. */
 export function price(amount: string, currency: string): Html {
@@ -243,7 +243,7 @@ const shortLabels = (name: string) =>
   name.replace(/(?<=^|\.)(\[?[0-9a-f]{5})[0-9a-f]{30,60}([0-9a-f]{4}\]?)(?=\.|$)/g, "$1…$2");
 
 /** A name as text: whole if it is normalized, else without what could deceive readers. */
-export const nameText = (name: string): Html =>
+export const shownName = (name: string): Html =>
   name.length <= longestLink && isNormalizedName(name)
     ? html`<bdi>${shortLabels(name)}</bdi>`
     : shown(shortLabels(name));
@@ -252,7 +252,7 @@ export const nameText = (name: string): Html =>
 export function nameLink({ id, name }: { id: string; name: string | null | undefined }): Html {
   if (!name) return html`<a href="/name/${id}"><code title="${id}">${shortHex(id)}</code></a>`;
   const isPlain = name.length <= longestLink && !/[\p{C}\p{Z}]/u.test(name) && namehash(name) === id;
-  return html`<a href="/name/${isPlain ? encodeURIComponent(name) : id}">${nameText(name)}</a>${lettersNote(name)}`;
+  return html`<a href="/name/${isPlain ? encodeURIComponent(name) : id}">${shownName(name)}</a>${lettersNote(name)}`;
 }
 
 /** A note of the letters of a name that is not plain. */
@@ -314,7 +314,7 @@ const formats: Readonly<Record<string, (value: unknown, row: unknown, view: View
   decimal: (value) => html`${decimal(Number(value))}`,
   bytes: (value) => html`${bytes(Number(value))}`,
   span: (value) => html`${spanOf(Number(value))}`,
-  chain: (value) => html`${chainName(Number(value))}`,
+  chain: (value) => html`${titleOfChain(Number(value))}`,
   state: (value) => html`<span class="state ${value}">${value}</span>`,
   percent: (value, row) =>
     html`<progress max="100" value="${value}" aria-label="${memberOf(row, "name")}"></progress> ${Number(value).toFixed(2)} %`,
@@ -337,7 +337,7 @@ const formats: Readonly<Record<string, (value: unknown, row: unknown, view: View
     return contract(view, chainId, address);
   },
   price: (value) => price(String(memberOf(value, "amount")), String(memberOf(value, "currency"))),
-  address: (value, _, view) => account(view, String(value)),
+  address: (value, _, view) => linkAccount(view, String(value)),
   name: (name, row) =>
     nameLink({ id: String(memberOf(row, "namehash") ?? memberOf(row, "id")), name: String(name) }),
 };

@@ -2,36 +2,36 @@ import { html } from "hono/html";
 import { isNode } from "../../ens/given-names.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import { spanOf } from "../../log/json-log.ts";
-import type { Row } from "../../read/names/rows.ts";
-import { type PageAsk, primariesOf, rowsOf } from "./ask.ts";
+import type { NameRow } from "../../read/names/rows.ts";
+import { askRows, type PageAsk, primariesOf } from "./ask.ts";
 import {
-  account,
   asked,
   day,
   type Frame,
   facts,
   type Html,
   lettersNote,
+  linkAccount,
   listOf,
   moment,
   nameLink,
-  nameText,
   type Page,
   roleColumns,
   type Shown,
   section,
+  shownName,
   type View,
   valuesOf,
 } from "./layout.ts";
 import { recordLists } from "./records.ts";
 import { type Action, activityTable, type Entry } from "./sentences.ts";
-import { chainName } from "./words.ts";
+import { titleOfChain } from "./words.ts";
 
 /** The most rows of a list on a page. */
 const max = 30;
 
 // The state of a name: its class, its word, and what it means for who wants to hold the name.
-function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, view: View) {
+function stateOf({ status, name, namespace, expires_at, grace_ends_at }: NameRow, view: View) {
   const { now } = view;
   const ended = Number(grace_ends_at ?? 0);
   if (status === "expired") {
@@ -56,7 +56,7 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: Row, vi
 const hues = 6;
 
 // A picture of its own, if the service has it, else its first letter in a colour that follows from the node.
-function avatarOf({ name, namehash, records }: Row, { metadata }: Frame): Html {
+function avatarOf({ name, namehash, records }: NameRow, { metadata }: Frame): Html {
   if (metadata !== undefined && records?.texts["avatar"])
     return html`<img class="avatar" src="/${metadata}/avatar/${encodeURIComponent(name)}" alt="" width="72" height="72" loading="lazy">`;
   const [letter = ""] = name.startsWith("[") ? "?" : name;
@@ -64,15 +64,15 @@ function avatarOf({ name, namehash, records }: Row, { metadata }: Frame): Html {
   return html`<span class="avatar hue-${hue}" aria-hidden="true">${/\p{C}|\p{M}/u.test(letter) ? "?" : letter}</span>`;
 }
 
-function head(row: Row, view: View): Html {
+function head(row: NameRow, view: View): Html {
   const { chain_id: chain, version, authority, name } = row;
   const [kind, word, words] = stateOf(row, view);
   const generation = version === "v2" || authority === "ens_v2" ? "ENSv2" : undefined;
-  const chips = [chain && chainName(chain), generation, row.reserved && "Reserved in ENSv2"];
+  const chips = [chain && titleOfChain(chain), generation, row.reserved && "Reserved in ENSv2"];
   return html`<div class="head">${avatarOf(row, view.frame)}<div>
-<h1>${nameText(name)}</h1>${lettersNote(name)}
+<h1>${shownName(name)}</h1>${lettersNote(name)}
 <p class="chips"><span class="chip ${kind}">${word}</span>${chips.map((chip) => chip && html`<span class="chip">${chip}</span>`)}</p>
-<p>${row.owner ? html`Owned by ${account(view, row.owner)}. ` : ""}${words}</p></div></div>`;
+<p>${row.owner ? html`Owned by ${linkAccount(view, row.owner)}. ` : ""}${words}</p></div></div>`;
 }
 
 const about =
@@ -81,7 +81,7 @@ const about =
   "Subnames=subname_count:number, Node=namehash:hash";
 
 // Without what the head says.
-function ownership({ manager, grace_ends_at, ...row }: Row, view: View): Html {
+function ownership({ manager, grace_ends_at, ...row }: NameRow, view: View): Html {
   const own = { manager: manager === row.owner ? undefined : manager };
   const hasGrace = row.status === "active" && grace_ends_at !== row.expires_at;
   const grace = { grace_ends_at: hasGrace ? grace_ends_at : undefined };
@@ -108,7 +108,7 @@ const fuses = {
   can_extend_expiry: "Its owner can extend its expiry.",
 } as const;
 
-function wrapping({ ens_v1, wrapper = ens_v1 }: Row, view: View): Html {
+function wrapping({ ens_v1, wrapper = ens_v1 }: NameRow, view: View): Html {
   if (wrapper?.wrapper_state === undefined) return html``;
   const { wrapper_state, wrapper_fuses: burned, wrapper_expires_at: expires } = wrapper;
   const held = Object.entries(fuses).filter(([name]) => burned?.[name as keyof typeof fuses]);
@@ -147,7 +147,7 @@ const lists = [
 ] as const;
 
 // Registrars leave the token of a lease that has ended with its holder, until somebody registers the name.
-function endTokens({ status }: Row, tokens: readonly unknown[]): readonly unknown[] {
+function endTokens({ status }: NameRow, tokens: readonly unknown[]): readonly unknown[] {
   if (status !== "released" && status !== "unregistered") return tokens;
   return (tokens as { ownership: object }[]).map(({ ownership, ...token }) => ({
     ...token,
@@ -158,18 +158,18 @@ function endTokens({ status }: Row, tokens: readonly unknown[]): readonly unknow
 const many = (rows: readonly unknown[]) => (rows.length < max ? `${rows.length}` : `${max} of them`);
 
 /** The page of a name, from its row. */
-export async function namePage(row: Row, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
+export async function namePage(row: NameRow, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
   const { namehash: id, name, records } = row;
   const history = `/v1/names/${id}/history?include=data,raw&page_size=${max}`;
   const bought = `/api/registrar-actions?node=${id}&recordsPerPage=${max}`;
   const reading = lists.map(async ([title, path, member, columns]) => {
     const own = path.replace("$id", id).replace("$name", () => encodeURIComponent(name));
-    const rows = await rowsOf(ask, own, member);
+    const rows = await askRows(ask, own, member);
     return { title, path: own, columns, rows: title === "Tokens" ? endTokens(row, rows) : rows };
   });
   const [entries, actions, ...found] = await Promise.all([
-    rowsOf(ask, history, "data") as Promise<Entry[]>,
-    rowsOf(ask, bought, "registrarActions") as Promise<Action[]>,
+    askRows(ask, history, "data") as Promise<Entry[]>,
+    askRows(ask, bought, "registrarActions") as Promise<Action[]>,
     ...reading,
   ]);
   const primaries = await primariesOf([row, entries, actions, found.map(({ rows }) => rows)], ask);
@@ -196,8 +196,8 @@ ${shown}`;
 export async function missingName(name: string, ask: PageAsk): Promise<Page> {
   const [label = ""] = name.split(".");
   const path = `/v1/search?q=${encodeURIComponent(label)}&sort=relevance&page_size=8`;
-  const near = isNode(name) || label === "" ? [] : ((await rowsOf(ask, path, "data")) as Row[]);
+  const near = isNode(name) || label === "" ? [] : ((await askRows(ask, path, "data")) as NameRow[]);
   const list = html`<h2>Similar names</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
   const content = html`<p>Not registered, as far as this index knows.</p>${near.length > 0 ? list : ""}`;
-  return { heading: html`<h1>${nameText(name)}</h1>`, content };
+  return { heading: html`<h1>${shownName(name)}</h1>`, content };
 }

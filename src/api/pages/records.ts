@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { decodeContentHash } from "../../read/names/content-hash.ts";
-import type { Row } from "../../read/names/rows.ts";
-import { account, count, facts, type Html, hash, shown, type View } from "./layout.ts";
+import type { NameRow } from "../../read/names/rows.ts";
+import { count, facts, type Html, hash, linkAccount, shown, type View } from "./layout.ts";
 import { coinName } from "./words.ts";
 
 // Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown: what they are called, and how the
@@ -79,7 +79,7 @@ function textValue(key: string, value: string, at: number): Html {
 /** A record's value, by its key such as `text:url` or `addr:60`, cut after `at` characters; undefined if it is cleared. */
 export function recordValue(view: View, key: string, value: string, at = max): Html | undefined {
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
-  if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? account(view, value) : hash(value);
+  if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? linkAccount(view, value) : hash(value);
   if (key === "contenthash") return shown(decodeContentHash(value) ?? value, 200);
   return key.startsWith("text:") ? textValue(key.slice(5), value, at) : cutText(value, at);
 }
@@ -87,7 +87,7 @@ export function recordValue(view: View, key: string, value: string, at = max): H
 const maxShown = 100;
 
 /** The text records of a name with its content hash, known keys first, and its addresses by chain; each undefined if there are none. */
-export function recordLists(view: View, records: NonNullable<Row["records"]>) {
+export function recordLists(view: View, records: NonNullable<NameRow["records"]>) {
   const rank = (key: string) =>
     order.indexOf(key) < 0 ? order.length + (knownText(key) ? 0 : 1) : order.indexOf(key);
   const texts = records.seen_texts.toSorted((a, b) => rank(a) - rank(b)).map((key) => `text:${key}`);

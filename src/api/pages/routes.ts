@@ -3,13 +3,13 @@ import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { isNode, readName } from "../../ens/given-names.ts";
 import { escapeControls } from "../../log/json-log.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 import { BusyError } from "../../read/sql/client.ts";
 import { addressPage } from "./address-page.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
 import type { PageAsk, PageSources } from "./ask.ts";
 import { blockPage, blockTitle } from "./block-page.ts";
-import { type Frame, memberOf, nameText, note, type Page, type Shown, sendPage } from "./layout.ts";
+import { type Frame, memberOf, note, type Page, type Shown, sendPage, shownName } from "./layout.ts";
 import { missingName, namePage } from "./name-page.ts";
 
 // The segment as it was sent, so that no text is decoded twice.
@@ -26,14 +26,14 @@ function decoded(part: string): string {
 const reasonOf = (body: unknown) => String(memberOf(body, "error.message") ?? memberOf(body, "message"));
 
 // The name that a request meant, if it wrote it otherwise than the index has it.
-function otherForm(given: string, row: Row): string | undefined {
+function otherForm(given: string, row: NameRow): string | undefined {
   if (isNode(given)) return undefined;
   const read = readName(given);
   const isMeant = "name" in read && read.node === row.namehash && read.name === row.name;
   return isMeant && given !== row.name ? row.name : undefined;
 }
 
-type Parts = {
+type PageParts = {
   titleOf?: (given: string) => string;
   /** The path of another page that was meant, from the first response. */
   otherOf?: (body: unknown) => string | undefined;
@@ -45,7 +45,7 @@ type Parts = {
 export function nameRoutes(sources: PageSources, frame: Frame): Hono {
   const { ask, log } = sources;
   // A page whose first request fails shows why.
-  const send = async (c: Context, path: string, { titleOf, otherOf, pageOf, missingOf }: Parts) => {
+  const send = async (c: Context, path: string, { titleOf, otherOf, pageOf, missingOf }: PageParts) => {
     const own: PageAsk = async (path, body) => {
       const answer = await ask(path, c, body);
       const reason = reasonOf(answer.body);
@@ -59,7 +59,7 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
     if (other !== undefined) return c.redirect(other);
     const given = decoded(partOf(c));
     const refused = async () => ({
-      heading: html`<h1>${nameText(given.slice(0, 200))}</h1>`,
+      heading: html`<h1>${shownName(given.slice(0, 200))}</h1>`,
       content: note(reasonOf(body)),
     });
     const read = () => {
@@ -82,10 +82,10 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
       const given = decoded(partOf(c));
       return send(c, `/v1/names/${partOf(c)}?include=counts`, {
         otherOf: (body) => {
-          const other = otherForm(given, memberOf(body, "data") as Row);
+          const other = otherForm(given, memberOf(body, "data") as NameRow);
           return other && `/name/${encodeURIComponent(other)}`;
         },
-        pageOf: (body, ask, shown) => namePage(memberOf(body, "data") as Row, ask, shown),
+        pageOf: (body, ask, shown) => namePage(memberOf(body, "data") as NameRow, ask, shown),
         missingOf: (ask) => missingName(given, ask),
       });
     })

@@ -4,10 +4,10 @@ import { zeroAddress } from "../../ens/ids.ts";
 import type { EntryFacts, entrySchema } from "../../read/events/history.ts";
 import { fusesIn } from "../../read/names/rows.ts";
 import {
-  account,
   contract,
   day,
   type Html,
+  linkAccount,
   moment,
   nameLink,
   place,
@@ -17,7 +17,7 @@ import {
   type View,
 } from "./layout.ts";
 import { recordLabel, recordValue } from "./records.ts";
-import { chainName, coinName, leaseLength } from "./words.ts";
+import { coinName, leaseLength, titleOfChain } from "./words.ts";
 
 type At = { chain_id: number; address: string };
 
@@ -45,7 +45,7 @@ export type Activity = {
   isWhole: boolean;
 };
 
-type Told = { view: View; entry: Entry; former: Entry["data"]; action: Action["action"] | undefined };
+type ToldEntry = { view: View; entry: Entry; former: Entry["data"]; action: Action["action"] | undefined };
 
 const paid = (action: Action["action"] | undefined, { cost, payment_token }: EntryFacts): Html => {
   const total =
@@ -56,9 +56,9 @@ const paid = (action: Action["action"] | undefined, { cost, payment_token }: Ent
 
 const until = ({ expires_at }: EntryFacts) => (expires_at ? html`, until ${day(expires_at)}` : html``);
 const by = (view: View, address: string | undefined) =>
-  address ? html` by ${account(view, address)}` : html``;
+  address ? html` by ${linkAccount(view, address)}` : html``;
 const to = (view: View, address: string | undefined) =>
-  address ? html` to ${account(view, address)}` : html``;
+  address ? html` to ${linkAccount(view, address)}` : html``;
 
 // What had one value and now has another; either may be none.
 function change(what: Html | string, before: Html | undefined, now: Html | undefined): Html {
@@ -79,7 +79,7 @@ function fusesSet(now: number, before: number): Html {
   return html`Fuses burned: ${(fresh.length > 0 ? fresh : all).map(power).join(", ") || "none"}`;
 }
 
-function permission({ view, entry: { kind }, former, data }: Told & { data: EntryFacts }): Html {
+function permission({ view, entry: { kind }, former, data }: ToldEntry & { data: EntryFacts }): Html {
   if (kind === "FusesSet") return fusesSet(data.fuses ?? 0, former?.fuses ?? 0);
   if (kind === "AuthorisationChanged") return html`Record permissions changed`;
   const { added_powers: added = [], removed_powers: removed = [] } = data;
@@ -87,10 +87,10 @@ function permission({ view, entry: { kind }, former, data }: Told & { data: Entr
   const lost =
     removed.length > 0 ? html`${added.length > 0 ? ";" : ""} lost ${removed.map(power).join(", ")}` : "";
   const none = added.length + removed.length === 0 ? " received no other roles" : "";
-  return html`${data.address ? account(view, data.address) : "Somebody"}${gained}${lost}${none}`;
+  return html`${data.address ? linkAccount(view, data.address) : "Somebody"}${gained}${lost}${none}`;
 }
 
-function record({ view, former, data }: Told & { data: EntryFacts }): Html {
+function record({ view, former, data }: ToldEntry & { data: EntryFacts }): Html {
   if (data.action === "record_version_changed") return html`All records cleared`;
   const { key, value } = data;
   if (key === undefined) return html`A record changed`;
@@ -105,7 +105,7 @@ function record({ view, former, data }: Told & { data: EntryFacts }): Html {
 const onChain = (coin: number | undefined) =>
   coin === undefined || coin === 60 ? "" : ` on ${coinName(String(coin)).replace("Any", "any")}`;
 
-const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: EntryFacts }) => Html } = {
+const sentences: { readonly [Type in Entry["type"]]: (told: ToldEntry & { data: EntryFacts }) => Html } = {
   registration: ({ view, action, data }) => {
     const length = action ? ` for ${leaseLength(action.incrementalDuration)}` : "";
     const premium =
@@ -124,22 +124,22 @@ const sentences: { readonly [Type in Entry["type"]]: (told: Told & { data: Entry
   expiry: ({ data }) => html`Expiry in the name wrapper changed${until(data)}`,
   transfer: ({ view, data }) => {
     if (data.from === zeroAddress)
-      return html`Token minted${data.to ? html` for ${account(view, data.to)}` : ""}`;
+      return html`Token minted${data.to ? html` for ${linkAccount(view, data.to)}` : ""}`;
     if (data.to === zeroAddress) return html`Token burned`;
-    return html`Token transferred${data.from ? html` from ${account(view, data.from)}` : ""}${to(view, data.to)}`;
+    return html`Token transferred${data.from ? html` from ${linkAccount(view, data.from)}` : ""}${to(view, data.to)}`;
   },
   authority: ({ view, former, data }) => {
     if (data.action === "name_wrapped")
-      return html`Wrapped${data.owner ? html` for ${account(view, data.owner)}` : ""}`;
+      return html`Wrapped${data.owner ? html` for ${linkAccount(view, data.owner)}` : ""}`;
     if (data.action === "name_unwrapped") return html`Unwrapped${to(view, data.owner)}`;
-    const was = former?.action === data.action && former?.owner ? account(view, former.owner) : undefined;
-    return change("Owner in the registry", was, data.owner ? account(view, data.owner) : undefined);
+    const was = former?.action === data.action && former?.owner ? linkAccount(view, former.owner) : undefined;
+    return change("Owner in the registry", was, data.owner ? linkAccount(view, data.owner) : undefined);
   },
   resolver: ({ view, former, data }) =>
     change("Resolver", located(view, former?.resolver), located(view, data.resolver)),
   record,
   primary_name: ({ view, data }) => {
-    const whose = html`Primary name${data.address ? html` of ${account(view, data.address)}` : ""}${onChain(data.coin_type)}`;
+    const whose = html`Primary name${data.address ? html` of ${linkAccount(view, data.address)}` : ""}${onChain(data.coin_type)}`;
     return change(whose, undefined, data.name ? shown(data.name) : undefined);
   },
   permission,
@@ -235,7 +235,7 @@ export function activityTable(
       lines.length === 1
         ? first.words
         : html`<ul>${lines.toReversed().map(({ words }) => html`<li>${words}</li>`)}</ul>`;
-    const on = at && at.chain !== root ? html` <small>${chainName(at.chain)}</small>` : "";
+    const on = at && at.chain !== root ? html` <small>${titleOfChain(at.chain)}</small>` : "";
     const where = at ? html`${place(view, at)}${on}` : html`–`;
     return [[moment(view, first.time), ...(hasNames ? [name ? nameLink(name) : html`–`] : []), said, where]];
   });

@@ -21,12 +21,13 @@ import { decimals } from "./words.ts";
 
 const intervals = ["day", "week", "month"] as const;
 
-type Row = Record<string, string | number | null>;
+type ShownFigures = Record<string, string | number | null>;
 
-const unitOf = ({ currency, token }: Row) => (decimals[String(currency)] ? currency : (token ?? currency));
+const unitOf = ({ currency, token }: ShownFigures) =>
+  decimals[String(currency)] ? currency : (token ?? currency);
 
 // With shares in percent, and amounts of known currencies in whole units.
-const shownRow = (row: Row) => ({
+const shownRow = (row: ShownFigures) => ({
   ...row,
   percent: row["rate"] == null ? null : Math.round(Number(row["rate"]) * 100),
   amount: row["amount"] && formatUnits(BigInt(row["amount"]), decimals[String(row["currency"])] ?? 0),
@@ -34,7 +35,7 @@ const shownRow = (row: Row) => ({
 
 type Charted = Pick<FigureOverTime, "title" | "columns" | "part">;
 
-type Drawn = { rows: readonly Row[]; isOpen: boolean };
+type Drawn = { rows: readonly ShownFigures[]; isOpen: boolean };
 
 // A table for each currency, since their amounts have no common scale.
 function tablesOf(view: View, { title, columns, part }: Charted, { rows, isOpen }: Drawn): Html[] {
@@ -69,18 +70,22 @@ export const readOverview = (ask: Ask) =>
   Promise.all(
     Object.entries(overview).map(async ([title, paths]) => {
       const answers = await Promise.all(paths.map((path) => ask(`/v1/stats/${path}?interval=month`)));
-      const rows = answers.flatMap(({ body }) => (memberOf(body, "data") ?? []) as Row[]);
+      const rows = answers.flatMap(({ body }) => (memberOf(body, "data") ?? []) as ShownFigures[]);
       const months = Map.groupBy(rows, ({ date }) => date).values();
       const columns: Charted["columns"] = Object.assign(
         {},
         ...paths.map((path) => figuresOverTime[path]?.columns),
       );
-      return { title, columns, rows: Array.from(months, (month): Row => Object.assign({}, ...month)) };
+      return {
+        title,
+        columns,
+        rows: Array.from(months, (month): ShownFigures => Object.assign({}, ...month)),
+      };
     }),
   );
 
 /** These figures as charts side by side; undefined if none has rows. */
-export function overviewCharts(view: View, found: readonly (Charted & { rows: readonly Row[] })[]) {
+export function overviewCharts(view: View, found: readonly (Charted & { rows: readonly ShownFigures[] })[]) {
   const charts = found
     .filter(({ rows }) => rows.length > 0)
     .map(
@@ -90,10 +95,14 @@ export function overviewCharts(view: View, found: readonly (Charted & { rows: re
   return charts.length === 0 ? undefined : html`${drawing(view.frame)}<div class="charts">${charts}</div>`;
 }
 
-async function rowsOf(path: string, ask: PageAsk, show: (rows: readonly Row[]) => Html): Promise<Html> {
+async function rowsOf(
+  path: string,
+  ask: PageAsk,
+  show: (rows: readonly ShownFigures[]) => Html,
+): Promise<Html> {
   const { status, body } = await ask(`/v1/stats/${path}`);
   if (status !== 200) return note(memberOf(body, "error.message"));
-  const rows = memberOf(body, "data") as Row[];
+  const rows = memberOf(body, "data") as ShownFigures[];
   return rows.length === 0 ? note("None in these periods.") : show(rows);
 }
 

@@ -7,7 +7,7 @@ import type { Shared } from "../../ponder/shared.ts";
 import type { HashOf } from "../../read/as-of.ts";
 import type { Database } from "../../read/sql/client.ts";
 import type { GoLive } from "../../status/go-live.ts";
-import { shared } from "../../status/shared-reading.ts";
+import { shareReading } from "../../status/shared-reading.ts";
 import { slowestOf } from "../../status/snapshot.ts";
 import type { StatusSource } from "../../status/status.ts";
 import {
@@ -39,7 +39,7 @@ import {
   valuesOf,
 } from "./layout.ts";
 import { overviewCharts, readOverview } from "./stats-page.ts";
-import { chainName, shortHex } from "./words.ts";
+import { shortHex, titleOfChain } from "./words.ts";
 
 // `now` is in Unix seconds, `behind` in seconds.
 function chainProgress(chain: ChainSnapshot | undefined, now: number) {
@@ -68,7 +68,7 @@ type Sample = { at: number; events: number; fetched: number; done: number; ahead
 
 function sampleOf(
   at: number,
-  { events, blocks }: Counts,
+  { events, blocks }: StatusCounts,
   { omnichainSnapshot: { chains } }: Snapshot,
 ): Sample {
   const sample = { at, events, fetched: blocks.fetched, done: 0, ahead: 0 };
@@ -91,7 +91,7 @@ function rateOf(samples: readonly Sample[]) {
   return { left, shown: { seconds, events: rate("events"), fetchedBlocks: rate("fetched") } };
 }
 
-type Value = { value: number; labels: Record<string, string | number>; metricName?: string };
+type MetricValue = { value: number; labels: Record<string, string | number>; metricName?: string };
 
 // Requests to a chain's RPC endpoints by one method. `units`: compute units of the answered ones.
 type Requests = { chain: string; method: string; answered: number; failed: number; units: number };
@@ -100,12 +100,12 @@ type Requests = { chain: string; method: string; answered: number; failed: numbe
 const unitsOf: Record<string, number> = { eth_chainId: 0, eth_getLogs: 60, eth_call: 26 };
 const otherUnits = 20;
 
-type Counts = Awaited<ReturnType<typeof readCounts>>;
+type StatusCounts = Awaited<ReturnType<typeof readCounts>>;
 
 // Counts since this process started, from its metrics. A reader counts nothing of it.
 async function readCounts(registry: Registry | undefined) {
   const values = async (metric: string) =>
-    ((await registry?.getSingleMetric(metric)?.get())?.values ?? []) as Value[];
+    ((await registry?.getSingleMetric(metric)?.get())?.values ?? []) as MetricValue[];
   const sum = async (metric: string) => (await values(metric)).reduce((total, { value }) => total + value, 0);
   const answered = await values("ponder_rpc_request_duration");
   const cached = await sum("ponder_historical_cached_blocks");
@@ -135,7 +135,7 @@ async function readCounts(registry: Registry | undefined) {
   };
 }
 
-function requestsIn(counted: Record<"answered" | "failed", readonly Value[]>): Requests[] {
+function requestsIn(counted: Record<"answered" | "failed", readonly MetricValue[]>): Requests[] {
   const found = new Map<string, Requests>();
   for (const member of ["answered", "failed"] as const) {
     for (const { labels, value } of counted[member]) {
@@ -192,7 +192,7 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     /** The first block of the root chain, and its time (Unix seconds), that can be read. */
     earliest?: () => Promise<{ number: number; timestamp: number } | undefined>;
     /** How many labels are known, and when that was counted (Unix milliseconds). */
-    coverage?: () => Promise<{ at: number; counts: readonly Coverage[] } | undefined>;
+    coverage?: () => Promise<{ at: number; counts: readonly ShownCoverage[] } | undefined>;
     /** Since when ENSv2 registers names: null if it does not yet, undefined if that is not indexed. */
     goLive?: () => GoLive | null | undefined;
     /** How the logs of each chain are checked, in words, by chain id. */
@@ -210,7 +210,7 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     onStop: (stop: () => void) => void;
   };
 
-type Coverage = { of: string; names: number; unknown: number };
+type ShownCoverage = { of: string; names: number; unknown: number };
 
 const sampleMs = 5_000;
 const maxSamples = 25;
@@ -230,7 +230,7 @@ function createStatus(sources: StatusSources) {
   }, sampleMs).unref();
   sources.onStop(() => clearInterval(timer));
   const reading = <T>(read: (signal: AbortSignal) => Promise<T>, everyMs: number) =>
-    shared("A part of the status page", read, { everyMs, log });
+    shareReading("A part of the status page", read, { everyMs, log });
   const size = reading((signal) => readSize(database, config.databaseSchema, signal), 15_000);
   const newest = reading(() => readNewest(sources), 2_000);
 
@@ -263,7 +263,7 @@ function createStatus(sources: StatusSources) {
   };
 }
 
-type Found = Awaited<ReturnType<ReturnType<typeof createStatus>>>;
+type FoundStatus = Awaited<ReturnType<ReturnType<typeof createStatus>>>;
 
 // A newly registered name. In ENSv2 only paid registrations count: strangers can make any number of others.
 type Newest = { id: string; name: string; since: string; expiry: string | null; registrant: string };
@@ -288,7 +288,7 @@ async function readNewest({ ask, config }: StatusSources): Promise<Newest[]> {
   }));
 }
 
-function describe(sources: StatusSources, found: Found) {
+function describe(sources: StatusSources, found: FoundStatus) {
   const { config, versions, examples, archives, believed, process, clock, status, hashOf } = sources;
   const { snapshot, counts, rate, size, names } = found;
   const now = Math.floor(clock() / 1_000);
@@ -363,7 +363,7 @@ const textsOfChains = ({ config: { chains }, logChecks }: StatusSources) => ({
   logChecks: logChecks && chains.map(({ id, name }) => `${name}: ${logChecks[id]}`),
 });
 
-const coverageFacts = ({ at, counts }: { at: number; counts: readonly Coverage[] }, now: number) => ({
+const coverageFacts = ({ at, counts }: { at: number; counts: readonly ShownCoverage[] }, now: number) => ({
   age: Math.max(0, (now - at) / 1_000),
   counts: counts.map((one) => ({ ...one, percent: (100 * (one.names - one.unknown)) / one.names })),
 });
@@ -383,7 +383,7 @@ const provenTexts = (chains: StatusSources["config"]["chains"], from: Readonly<R
 
 type Phase = keyof typeof phaseTexts;
 
-function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
+function phaseOf({ building, snapshot, stale, counts, rate }: FoundStatus): Phase {
   if (snapshot === undefined) return "starting";
   if (stale !== undefined) return "stale";
   if (building !== undefined) return "building-indexes";
@@ -396,7 +396,7 @@ function phaseOf({ building, snapshot, stale, counts, rate }: Found): Phase {
 }
 
 function problemsOf(
-  { stale, counts, rate, isAway }: Found,
+  { stale, counts, rate, isAway }: FoundStatus,
   { phase, isBackfill, distance = 0 }: { phase: Phase; isBackfill: boolean; distance: number | undefined },
   chains: readonly { name: string; behind: number | undefined }[],
 ): string[] {
@@ -526,7 +526,7 @@ function anomalies(view: View, kinds: StatusFacts["anomalies"]): Html {
   const rows = kinds.map(({ examples, ...kind }) => ({
     ...kind,
     last: examples.map(
-      (one) => `${chainName(one.chainId)}, log ${one.logIndex} of ${shortHex(one.transactionHash)}`,
+      (one) => `${titleOfChain(one.chainId)}, log ${one.logIndex} of ${shortHex(one.transactionHash)}`,
     ),
   }));
   const label = "Events that were skipped or repaired, since the start";
@@ -548,7 +548,10 @@ function requests(view: View, rows: readonly Requests[] | undefined): Html {
 export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
   const { ask, log } = sources;
   const read = createStatus(sources);
-  const readFigures = shared("A part of the status page", () => readOverview(ask), { everyMs: 15_000, log });
+  const readFigures = shareReading("A part of the status page", () => readOverview(ask), {
+    everyMs: 15_000,
+    log,
+  });
   return new Hono().get("/", async (c) => {
     const isPage = /\btext\/html\b/.test(c.req.header("accept") ?? "");
     const headers = { "cache-control": "no-store", vary: "Accept" };

@@ -3,13 +3,13 @@ import * as viemChains from "viem/chains";
 import { describe, expect, test } from "vitest";
 import {
   amountOf,
-  chainName,
   coinName,
   explorerOf,
   leaseLength,
   lettersOf,
   shortHex,
   sinceOrUntil,
+  titleOfChain,
 } from "./words.ts";
 
 test("the known chains are those of viem", async () => {
@@ -24,7 +24,7 @@ test("the known chains are those of viem", async () => {
 });
 
 test("chains and coins have the names that people know", () => {
-  expect([1, 10, 8453, 59_144, 15_658_733, 987_654_321].map(chainName)).toEqual([
+  expect([1, 10, 8453, 59_144, 15_658_733, 987_654_321].map(titleOfChain)).toEqual([
     "Ethereum",
     "OP Mainnet",
     "Base",

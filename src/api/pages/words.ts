@@ -17,7 +17,7 @@ const known: Readonly<Record<number, KnownChain>> = JSON.parse(
  * The name of a chain as wallets show it, that of the test network's configuration, or its number.
  * @example chainName(10) // "OP Mainnet"
  */
-export function chainName(id: number): string {
+export function titleOfChain(id: number): string {
   const own = chainOf(id).name;
   const [name = own] = known[id] ?? [];
   return name === `chain-${id}` ? `Chain ${id}` : name;
@@ -50,7 +50,7 @@ export function coinName(coinType: string): string {
   if (coins[number] !== undefined) return coins[number];
   const chainId = number - Number(defaultEvmCoinType);
   if (chainId === 0) return "Any EVM chain";
-  return chainId > 0 && chainId < Number(defaultEvmCoinType) ? chainName(chainId) : `Coin ${coinType}`;
+  return chainId > 0 && chainId < Number(defaultEvmCoinType) ? titleOfChain(chainId) : `Coin ${coinType}`;
 }
 
 /**

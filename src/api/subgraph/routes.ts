@@ -16,7 +16,7 @@ import type { PastSource } from "./request/block.ts";
 import { createDocumentReader } from "./request/document.ts";
 import { createIntrospection } from "./request/introspection.ts";
 import { createPersistedQueries, PersistedQueryError } from "./request/persisted.ts";
-import { type Answer, executeRequest, joinEqual } from "./run/execute.ts";
+import { executeRequest, joinEqual, type SubgraphAnswer } from "./run/execute.ts";
 import { QueryError } from "./schema/errors.ts";
 import { isObject } from "./schema/inputs.ts";
 
@@ -69,7 +69,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     reach: given.reach,
   };
 
-  async function answer(request: QueryRequest, signal: AbortSignal): Promise<Answer> {
+  async function answer(request: QueryRequest, signal: AbortSignal): Promise<SubgraphAnswer> {
     const generations = v2 && bothGenerations(v2, timeSql(chainId, endBlock()?.timestamp));
     try {
       const compiled = await compileRequest(request, { limits, readDocument, introspect, v2: generations });
@@ -89,7 +89,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     edition,
     persisted,
     /** `Cache-Control` of a response; undefined if no cache may have it. */
-    caching: ({ head, holds }: Pick<Answer, "head" | "holds">): string | undefined => {
+    caching: ({ head, holds }: Pick<SubgraphAnswer, "head" | "holds">): string | undefined => {
       const newest = head?.timestamp;
       if (newest === undefined || holds === undefined || !isSteady()) return undefined;
       const past = holds === "as past" ? ofPast(newest, clock()) : undefined;
@@ -184,7 +184,10 @@ function taggedBy(subgraph: Subgraph, search: string) {
 
 // Responds to requests. Runs equal ones of the same moment once: a client's own before they wait for its turn, those of all after it.
 function createResponder(subgraph: Subgraph, send: Send) {
-  const [join, joinOwn] = [joinEqual<Answer>(), joinEqual<Answer & { request: QueryRequest }>()];
+  const [join, joinOwn] = [
+    joinEqual<SubgraphAnswer>(),
+    joinEqual<SubgraphAnswer & { request: QueryRequest }>(),
+  ];
   return async (
     c: Context,
     text: string,

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { readFixture } from "../../../test/support/recordings.ts";
-import { entityTypes, type Field, filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
+import { type EntityField, entityTypes, filterKeys, isSortable, sortKeys } from "./schema/inputs.ts";
 
 type Surface = { [part in "fields" | "filters" | "sorts" | "refusedSorts" | "roots"]: string[] };
 
 const surface: Surface = readFixture("subgraph-surface.json.gz");
 const types = [...entityTypes.values()];
-const text = (field: Field) => {
+const text = (field: EntityField) => {
   const isList = field.kind === "scalar" ? field.list : field.kind === "derived" && field.many;
   const inner = field.kind === "scalar" ? field.scalar : field.target;
   return `${isList ? `[${inner}!]` : inner}${field.nullable ? "" : "!"}`;
 };
-const isExtra = (field: Field) => field.extra;
+const isExtra = (field: EntityField) => field.extra;
 
 test("has the original's 27 entities and 3 interfaces with their root fields", () => {
   const roots = types.flatMap(({ name, singular, plural }) => [

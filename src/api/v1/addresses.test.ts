@@ -17,7 +17,7 @@ import {
   zero,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // Names of an address, and the name that it claims.
 const { insert, store, setRecords, setAddresses, open, get, post, all } = await createStoredNames();
@@ -132,7 +132,7 @@ test("the index does not tell whether a claimed name of another chain resolves b
     domain_id: namehash("far.base.eth"),
     resolver: "0xc6d566a56a1aff6508b41f6c90ff131615583bcd",
   });
-  const { data } = await get<Row[]>(`/v1/addresses/${claimer}/names`);
+  const { data } = await get<NameRow[]>(`/v1/addresses/${claimer}/names`);
   expect(data).toMatchObject([{ name: "far.base.eth", is_primary: true }]);
   expect(data[0]).not.toHaveProperty("is_primary_verified");
 });
@@ -285,7 +285,7 @@ test("a resolver that begins anew claims nothing, as the subgraph's tables tell"
     });
   const { get } = open({ hasRecords: false });
   const claimed = async () => {
-    const { data } = await get<Row[]>(`/v1/addresses/${claimer}/names`);
+    const { data } = await get<NameRow[]>(`/v1/addresses/${claimer}/names`);
     return namesOf(data.filter(({ is_primary }) => is_primary));
   };
   await emit(901, "two.eth");

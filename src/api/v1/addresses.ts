@@ -30,7 +30,7 @@ import {
   defaultCoin,
   detailRow,
   listRow,
-  type Row,
+  type NameRow,
   recordOf,
   rowSchema,
 } from "../../read/names/rows.ts";
@@ -68,7 +68,7 @@ import { cursorParameters } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 import { listPosition, windowEnd } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { answersOf, listPage, notFoundAnswer, ofLookup, pageOf } from "./lists.ts";
+import { answersOf, listPage, notFoundAnswer, ofLookup, pageShape } from "./lists.ts";
 import {
   authorityParameter,
   includeParameter,
@@ -158,7 +158,7 @@ export const addressNames = endpoint({
   description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${maxCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query,
-  answers: answersOf("A page of names, possibly empty", pageOf(rowSchema), 404, 422),
+  answers: answersOf("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { address } = call.params;
@@ -224,7 +224,7 @@ export const addressNames = endpoint({
 });
 
 // What `meta` says where an address has more roles than are read: it may be the role holder of more names.
-async function rolesNotRead({ lookup, address, relation }: Asked, call: StatementCall) {
+async function rolesNotRead({ lookup, address, relation }: AddressRequest, call: StatementCall) {
   const v2 = secondGeneration(lookup.namespaces);
   if (v2 === undefined || !relation.of.includes("role_holder")) return {};
   const sql = `SELECT (${hasMoreRoles(v2, "$1")})::text`;
@@ -237,9 +237,9 @@ async function rolesNotRead({ lookup, address, relation }: Asked, call: Statemen
 async function forward(
   lookup: LookupContext["lookup"],
   call: StatementCall & { params: { address: Hex } },
-  rows: readonly Row[],
+  rows: readonly NameRow[],
   shown: ReadonlyMap<string, StoredName>,
-): Promise<Row[]> {
+): Promise<NameRow[]> {
   const given = rows.flatMap(({ namehash }) => (shown.get(namehash)?.v2?.isInForce ? namehash : []));
   const read = await readGivenNames(lookup, call, { given, withRecords: true });
   const names = new Map(given.map((node, at) => [node, read[at]?.found]));
@@ -257,7 +257,7 @@ async function forward(
   });
 }
 
-type Asked = {
+type AddressRequest = {
   lookup: LookupContext["lookup"];
   address: Hex;
   relation: Relation;
@@ -267,7 +267,7 @@ type Asked = {
 };
 
 // Members beyond the name's own. The primary name is the address's claim for the coin type.
-function extraOf({ lookup, address, relation, coinType }: Asked, statement: Binder) {
+function extraOf({ lookup, address, relation, coinType }: AddressRequest, statement: Binder) {
   const holder = statement.bind(address);
   const coins = relation.alone === "resolves_to" ? matchedCoins(lookup, holder, coinType) : undefined;
   const extra = { relations: relationsOf(lookup.namespaces, relation, holder), ...(coins && { coins }) };
@@ -282,9 +282,9 @@ function extraOf({ lookup, address, relation, coinType }: Asked, statement: Bind
 }
 
 /** `name`: SQL of the name by which the branch is sorted. */
-type Found = { branches: (Branch & { name?: string })[]; filters: string[] };
+type AddressBranches = { branches: (Branch & { name?: string })[]; filters: string[] };
 
-function branchesOf(asked: Asked, { bind }: Binder): Found {
+function branchesOf(asked: AddressRequest, { bind }: Binder): AddressBranches {
   const { lookup, address, relation, sort } = asked;
   const { namespaces } = lookup;
   const holder = bind(address);
@@ -341,7 +341,7 @@ function expiringWithin(
 
 // Names by the address records of their resolvers: a stored record counts while its resolver is the name's; the default one if the resolver
 // falls back to it and the name has no record of its own (ENSIP-19). No name resolves to zero.
-function resolving({ lookup, address, coinType, sort }: Asked, holder: string): Found {
+function resolving({ lookup, address, coinType, sort }: AddressRequest, holder: string): AddressBranches {
   const { namespaces, known, hasRecords } = lookup;
   const order = orders[sort];
   const isEvm = coinType === "evm";
@@ -393,7 +393,11 @@ function addressRecords(namespaces: readonly IndexedNamespace[]): string {
 const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${2n * BigInt(defaultCoin) - 1n}`;
 
 /** SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default one for them. */
-function matchedCoins({ hasRecords, namespaces }: Asked["lookup"], holder: string, coinType: string) {
+function matchedCoins(
+  { hasRecords, namespaces }: AddressRequest["lookup"],
+  holder: string,
+  coinType: string,
+) {
   if (!hasRecords) return "'[60]'::json";
   const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
   return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM ${addressRecords(namespaces)} a
@@ -410,7 +414,10 @@ const claimedInEvm = (
   ELSE EXISTS (SELECT FROM reverse_name_records r WHERE r.address = ${holder} AND r.coin_type = c.coin::bigint AND r.value = domain.name) END)
   FROM json_array_elements_text(${coins}) c (coin))`;
 
-function resolutionsOf(coins: readonly number[], coinType: string): Pick<Row, "resolution" | "resolutions"> {
+function resolutionsOf(
+  coins: readonly number[],
+  coinType: string,
+): Pick<NameRow, "resolution" | "resolutions"> {
   const of = (coin: number | string, record: number | string) => ({
     coin_type: Number(coin),
     record_key: `addr:${record}`,
@@ -594,7 +601,7 @@ export const addressCalendar = endpoint({
   },
 });
 
-type Deadline = { row: Row; home: IndexedNamespace; parent: Hex | undefined };
+type Deadline = { row: NameRow; home: IndexedNamespace; parent: Hex | undefined };
 
 // Receives one name more than it shows if there are more.
 function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
@@ -645,7 +652,7 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 // A name that is not normalized may contain line breaks, control characters and any number of characters.
-function safeName({ name, display_name }: Row): string {
+function safeName({ name, display_name }: NameRow): string {
   const safe = isNormalizedName(name) ? display_name : name.replace(controls, "\ufffd");
   const characters = [...safe];
   return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join("")}…` : safe;

@@ -4,7 +4,7 @@ import { nameOf, readTruth, type Snapshot } from "../../../test/support/ensv2/re
 import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { type Entry, namesOf, openLookups } from "../../../test/support/lookups/lookups.ts";
 import { labelhashIn, namehash } from "../../ens/names.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // The requests that ENS's own applications send (manager, portal, worker), screen by screen, and the members that they read. Values are
 // what calls to the contracts returned at the last block of the recorded chain.
@@ -26,14 +26,14 @@ const { get, post } = openLookups({
 });
 
 // Clients write lists with commas or `%2C`, and may name the latest state: both are the same request.
-async function read<Data = Row[]>(path: string) {
+async function read<Data = NameRow[]>(path: string) {
   const answer = await get<Data>(`/v1/${path}`);
   const other = `${path.replaceAll(",", "%2C")}${path.includes("?") ? "&" : "?"}finality=latest`;
   expect([path, answer.status]).toEqual([path, 200]);
   expect(await get<Data>(`/v1/${other}`)).toEqual(answer);
   return answer;
 }
-const detailOf = async (name: string) => (await read<Row>(`names/${name}`)).data;
+const detailOf = async (name: string) => (await read<NameRow>(`names/${name}`)).data;
 
 const underEth = <T extends { raw: `0x${string}` }>(found: readonly T[] = []) =>
   new Map(found.map((one) => [nameOf([one.raw, "0x657468"]), one]));
@@ -49,7 +49,7 @@ const holder = "0xd2bfacae4dcf4f0349e54e19a4adbe2693b3b1d5";
 const inV2 = namesWhere(({ authority }, name) => authority === "v2" && entryOf(name).owner === holder);
 const inV1 = namesWhere(({ authority, v1 }) => authority === "reserved" && v1?.holder === holder);
 const migrated = inV2.filter((name) => leases.get(name)?.v1);
-const isUnderEth = ({ name }: Row) => /^[^.]+\.eth$/.test(name);
+const isUnderEth = ({ name }: NameRow) => /^[^.]+\.eth$/.test(name);
 const names = `addresses/${holder}/names`;
 
 // A migrated name with subnames, records and a history in both generations.
@@ -428,7 +428,7 @@ describe("portal", () => {
       });
     }
     const held = await get(`/v1/permissions?name=${name}&address=${owner}`);
-    const { restrictions } = held as unknown as Pick<Row, "restrictions">;
+    const { restrictions } = held as unknown as Pick<NameRow, "restrictions">;
     expect(restrictions).toMatchObject({ kind: "ens_v2_registry", registration_id });
   });
 });
@@ -470,13 +470,13 @@ describe("portal, contracts", () => {
     truth.names.filter(({ resolver }) => resolver?.address === address && resolver?.offset === 0);
 
   test.each(proxies.filter((address) => namesAt(address).length > 1))("resolver %s", async (address) => {
-    type Overview = { bound_names: { data: Row[]; page: { next_cursor: string | null } } };
+    type Overview = { bound_names: { data: NameRow[]; page: { next_cursor: string | null } } };
     const { data } = await read<Overview>(`resolvers/${contract(address)}?page_size=200`);
     const bound = namesOf(data.bound_names.data);
     expect(bound).toEqual(expect.arrayContaining(namesAt(address).map(({ labels }) => nameOf(labels))));
     expect(data.bound_names.page.next_cursor).toBeNull();
     const event = { block_number: expect.any(Number), timestamp: expect.any(String) };
-    const links = await read<(Row & { record_id: string })[]>(`resolvers/${contract(address)}/links`);
+    const links = await read<(NameRow & { record_id: string })[]>(`resolvers/${contract(address)}/links`);
     expect(links.data.length).toBeGreaterThan(0);
     for (const { name, namehash: node, record_id, ...row } of links.data) {
       expect([Number(record_id) > 0, name && namehash(name)]).toEqual([true, name && node]);
@@ -500,7 +500,7 @@ describe("portal, contracts", () => {
 
   test("a registry", async () => {
     const registry = entryOf(busy).subregistry ?? "";
-    type Overview = { name: Row; parent_registry: object; counts: object; created_basis: string };
+    type Overview = { name: NameRow; parent_registry: object; counts: object; created_basis: string };
     const { data } = await read<Overview>(`registries/${contract(registry)}?include=counts`);
     const known = children.filter(
       ({ latestOwner, expiry }) => BigInt(latestOwner ?? 0) || Number(expiry) > now,

@@ -85,11 +85,11 @@ export const openPage = (query: CursorQuery, list: readonly unknown[], types: re
   openCursorPage(query, { list, types, refuse: (message) => refuse("invalid_input", message) });
 
 /** How final a position has to be. */
-export type Finality = "latest" | "safe" | "finalized";
+export type FinalityWord = "latest" | "safe" | "finalized";
 
 /** Refuses a position of less than the newest finality, unless the chain's last block is final. `what`: what is read, in words. */
 export function requireLatest(
-  finality: Finality,
+  finality: FinalityWord,
   { current, chainId, what }: { current: CurrentStatus; chainId: number; what: string },
 ): void {
   const { chainStatus } = current.snapshot.omnichainSnapshot.chains[String(chainId)] ?? {};

@@ -20,7 +20,7 @@ import { createRecordedIndex } from "../../../test/support/recorded-index.ts";
 import { ens } from "../../deployments/ens.ts";
 import { registerNames } from "../../handlers/names.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // Histories of names on ENS' own contracts (test/support/name-truth.ts): what the endpoints say of each name at each moment against
 // what the contracts returned at the same block.
@@ -94,7 +94,7 @@ function expectedOf({ registry, registrar: lease, wrapper }: NameCalls): Facts {
   };
 }
 
-const factsOf = ({ ens_v1, resolver, ...row }: Row): Facts => ({
+const factsOf = ({ ens_v1, resolver, ...row }: NameRow): Facts => ({
   ...ens_v1,
   expires_at: undefined,
   ...row,
@@ -102,7 +102,7 @@ const factsOf = ({ ens_v1, resolver, ...row }: Row): Facts => ({
   wrapper_fuses: ens_v1?.wrapper_fuses?.fuses,
 });
 
-const recordsOf = ({ primary_address, records }: Row): Facts => ({
+const recordsOf = ({ primary_address, records }: NameRow): Facts => ({
   primary_address,
   contenthash: records?.contenthash ?? undefined,
   bitcoin: records?.addresses["0"] ?? undefined,
@@ -114,7 +114,7 @@ function expectedRecords({ names }: Moment, name: string, hasValues: boolean): F
   const calls = names[name] as NameCalls;
   const { registry, records } = calls;
   if (registry.resolver !== contracts.resolver || expectedOf(calls)["status"] === "released")
-    return recordsOf({} as Row);
+    return recordsOf({} as NameRow);
   const filled = (bytes: string) => (bytes === "0x" ? undefined : bytes);
   return {
     primary_address: some(records.addr),
@@ -138,7 +138,7 @@ function expectedClaim(
 }
 
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
-const ownedOf = (rows: readonly Row[]) =>
+const ownedOf = (rows: readonly NameRow[]) =>
   rows
     .filter(({ name }) => !name.endsWith(".addr.reverse"))
     .map(({ name, relations, is_primary, is_primary_verified }) => ({
@@ -263,7 +263,7 @@ describe.each([
     const inTurn = [...seen].filter((_, at) => (at - turn) % 8 === 0);
     for (const { input, record } of found.data)
       if (inTurn.includes(input.name))
-        expect((await get<Row>(`/v1/names/${input.name}`)).data).toEqual(record);
+        expect((await get<NameRow>(`/v1/names/${input.name}`)).data).toEqual(record);
 
     for (const name of isCompatible ? [] : inTurn) {
       const keys = {
@@ -296,14 +296,14 @@ describe.each([
         const primary = expectedClaim(moment, [person, name], !isCompatible);
         return relations.length === 0 ? [] : [{ name, relations, ...primary }];
       });
-      const listed = await get<Row[]>(`/v1/addresses/${person}/names?page_size=200`);
+      const listed = await get<NameRow[]>(`/v1/addresses/${person}/names?page_size=200`);
       expect(ownedOf(listed.data)).toEqual(own.sort(byName));
       const [lookedUp] = (await post({ inputs: [{ address: person, page_size: 200 }] })).data;
       expect(ownedOf(lookedUp?.records ?? []).sort(byName)).toEqual(own);
       const former = [...expected].flatMap(([name, { lapsed_registration }]) =>
         (lapsed_registration as Facts | undefined)?.["owner"] === person ? [name] : [],
       );
-      const lost = await get<Row[]>(`/v1/addresses/${person}/names?relation=former_owner&page_size=200`);
+      const lost = await get<NameRow[]>(`/v1/addresses/${person}/names?relation=former_owner&page_size=200`);
       expect(lost.data.map(({ name }) => name).sort()).toEqual(former.sort());
 
       const calendar = await text(`/v1/addresses/${person}/calendar.ics?namespace=ens`);
@@ -320,7 +320,7 @@ describe.each([
     }
 
     for (const parent of ["plain.eth", "locked.eth"]) {
-      const children = await get<Row[]>(`/v1/names/${parent}/subnames?include_expired=false`);
+      const children = await get<NameRow[]>(`/v1/names/${parent}/subnames?include_expired=false`);
       // The date of a wrapped name that its parent controls may pass without an end.
       const active = [...seen].filter((name) => {
         const { status, expires_at } = expected.get(name) ?? {};
@@ -330,7 +330,7 @@ describe.each([
       expect(children.data.map(({ name }) => name)).toEqual(active.sort());
     }
     const dated = [...expected].flatMap(([name, { expires_at }]) => (expires_at ? [name] : []));
-    const window = await get<Row[]>("/v1/names?namespace=ens&expires_after=1&page_size=200");
+    const window = await get<NameRow[]>("/v1/names?namespace=ens&expires_after=1&page_size=200");
     expect(window.data.map(({ name }) => name).sort()).toEqual(dated.sort());
 
     // Entries stay: the last moment has those of all before.

@@ -19,7 +19,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { labelhashIn, namehash } from "../../ens/names.ts";
 import { textValue } from "../../ens/record-values.ts";
 import { type ReminderPlace, readReminders } from "../../read/events/reminders.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // What /v1 says of names of both generations against what calls returned of the recorded chain.
 const index = createV2Index();
@@ -95,7 +95,7 @@ function isInCircle({ registries }: Snapshot, labels: readonly Hex[]): boolean {
   return new Set(path).size < path.length;
 }
 
-const factsOf = (row: Row | undefined): Facts => ({
+const factsOf = (row: NameRow | undefined): Facts => ({
   ...row,
   resolver: row?.resolver?.address,
   subregistry: row?.subregistry?.address,
@@ -106,7 +106,7 @@ const set = (value: string | null | undefined) => (value && !/^0x0*$/.test(value
 const textOf = (value: Hex | null) => (set(value) === null ? null : textValue(hexToString(value ?? "0x")));
 
 // What calls to a resolver return of the grouped records of a row: an address without its own value is the default one (ENSIP-19).
-function answersOf({ records }: Row) {
+function answersOf({ records }: NameRow) {
   const address = (coin: string) => set(records?.addresses[coin] ?? records?.addresses["2147483648"] ?? null);
   return {
     addr: address("60"),
@@ -226,7 +226,7 @@ const timeOf = new Map(
 const snapshots = readTruth().filter(({ block }) => [350, 879].includes(block));
 
 describe.each(snapshots)("at block $block", (snapshot) => {
-  const rows = new Map<string, Row>();
+  const rows = new Map<string, NameRow>();
   let v1: ReturnType<typeof open>;
   const names = () => [
     ...new Set([
@@ -364,7 +364,7 @@ describe.each(snapshots)("at block $block", (snapshot) => {
         const path = `/v1/addresses/${owner}/names?relation=owner`;
         const all = await v1.all(path);
         const listed = async (query: string) => (await v1.all(`${path}&${query}`)).map(({ name }) => name);
-        const meant = (is: (row: Row) => boolean) => all.filter(is).map(({ name }) => name);
+        const meant = (is: (row: NameRow) => boolean) => all.filter(is).map(({ name }) => name);
         for (const word of ["ens_v0", "ens_v1", "ens_v2"])
           expect(await listed(`authority=${word}`)).toEqual(meant(({ authority }) => authority === word));
         const came = meant((row) => row.authority === "ens_v2" && row.migrated_at !== undefined);
@@ -641,10 +641,10 @@ describe.each(snapshots)("at block $block", (snapshot) => {
       .filter(([owner]) => owner !== undefined && owner !== Graveyard)
       .sort((a, b) => b[1].length - a[1].length)
       .slice(0, 3);
-    const namesOf = (listed: readonly Row[]) =>
+    const namesOf = (listed: readonly NameRow[]) =>
       listed.map(({ name }) => name).filter((name) => rows.has(name));
     for (const [owner, own] of busiest) {
-      const listed = await v1.get<Row[]>(`/v1/addresses/${owner}/names?relation=owner&page_size=200`);
+      const listed = await v1.get<NameRow[]>(`/v1/addresses/${owner}/names?relation=owner&page_size=200`);
       expect(namesOf(listed.data).slice(0, 150)).toEqual(namesOf(own).sort().slice(0, 150));
       const found = await v1.post({ inputs: [{ address: owner, page_size: 200, relation: "owner" }] });
       // Its primary name is the first.
@@ -653,11 +653,11 @@ describe.each(snapshots)("at block $block", (snapshot) => {
     const known = new Map(listedRows.map((row) => [row.name, row]));
     const below = await v1.all("/v1/names/eth/subnames?include=counts");
     for (const { name, subregistry, subname_count } of below.filter((_, at) => at % 8 === 0)) {
-      const { data } = await v1.get<Row>(`/v1/names/${encodeURIComponent(name)}?include=counts`);
+      const { data } = await v1.get<NameRow>(`/v1/names/${encodeURIComponent(name)}?include=counts`);
       expect([name, subregistry, subname_count]).toEqual([name, data.subregistry, data.subname_count]);
     }
     const pages = async (path: string) => (await v1.all(path)).filter(({ name }) => known.has(name));
-    const statesOf = (found: readonly Row[]) =>
+    const statesOf = (found: readonly NameRow[]) =>
       found.map(({ name, status, expires_at }) => `${name} ${status} ${expires_at}`).sort();
     const underEth = [...known.values()].filter(({ name }) => /^[^.]+\.eth$/.test(name));
     expect(statesOf(await pages("/v1/names/eth/subnames?sort=name"))).toEqual(statesOf(underEth));
@@ -721,7 +721,11 @@ describe.each(snapshots)("at block $block", (snapshot) => {
       const [first] = entries.sort((a, b) => Number(a.expiry) - Number(b.expiry));
       const [owner, expiry] = [some(first?.owner), Number(first?.expiry)];
       const formerAt = async (time: number, window: string) =>
-        (await open(time).all<Row>(`/v1/addresses/${owner}/names?relation=former_owner&parent=eth${window}`))
+        (
+          await open(time).all<NameRow>(
+            `/v1/addresses/${owner}/names?relation=former_owner&parent=eth${window}`,
+          )
+        )
           .filter(({ name }) => name === first?.name)
           .map(({ status, authority, relations, lapsed_registration, ...row }) => [
             ...[status, authority, relations, row.owner, lapsed_registration?.owner],

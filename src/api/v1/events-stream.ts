@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import { closedQuery, textParameter } from "../../ens/parameters.ts";
 import { textOf } from "../../feed/follow.ts";
-import { type Position, positionOfBlock, startOfFeed } from "../../feed/read.ts";
+import { type FeedPosition, positionOfBlock, startOfFeed } from "../../feed/read.ts";
 import { type FeedContext, feedParameters, finalityOf, openPlace } from "../../feed/request.ts";
 import { entryFilterOf, entryParameters } from "../../read/events/entry-filters.ts";
 import { refuse } from "../../read/refusal.ts";
@@ -64,7 +64,7 @@ export const eventStream = endpoint({
       headers: { "cache-control": "no-store", "x-accel-buffering": "no" },
     };
 
-    async function beginningOf(from: string): Promise<Position> {
+    async function beginningOf(from: string): Promise<FeedPosition> {
       if (from === "latest") return position;
       if (from === "start") return startOfFeed(state);
       const [chain = 0, block = 0] = from.split(":").map(Number);

@@ -118,7 +118,7 @@ type HistoryCall = StatementCall & {
 };
 
 /** The subject of a history. `list`: what its cursors belong to besides the common parameters. */
-type Subject = {
+type HistorySubject = {
   list: readonly unknown[];
   /** The parts with the requested kinds of events, and further conditions, with bound values. */
   find: (
@@ -138,7 +138,7 @@ const maxCounted = 10_000;
 async function historyPage(
   { lookup }: LookupContext,
   call: HistoryCall,
-  { list: subject, find, isCounted = false, lacks, parent }: Subject,
+  { list: subject, find, isCounted = false, lacks, parent }: HistorySubject,
 ) {
   const { query: asked, current } = call;
   const { order, include = [], type, exclude_type, kind, record_key, from_timestamp, to_timestamp } = asked;
@@ -339,7 +339,7 @@ const eventsQuery = closedQuery({
   to_block: block("to_block"),
 });
 
-type Asked = z.output<typeof eventsQuery>;
+type EventsQuery = z.output<typeof eventsQuery>;
 
 const feedAnswer = {
   ...historyAnswer,
@@ -362,7 +362,7 @@ const notBegunAnswer = { description: "The feed has not started", schema: errorS
 const withAfter = new Set(["after", "finality", "page_size", "include", ...Object.keys(entryParameters)]);
 
 // A page of the feed. It ends before a reversal that follows an entry, so that all of its reversals come first.
-async function eventsAfter(id: string, call: StatementCall & { query: Asked }, context: FeedContext) {
+async function eventsAfter(id: string, call: StatementCall & { query: EventsQuery }, context: FeedContext) {
   const { query, current, request } = call;
   const { lookup, feed } = context;
   for (const name of new URL(request.raw.url).searchParams.keys())

@@ -3,7 +3,7 @@ import { namePlugins } from "../../deployments/deployments.ts";
 import { asOf, metaSchema } from "../../read/as-of.ts";
 import { type NamesOf, namesLeftOut } from "../../read/names/left-out.ts";
 import { countSql, type FoundNames, type ListOptions, listSql } from "../../read/names/lists.ts";
-import { type Row, rowSchema } from "../../read/names/rows.ts";
+import { type NameRow, rowSchema } from "../../read/names/rows.ts";
 import {
   type Binder,
   type LookupContext,
@@ -46,10 +46,10 @@ export const answersOf = <S extends z.core.$ZodLooseShape, C extends keyof typeo
 });
 
 /** A page of rows with a schema. */
-export const pageOf = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
+export const pageShape = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
 
 /** The responses of an endpoint that lists names. */
-export const listAnswers = answersOf("A page of names, possibly empty", pageOf(rowSchema), 404);
+export const listAnswers = answersOf("A page of names, possibly empty", pageShape(rowSchema), 404);
 
 /** A list: how to find its names, and the form of its rows. `list`: what its cursors belong to. */
 type List = {
@@ -64,7 +64,7 @@ type List = {
   maxCounted?: number | undefined;
   /** Whose names the list has, if not all. */
   of?: NamesOf | undefined;
-  show: (one: Listed) => Row;
+  show: (one: Listed) => NameRow;
 };
 
 /** A page of a list, by one statement, and another for its total. */

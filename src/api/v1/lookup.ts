@@ -107,7 +107,7 @@ const result = z.strictObject({
 });
 type Result = z.output<typeof result>;
 
-type Options = {
+type LookupOptions = {
   call: StatementCall;
   isFeed: boolean;
   namespace: string | undefined;
@@ -138,8 +138,8 @@ export const lookup = endpoint({
     const results: string[] = [];
     const options = { call, isFeed: profile === "feed", namespace, results };
     const asked = inputs.map((given, at) => ({ given, at }));
-    const names = asked.filter((one): one is Asked<NameInput> => "name" in one.given);
-    const addresses = asked.filter((one): one is Asked<AddressInput> => "address" in one.given);
+    const names = asked.filter((one): one is NumberedInput<NameInput> => "name" in one.given);
+    const addresses = asked.filter((one): one is NumberedInput<AddressInput> => "address" in one.given);
     await Promise.all([ofNames(source, names, options), ofAddresses(source, addresses, options)]);
     const meta = asOfWithToken(call.current, source.hashOf);
     const comma = (at: number) => (at === 0 ? "" : ",");
@@ -148,19 +148,23 @@ export const lookup = endpoint({
   },
 });
 
-type Asked<Input> = { given: Input; at: number };
-type Source = LookupContext["lookup"];
+type NumberedInput<Input> = { given: Input; at: number };
+type LookupSource = LookupContext["lookup"];
 
 // Other requests run after this many characters of results.
 const charactersWritten = 65_536;
 
-async function ofNames(source: Source, asked: Asked<NameInput>[], options: Options): Promise<void> {
+async function ofNames(
+  source: LookupSource,
+  asked: NumberedInput<NameInput>[],
+  options: LookupOptions,
+): Promise<void> {
   const { call, isFeed, results } = options;
   const given = asked.map((one) => one.given.name);
   const read = await readGivenNames(source, call, { given, withRecords: !isFeed });
   const pace = createPacer(charactersWritten);
   for (const [index, one] of read.entries()) {
-    const { given, at } = asked[index] as Asked<NameInput>;
+    const { given, at } = asked[index] as NumberedInput<NameInput>;
     const text = JSON.stringify(nameResult(source, { given, ...one }, options));
     results[at] = text;
     await pace(text.length);
@@ -168,9 +172,9 @@ async function ofNames(source: Source, asked: Asked<NameInput>[], options: Optio
 }
 
 function nameResult(
-  { namespaces, known }: Source,
+  { namespaces, known }: LookupSource,
   { given, name, ...read }: { given: NameInput; name: GivenName; found: FoundName | null },
-  { isFeed, namespace }: Options,
+  { isFeed, namespace }: LookupOptions,
 ): Result {
   const isOther =
     read.found && namespace !== undefined && homeOfRow(namespaces, read.found.row).namespace !== namespace;
@@ -195,7 +199,11 @@ type NormalizationReason = NonNullable<Result["normalization"]>["reason"];
 const both = ["owner", "manager"] as const;
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
-async function ofAddresses(source: Source, given: Asked<AddressInput>[], options: Options): Promise<void> {
+async function ofAddresses(
+  source: LookupSource,
+  given: NumberedInput<AddressInput>[],
+  options: LookupOptions,
+): Promise<void> {
   const { call, results, isFeed, namespace } = options;
   const homes = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };

@@ -15,7 +15,7 @@ import {
   zero,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // Rows of names, subnames and search. The rules are those of docs/names.md, which v1-contracts.test.ts proves for the root chain.
 const { client, insert, store, setRecords, setAddresses, claim, open, get, post, all } =
@@ -42,7 +42,7 @@ test.each<[string, Record<string, unknown>]>([
 ])("what holds of %s on another chain", async (name, expected) => {
   const { status, data } = await get(`/v1/names/${name}`);
   expect(status).toBe(200);
-  expect(Object.fromEntries(Object.keys(expected).map((key) => [key, data[key as keyof Row]]))).toEqual(
+  expect(Object.fromEntries(Object.keys(expected).map((key) => [key, data[key as keyof NameRow]]))).toEqual(
     expected,
   );
 });
@@ -251,7 +251,7 @@ test("subnames whose date has passed are left out, and those that nobody owns", 
 });
 
 describe("numbers of subnames and records", () => {
-  const countsOf = ({ data, ...rest }: { data: Row[] | Row }) => ({
+  const countsOf = ({ data, ...rest }: { data: NameRow[] | NameRow }) => ({
     ...rest,
     counts: Object.fromEntries(
       [data].flat().map(({ name, subname_count, record_count }) => [name, [subname_count, record_count]]),

@@ -22,12 +22,12 @@ import {
   isAddressKey,
   isDataKey,
   isReadFromEvents,
-  isTextKey,
+  isTextRecordKey,
   keysOf,
   labelRow,
   listRow,
+  type NameRow,
   type RecordAnswer,
-  type Row,
   recordOf,
   recordSchema,
   rowSchema,
@@ -52,7 +52,7 @@ import { askChain, type LiveCall, type ResolveContext } from "../ensnode/resolve
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorParameters, limitOf } from "../kit/paging.ts";
 import {
-  type Finality,
+  type FinalityWord,
   listPosition,
   openPage,
   requireLatest,
@@ -60,7 +60,7 @@ import {
   windowEnd,
 } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { answersOf, listAnswers, listPage, ofLookup, pageOf } from "./lists.ts";
+import { answersOf, listAnswers, listPage, ofLookup, pageShape } from "./lists.ts";
 import { authorityParameter, includeParameter } from "./parameters.ts";
 
 const namePath = z.object({
@@ -99,7 +99,7 @@ export const nameDetail = endpoint({
 
 type OneCall = StatementCall & {
   params: { name: string };
-  query: { finality: Finality; namespace?: string | undefined };
+  query: { finality: FinalityWord; namespace?: string | undefined };
 };
 
 /** The namespace of a name. Refuses another one than was asked for. */
@@ -159,7 +159,7 @@ export const recordsParameters = {
 };
 
 /** The schema of records of a name. */
-export const recordsSchema = z.strictObject({
+export const recordsOfNameSchema = z.strictObject({
   namespace: z.string(),
   resolver: located.nullable(),
   records: z.record(z.string(), recordSchema),
@@ -177,7 +177,7 @@ export const nameRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
   }),
-  answers: answersOf("The records by key", { data: recordsSchema }, 404, 422),
+  answers: answersOf("The records by key", { data: recordsOfNameSchema }, 404, 422),
   handle: async (call, context: LookupContext & ResolveContext) =>
     answerRecords(context, call, await readOne(context.lookup, call, "name records")),
 });
@@ -231,7 +231,7 @@ const unknownInventory = (unsupported_reason = "") => ({
 });
 
 /** The keys of a name's records, those that no request can ask for included. */
-function inventoryOf(row: Row, found: FoundName): z.output<typeof inventorySchema> {
+function inventoryOf(row: NameRow, found: FoundName): z.output<typeof inventorySchema> {
   const { records, status, unresolvable_reason } = row;
   const abis = records?.seen_abis;
   const isUnsupported = (key: string) =>
@@ -263,7 +263,7 @@ async function liveRecordsOf(
 ): Promise<Map<string, RecordAnswer>> {
   if (keys.length === 0) return new Map();
   const addresses = keys.filter(isAddressKey);
-  const [texts, data] = [keys.filter(isTextKey), keys.filter(isDataKey)];
+  const [texts, data] = [keys.filter(isTextRecordKey), keys.filter(isDataKey)];
   if (Math.max(addresses.length, texts.length, data.length) > maxLive)
     refuse(
       "unsupported",
@@ -289,7 +289,7 @@ async function liveRecordsOf(
 function answerOf({ addresses, texts, data, ...others }: Records, key: string): RecordAnswer {
   const read = () => {
     if (isAddressKey(key)) return addresses?.[String(numberOf(key))];
-    if (isTextKey(key)) return texts?.[textKeyOf(key)];
+    if (isTextRecordKey(key)) return texts?.[textKeyOf(key)];
     return isDataKey(key) ? data?.[dataKeyOf(key)] : others[key === "name" ? "name" : "contenthash"];
   };
   const value = read();
@@ -475,12 +475,12 @@ const deadlinesQuery = closedQuery({
   ...cursorParameters,
 });
 
-type Asked = z.output<typeof deadlinesQuery>;
+type DeadlinesQuery = z.output<typeof deadlinesQuery>;
 
 const notOneWindow = "Give expires_after or expires_before, or expires_window, or the same of grace_ends";
 
 // Exactly one kind of deadline, as a range or as windows.
-function windowsOf(asked: Asked) {
+function windowsOf(asked: DeadlinesQuery) {
   const families = (["expires", "grace_ends"] as const).flatMap((kind) => {
     const { [`${kind}_after` as const]: from, [`${kind}_before` as const]: to } = asked;
     checkOrder({ [`${kind}_after`]: from, [`${kind}_before`]: to });
@@ -498,7 +498,11 @@ function windowsOf(asked: Asked) {
   return { ...family, isGrace: family.kind === "grace_ends" };
 }
 
-function namesOfAgents(context: LookupContext, call: StatementCall & { query: Asked }, prefix: string) {
+function namesOfAgents(
+  context: LookupContext,
+  call: StatementCall & { query: DeadlinesQuery },
+  prefix: string,
+) {
   const { lookup } = context;
   const { namespace, parent, authority, order, sort = "name", ...others } = call.query;
   const hasWindow = Object.entries(others).some(
@@ -532,7 +536,7 @@ export const deadlineNames = endpoint({
   description:
     "Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.",
   query: deadlinesQuery,
-  answers: answersOf("A page of names, possibly empty", pageOf(rowSchema), 404, 422),
+  answers: answersOf("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { query: asked, current } = call;

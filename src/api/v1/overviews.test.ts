@@ -10,7 +10,7 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { namehash } from "../../ens/names.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // What /v1 says of resolvers and registries of ENSv2 against what calls returned, and what logs of the recorded chain tell.
 const index = createV2Index();
@@ -28,9 +28,9 @@ const {
 } = v2Addresses as Record<string, Hex>;
 
 type Located = { chain_id: number; address: Hex };
-type Names = { data: Row[]; page: { total_count: number | null; next_cursor: string | null } };
+type Names = { data: NameRow[]; page: { total_count: number | null; next_cursor: string | null } };
 type Overview = {
-  name: Row | null;
+  name: NameRow | null;
   parent_registry: Located | null;
   counts: { labels: number | null; roles?: number };
   referenced_by: Names;
@@ -176,13 +176,13 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
           .filter(([one]) => one !== zeroAddress)
           .sort((a, b) => b[1].length - a[1].length)[0] ?? [];
       const labels = `/v1/registries/${at(eth)}/labels`;
-      const ofOwner = await v1.get<Row[]>(
+      const ofOwner = await v1.get<NameRow[]>(
         `${labels}?page_size=200&owner=${owner.toUpperCase().replace("0X", "0x")}`,
       );
       expect(ofOwner.data.map(({ name }) => name)).toEqual(
         own.map(({ raw }) => `${partOf(raw)}.eth`).sort(byText),
       );
-      const others = await v1.get<Row[]>(`${labels}?page_size=1&exclude_owner=${owner}`);
+      const others = await v1.get<NameRow[]>(`${labels}?page_size=1&exclude_owner=${owner}`);
       expect([ofOwner.page.total_count, others.page.total_count]).toEqual([
         own.length,
         held.length - own.length,
@@ -207,7 +207,7 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
           unsupported_fields: ["counts"],
           unsupported_reason,
         });
-        const labels = await v1.get<Row[]>(`/v1/registries/${at(address)}/labels`);
+        const labels = await v1.get<NameRow[]>(`/v1/registries/${at(address)}/labels`);
         expect(labels).toMatchObject({
           data: [],
           page: { total_count: null },
@@ -222,7 +222,7 @@ describe.each(readTruth().filter(({ block }) => [350, 879].includes(block)))(
       return [...Map.groupBy(own, ({ resolver }) => resolver?.address ?? zeroAddress)];
     };
     const boundTo = async (address: string) => {
-      const names: Row[] = [];
+      const names: NameRow[] = [];
       for (let next = ""; ; ) {
         const { data } = await v1.get<{ bound_names: Names }>(
           `/v1/resolvers/${at(address)}?page_size=20${next}`,

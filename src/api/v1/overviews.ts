@@ -20,7 +20,7 @@ import { readNameOfPath, readRows } from "../../read/names/lookups.ts";
 import { identity, labelRow, profileRow, rowSchema } from "../../read/names/rows.ts";
 import { type LookupContext, openStatement, type StatementCall } from "../../read/names/source.ts";
 import { indexTime, listText } from "../../read/names/stored-name.ts";
-import { kindOf, type ResolverFacts, type V2Contracts } from "../../read/names/v2-names.ts";
+import { kindOfResolver, type ResolverFacts, type V2Contracts } from "../../read/names/v2-names.ts";
 import { readV2Records } from "../../read/names/v2-records.ts";
 import { ethAttachedSql, reachedJoin } from "../../read/names/v2-walk.ts";
 import { refuse } from "../../read/refusal.ts";
@@ -29,9 +29,9 @@ import { hexOf } from "../../schema/sql.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { type CursorQuery, cursorParameters } from "../kit/paging.ts";
-import { type Finality, listPosition, openPage, requireLatest, snapshotParameters } from "./contract.ts";
-import { answersOf, ofLookup, pageOf } from "./lists.ts";
-import { answerRecords, recordsParameters, recordsSchema } from "./names.ts";
+import { type FinalityWord, listPosition, openPage, requireLatest, snapshotParameters } from "./contract.ts";
+import { answersOf, ofLookup, pageShape } from "./lists.ts";
+import { answerRecords, recordsOfNameSchema, recordsParameters } from "./names.ts";
 import { includeParameter } from "./parameters.ts";
 import { permissionSchema, readRoleRows } from "./permissions.ts";
 
@@ -39,10 +39,10 @@ import { permissionSchema, readRoleRows } from "./permissions.ts";
 
 const params = z.object({ chain_id: chainIdParameter("chain_id"), address: anyCaseAddress("address") });
 
-type Lookup = LookupContext["lookup"];
-type Call = StatementCall & {
+type OverviewSource = LookupContext["lookup"];
+type OverviewCall = StatementCall & {
   params: z.output<typeof params>;
-  query: CursorQuery & { finality?: Finality | undefined };
+  query: CursorQuery & { finality?: FinalityWord | undefined };
 };
 
 const ofContract = { ...ofLookup, params } as const;
@@ -61,7 +61,11 @@ type Placed = z.output<typeof positionSchema>;
 const nameSchema = rowSchema.pick({ name: true, display_name: true, namespace: true, namehash: true });
 
 /** The namespaces on a contract's chain whose links to resolvers are indexed, and `meta`. Refuses another chain or position. */
-function openContract({ namespaces, hashOf }: Lookup, { params, query, current, keys }: Call, what: string) {
+function openContract(
+  { namespaces, hashOf }: OverviewSource,
+  { params, query, current, keys }: OverviewCall,
+  what: string,
+) {
   // Not all that changes a contract is an event of a name.
   keys.add(unkeyed);
   const { chain_id: chainId } = params;
@@ -73,8 +77,10 @@ function openContract({ namespaces, hashOf }: Lookup, { params, query, current, 
   return { home, homes, meta };
 }
 
-const refuseContract = (kind: "resolver" | "registry", { params: { chain_id, address } }: Call): never =>
-  refuse("not_found", `${kind} ${address} was not found on chain ${chain_id}`);
+const refuseContract = (
+  kind: "resolver" | "registry",
+  { params: { chain_id, address } }: OverviewCall,
+): never => refuse("not_found", `${kind} ${address} was not found on chain ${chain_id}`);
 
 // Up to how many rows of a contract are counted.
 const max = 10_000;
@@ -84,10 +90,15 @@ const countUpTo = (limit: number, from: string) =>
   `(SELECT nullif(count(*), ${limit + 1})::int FROM (SELECT FROM ${from} LIMIT ${limit + 1}) c)`;
 
 /** Rows, each part in the order of an index. `list`: name and filters; `from`: FROM clauses and conditions; `row`: SQL of a row as JSON. */
-type Rows = { list: unknown[]; from: string | string[]; order: Record<string, SortType>; row: string };
+type RowsSql = { list: unknown[]; from: string | string[]; order: Record<string, SortType>; row: string };
 
 /** A page of a list of a contract, with its total up to the limit if `isCounted`. */
-async function readPage<T>(lookup: Lookup, call: Call, { list, from, order, row }: Rows, isCounted = true) {
+async function readPage<T>(
+  lookup: OverviewSource,
+  call: OverviewCall,
+  { list, from, order, row }: RowsSql,
+  isCounted = true,
+) {
   const [keys, types, all] = [Object.keys(order), Object.values(order), [from].flat()];
   const opened = openPage(call.query, [...list, call.params], types);
   const { bind, rows, count } = openStatement(lookup, call);
@@ -104,11 +115,11 @@ async function readPage<T>(lookup: Lookup, call: Call, { list, from, order, row 
 }
 
 // SQL conditions on ids of resolvers, each of one name: all of a contract's, in the order of nodes. In subgraph mode they have no chain.
-const idsOf = (id: string, { params: { chain_id, address } }: Call) =>
+const idsOf = (id: string, { params: { chain_id, address } }: OverviewCall) =>
   [`${chain_id}-${address}-`, `${address}-`].map((start) => `${id} > '${start}' AND ${id} < '${start}~'`);
 
 /** Reads what is known of a resolver. Refuses one that no event named. `kind`: how one of ENSv2 keeps records; `isKnown`: its code is known. */
-async function readResolver(lookup: Lookup, call: Call, what = "resolver") {
+async function readResolver(lookup: OverviewSource, call: OverviewCall, what = "resolver") {
   const { chain_id, address } = call.params;
   const opened = openContract(lookup, call, what);
   const seen = idsOf("s.id", call).map((ids) => `EXISTS (SELECT FROM resolver s WHERE ${ids})`);
@@ -117,14 +128,14 @@ async function readResolver(lookup: Lookup, call: Call, what = "resolver") {
   FROM (SELECT) one LEFT JOIN v2_contracts c ON c.chain_id = ${chain_id} AND c.address = '${address}'`;
   const [text] = await lookup.database.row(sql, [], call.request.raw.signal);
   const { isSeen, ...facts } = JSON.parse(text ?? "{}") as ResolverFacts & { isSeen: boolean };
-  const kind = opened.home.v2 ? kindOf(address, facts, opened.home.v2) : "unknown";
+  const kind = opened.home.v2 ? kindOfResolver(address, facts, opened.home.v2) : "unknown";
   const isKnown = kind !== "unknown" || lookup.known.staticResolverOf(chain_id, address) !== undefined;
   if (kind === "none" || !(isSeen || isKnown)) refuseContract("resolver", call);
   return { ...opened, facts, kind, isKnown };
 }
 
 // The response without rows where the index cannot tell which there are.
-function notListed(meta: Meta, { query }: Call, reason = "resolver_enumeration_not_supported") {
+function notListed(meta: Meta, { query }: OverviewCall, reason = "resolver_enumeration_not_supported") {
   const gap = { completeness: "unsupported" as const, unsupported_reason: reason };
   const { page } = openPage(query, [], []).of([]);
   return { status: 200 as const, body: { data: [], page, meta: { ...meta, ...gap } } };
@@ -132,7 +143,7 @@ function notListed(meta: Meta, { query }: Call, reason = "resolver_enumeration_n
 
 const resolverSchema = located.extend({
   mirror: z.strictObject({ kind: z.literal("ensv1_registry"), registry: located }).optional(),
-  bound_names: z.strictObject(pageOf(rowSchema)),
+  bound_names: z.strictObject(pageShape(rowSchema)),
 });
 
 const resolverOverview = endpoint({
@@ -154,7 +165,11 @@ const resolverOverview = endpoint({
 
 // On the root chain names and entries of ENSv2 have an id of their resolver, on others only the resolver's own row has it. Any of them may
 // be out of date: what is in force decides.
-async function boundNames(lookup: Lookup, call: Call, { chainId, isRoot, v2 }: Lookup["namespaces"][number]) {
+async function boundNames(
+  lookup: OverviewSource,
+  call: OverviewCall,
+  { chainId, isRoot, v2 }: OverviewSource["namespaces"][number],
+) {
   const { address } = call.params;
   const id = isRoot ? "o.resolver_id" : "o.id";
   const inForce = (entry: string) =>
@@ -193,7 +208,7 @@ const resolverLinks = endpoint({
   description:
     "For ENSv2 resolvers with record ids: ordered by record id, then by node. The root node's link is the default.",
   query: pageQuery,
-  answers: answersOf("A page of links, possibly empty", pageOf(linkSchema), 404),
+  answers: answersOf("A page of links, possibly empty", pageShape(linkSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { home, kind, isKnown, meta } = await readResolver(lookup, call);
@@ -223,7 +238,7 @@ const resolverRoles = endpoint({
   description:
     "For ENSv2 resolvers with known code: ordered by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that uses the resolver, else one of the resource.",
   query: pageQuery,
-  answers: answersOf("A page of roles, possibly empty", pageOf(roleSchema), 404),
+  answers: answersOf("A page of roles, possibly empty", pageShape(roleSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { kind, meta } = await readResolver(lookup, call);
@@ -262,7 +277,7 @@ const resolverRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed"]).default("indexed"),
   }),
-  answers: answersOf("The records by key", { data: recordsSchema }, 404),
+  answers: answersOf("The records by key", { data: recordsOfNameSchema }, 404),
   handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup } = context;
     const { chain_id, address } = call.params;
@@ -297,10 +312,10 @@ function placeSql(v2: V2Contracts, address: Hex): string {
     WHERE p.chain_id = ${v2.chainId} AND p.registry = '${address}' AND m.is_reached ORDER BY p.path LIMIT 1)`;
 }
 
-type Place = { node: Hex; name: string; parent: Hex; path: number };
+type PathPlace = { node: Hex; name: string; parent: Hex; path: number };
 
 /** Reads what is known of a registry of ENSv2. Refuses one that no event named. `isProven`: whether its code is known. */
-async function readRegistry(lookup: Lookup, call: Call) {
+async function readRegistry(lookup: OverviewSource, call: OverviewCall) {
   const { address } = call.params;
   const { home, meta } = openContract(lookup, call, "registry");
   const { v2 } = home;
@@ -310,7 +325,7 @@ async function readRegistry(lookup: Lookup, call: Call) {
     FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = '${address}'),
   'isReferenced', EXISTS (SELECT FROM v2_entries e WHERE e.chain_id = ${v2.chainId} AND e.subregistry = '${address}'))`;
   const sql = `SELECT json_build_array(${stored})::text WHERE $1::bigint[] IS NOT NULL`;
-  type Found = { place: Place | null; proxy: Proxy | null; isReferenced: boolean };
+  type Found = { place: PathPlace | null; proxy: Proxy | null; isReferenced: boolean };
   const [found] = await openStatement(lookup, call).rows<Found>(sql);
   const { place = null, proxy = null, isReferenced = false } = found ?? {};
   const code = proxy?.code ?? null;
@@ -323,13 +338,13 @@ async function readRegistry(lookup: Lookup, call: Call) {
 }
 
 type Proxy = { code: Hex | null; block: number | null; time: string | null; transaction: Hex | null };
-type Registry = Awaited<ReturnType<typeof readRegistry>>;
+type FoundRegistry = Awaited<ReturnType<typeof readRegistry>>;
 
 const unsupported_reason = "registry_enumeration_not_supported";
 const byName = { "left(e.name, 256)": "text", "e.id": "text" } as const;
 const count = z.int().nullable();
 const countsSchema = z.strictObject({ labels: count, roles: count.optional() });
-type Counts = z.output<typeof countsSchema>;
+type RegistryCounts = z.output<typeof countsSchema>;
 
 const registrySchema = located.extend({
   name: nameSchema.nullable(),
@@ -339,7 +354,7 @@ const registrySchema = located.extend({
   created_transaction_hash: hexSchema(64).nullable(),
   created_basis: z.enum(["registry_created", "declared"]),
   counts: countsSchema,
-  referenced_by: z.strictObject(pageOf(nameSchema)),
+  referenced_by: z.strictObject(pageShape(nameSchema)),
 });
 
 const registryOverview = endpoint({
@@ -360,11 +375,11 @@ const registryOverview = endpoint({
       order: byName,
       row: "json_build_object('name', e.name, 'node', e.id)",
     };
-    const { rows, page } = await readPage<Place>(lookup, call, references, isCounted);
+    const { rows, page } = await readPage<PathPlace>(lookup, call, references, isCounted);
     const roles = isCounted ? `, 'roles', ${countUpTo(max, rolesOf(registry))}` : "";
     const counts = `json_build_object('labels', ${countUpTo(max, `${labelsOf(registry)} ${inOrder}`)}${roles})`;
     const sql = `SELECT json_build_array(${counts})::text WHERE $1::bigint[] IS NOT NULL`;
-    const [counted] = isProven ? await openStatement(lookup, call).rows<Counts>(sql) : [];
+    const [counted] = isProven ? await openStatement(lookup, call).rows<RegistryCounts>(sql) : [];
     const data = {
       ...call.params,
       name: place && identity(place, home),
@@ -382,14 +397,14 @@ const registryOverview = endpoint({
 });
 
 // Rows `e` of `v2_domains` for the labels under the registry's name. An unregistered one has neither an owner nor a date to come.
-const labelsOf = ({ v2, place, address }: Registry) => `v2_domains e
+const labelsOf = ({ v2, place, address }: FoundRegistry) => `v2_domains e
   WHERE ${place ? `e.path = ${place.path} AND e.parent_id = '${place.node}'` : "false"} AND e.chain_id = ${v2.chainId}
     AND e.registry = '${address}' AND (e.owner_id <> '${zeroAddress}' OR e.expiry_date > ${indexTime})`;
 const inOrder = `ORDER BY ${Object.keys(byName).join(", ")}`;
 
 // Roles on the whole registry, and those on an entry in force for its present resource, which the limit has looked up by its key.
 const storageId = (hash: string) => `left(${hash}, 58) || '00000000'`;
-const rolesOf = ({ v2, address }: Registry) => `v2_roles p
+const rolesOf = ({ v2, address }: FoundRegistry) => `v2_roles p
   LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE e.chain_id = p.chain_id AND e.registry = p.address
     AND e.storage_id = ${storageId("p.resource")} LIMIT 1) e ON true
   WHERE p.chain_id = ${v2.chainId} AND p.address = '${address}' AND p.roles <> '${wholeContract}'
@@ -402,7 +417,7 @@ const holders = `v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.a
   WHERE o.chain_id = e.chain_id AND o.registry = e.registry AND o.storage_id = ${storageId("e.labelhash")}
     AND o.expiry > ${indexTime} AND p.roles <> '${wholeContract}'`;
 
-type StoredLabel = { node: Hex; owner: Hex | null; holders: number | null };
+type LabelOfRegistry = { node: Hex; owner: Hex | null; holders: number | null };
 
 const registryLabels = endpoint({
   ...ofContract,
@@ -416,7 +431,7 @@ const registryLabels = endpoint({
     ...listPosition,
     ...cursorParameters,
   }),
-  answers: answersOf("A page of labels, possibly empty", pageOf(rowSchema), 404),
+  answers: answersOf("A page of labels, possibly empty", pageShape(rowSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { owner, exclude_owner, include } = call.query;
     if (owner && exclude_owner) refuse("invalid_input", "owner and exclude_owner must not be given together");
@@ -431,7 +446,7 @@ const registryLabels = endpoint({
       order: byName,
       row: `json_build_object('node', e.id, 'owner', nullif(e.owner_id, '${zeroAddress}')${counted})`,
     };
-    const { rows, page } = await readPage<StoredLabel>(lookup, call, list, isProven);
+    const { rows, page } = await readPage<LabelOfRegistry>(lookup, call, list, isProven);
     const data = (await readRows(lookup, call, rows)).map(({ row, owner, holders }) => ({
       ...labelRow(lookup.namespaces, row),
       owner: owner ?? undefined,

@@ -12,7 +12,7 @@ import {
   publicResolver,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 // Powers over names: of ENSv2 as the registries' own views give the roles at the last block of the recorded chain.
 
@@ -247,7 +247,7 @@ describe("with thousands of roles by strangers", async () => {
   test("an address has the names on whose registrations it has a role", () =>
     within(async () => {
       const of = async (relation: string) =>
-        (await get<Row[]>(`/v1/addresses/${stranger}/names?relation=${relation}`)).data;
+        (await get<NameRow[]>(`/v1/addresses/${stranger}/names?relation=${relation}`)).data;
       // The mark of a reserved name allows nothing, and roles on the whole registry are of no name.
       await grant(stranger, `0x${"100000000".padStart(64, "0")}`);
       await grant(stranger, registrar, `0x${"0".repeat(64)}`);
@@ -281,7 +281,7 @@ test("an owner with roles has all three relations, and pages of its names join",
 });
 
 test("names of an address with who has which powers over them", async () => {
-  const { data, meta } = await get<Row[]>(`/v1/addresses/${owner}/names?q=test.eth&include=role_summary`);
+  const { data, meta } = await get<NameRow[]>(`/v1/addresses/${owner}/names?q=test.eth&include=role_summary`);
   const { data: listed, restrictions } = await ask("name=test.eth");
   const { grant_scope, powers } = listed[0] as Permission;
   const row = data.find(({ name }) => name === "test.eth");
@@ -358,7 +358,7 @@ describe("names of the first generation", async () => {
       );
       expect(data).toEqual(rows.filter((one) => one.registration_id === registration_id));
     }
-    const { data } = await get<Row[]>(`/v1/addresses/${carol}/names?q=child.plain&include=role_summary`);
+    const { data } = await get<NameRow[]>(`/v1/addresses/${carol}/names?q=child.plain&include=role_summary`);
     const id = `1-${namehash("child.plain.eth")}-registry`;
     expect(data).toMatchObject([
       {

@@ -32,7 +32,7 @@ import {
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorOf, cursorParameters } from "../kit/paging.ts";
 import { listPosition, openPage } from "./contract.ts";
-import { answersOf, ofLookup, pageOf } from "./lists.ts";
+import { answersOf, ofLookup, pageShape } from "./lists.ts";
 import { includeParameter } from "./parameters.ts";
 
 const registrationForm =
@@ -76,21 +76,26 @@ export const permissionSchema = z.strictObject({
 });
 
 type Permission = z.output<typeof permissionSchema>;
-type Call = StatementCall & { query: z.output<typeof query> };
-type Source = LookupContext["lookup"];
+type PermissionsCall = StatementCall & { query: z.output<typeof query> };
+type PermissionsSource = LookupContext["lookup"];
 
 /** A row with its position; undefined for a role without known powers. */
 type Positioned = { after: string[]; row: Permission | undefined };
 
 /** What is listed. `end`: the position after which more is to be read, if not all was. */
-type Found = {
+type FoundRows = {
   rows: Positioned[];
   meta?: Meta;
   restrictions?: z.output<typeof restrictionsSchema> | undefined;
   end?: string[] | null;
 };
 
-type Asked = { lookup: Source; call: Call; after: readonly string[] | undefined; limit: number };
+type PageRequest = {
+  lookup: PermissionsSource;
+  call: PermissionsCall;
+  after: readonly string[] | undefined;
+  limit: number;
+};
 
 /** GET /v1/permissions. */
 export const lookupPermissions = endpoint({
@@ -103,7 +108,7 @@ export const lookupPermissions = endpoint({
   query,
   answers: answersOf(
     "A page of powers, possibly empty",
-    { ...pageOf(permissionSchema), meta: metaSchema, restrictions: restrictionsSchema.optional() },
+    { ...pageShape(permissionSchema), meta: metaSchema, restrictions: restrictionsSchema.optional() },
     404,
   ),
   handle: async (call, { lookup }: LookupContext) => {
@@ -138,7 +143,7 @@ function lineageOf({ grant_scope, eac_resource, wrapper_state }: Permission): Pe
   return { grant: { kind: "registration_authority" } };
 }
 
-function find(asked: Asked): Promise<Found> {
+function find(asked: PageRequest): Promise<FoundRows> {
   const { name, registration_id, registry } = asked.call.query;
   const root = registry && handleOf(registry.chainId, { ...registry, resource: wholeContract });
   const handle = registration_id ?? root;
@@ -151,13 +156,17 @@ function find(asked: Asked): Promise<Found> {
 const handleOf = (chainId: number, { address, resource }: Record<"address" | "resource", string>) =>
   `${chainId}-${address}-${resource === wholeContract ? "root" : resource}`;
 
-type Subject = Pick<Permission, "registration_id" | "name" | "authority_context">;
+type PermissionSubject = Pick<Permission, "registration_id" | "name" | "authority_context">;
 
 // Cursor of a role: account, contract, resource. Cursor of a name held in the first generation: name, node, and what the grant is for.
 const [byRoles, byNames] = ["0", "1"] as const;
 
 /** Reads rows of roles: each for the registration in force that has the registry or resolver, else for the resource. */
-export async function readRoleRows(source: Source, call: StatementCall, roles: readonly StoredRole[]) {
+export async function readRoleRows(
+  source: PermissionsSource,
+  call: StatementCall,
+  roles: readonly StoredRole[],
+) {
   const [root] = source.namespaces;
   const chainId = root?.chainId ?? 0;
   const named = roles.flatMap(({ node }) => (node === null ? [] : [{ node }]));
@@ -175,17 +184,17 @@ export async function readRoleRows(source: Source, call: StatementCall, roles: r
   });
 }
 
-function ofRole(role: StoredRole, chainId: number, subject: Subject): Positioned {
+function ofRole(role: StoredRole, chainId: number, subject: PermissionSubject): Positioned {
   const grant = grantOf(role, chainId);
   return { after: [byRoles, ...role.after], row: grant && { ...grant, ...subject } };
 }
 
-function ofGrant(grant: Grant, row: StoredName, subject: Subject): Permission {
+function ofGrant(grant: Grant, row: StoredName, subject: PermissionSubject): Permission {
   const { wrapper_state, wrapper_fuses } = wrapperFacts(row) ?? {};
   return { ...grant, ...subject, ...(wrapper_fuses && { wrapper_state, wrapper_fuses }) };
 }
 
-async function ofName({ lookup, call, after, limit }: Asked): Promise<Found> {
+async function ofName({ lookup, call, after, limit }: PageRequest): Promise<FoundRows> {
   const { name, registration_id, address, registry, namespace } = call.query;
   const given = [name ?? registration_id?.split("-")[1] ?? ""];
   const [one] = await readGivenNames(lookup, call, { given });
@@ -198,7 +207,7 @@ async function ofName({ lookup, call, after, limit }: Asked): Promise<Found> {
   if (!row || !home || id === undefined || isOther || isElsewhere || surfaces === undefined)
     return { rows: [], meta: partly(undefined) };
   const context = name === undefined ? ("resource_audit" as const) : ("current_for_name" as const);
-  const own: Subject = { registration_id: id, name: row.name, authority_context: context };
+  const own: PermissionSubject = { registration_id: id, name: row.name, authority_context: context };
   const of = { names: [row], hasRoot: true };
   const [{ roles }, { restrictions, isKnown }] = await Promise.all([
     readRoles(lookup, call, { of, account: address, after: after?.slice(1), limit }),
@@ -228,7 +237,7 @@ async function ofName({ lookup, call, after, limit }: Asked): Promise<Found> {
 }
 
 // `isOther`: another contract than the registry that is asked for too.
-async function ofContract(asked: Asked, handle: string, isOther: boolean): Promise<Found> {
+async function ofContract(asked: PageRequest, handle: string, isOther: boolean): Promise<FoundRows> {
   const { lookup, call, after, limit } = asked;
   const { address: account, registry, namespace } = call.query;
   const [chain, contract, resource] = handle.split("-") as [string, Hex, string];
@@ -245,7 +254,7 @@ async function ofContract(asked: Asked, handle: string, isOther: boolean): Promi
   return { rows: counted.map((role) => ofRole(role, Number(chain), subject)), meta };
 }
 
-async function ofAddress({ lookup, call, after, limit }: Asked): Promise<Found> {
+async function ofAddress({ lookup, call, after, limit }: PageRequest): Promise<FoundRows> {
   const { address: account = zeroAddress, namespace } = call.query;
   const isLater = after?.[0] === byNames;
   const root = lookup.namespaces[0]?.namespace;
@@ -260,7 +269,7 @@ async function ofAddress({ lookup, call, after, limit }: Asked): Promise<Found> 
 }
 
 // Grants of the names that an address holds in the first generation: over the registration and at its resolver, by name.
-async function ofHolder({ lookup, call, after, limit }: Asked, account: Hex): Promise<Positioned[]> {
+async function ofHolder({ lookup, call, after, limit }: PageRequest, account: Hex): Promise<Positioned[]> {
   const { namespaces } = lookup;
   if (isCustodian(namespaces, account)) return [];
   const statement = openStatement(lookup, call);
@@ -283,7 +292,11 @@ async function ofHolder({ lookup, call, after, limit }: Asked, account: Hex): Pr
       (one) => one.address === account && (one.grant_scope.kind === "resolver") === (after[2] === "1"),
     );
     const id = registrationId(row, home) ?? "";
-    const subject: Subject = { registration_id: id, name: row.name, authority_context: "resource_audit" };
+    const subject: PermissionSubject = {
+      registration_id: id,
+      name: row.name,
+      authority_context: "resource_audit",
+    };
     return { after: [byNames, ...after], row: grant && ofGrant(grant, row, subject) };
   });
 }

@@ -15,7 +15,7 @@ import { endpoint } from "../kit/endpoint.ts";
 import { cursorParameters } from "../kit/paging.ts";
 import { listPosition, lookupEnvelope, openPage, windowEnd } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { answersOf, pageOf } from "./lists.ts";
+import { answersOf, pageShape } from "./lists.ts";
 
 /** The context of the endpoints. */
 type ReferrersContext = LookupContext & {
@@ -63,11 +63,11 @@ const query = {
   ...listPosition,
 };
 
-type Asked = Omit<z.output<z.ZodObject<typeof query>>, keyof typeof listPosition>;
+type ReferrersQuery = Omit<z.output<z.ZodObject<typeof query>>, keyof typeof listPosition>;
 
 function rankingOf(
   { subregistries, editions, referrals }: ReferrersContext,
-  asked: Asked,
+  asked: ReferrersQuery,
   current: CurrentStatus,
 ) {
   const { from, to, parent } = asked;
@@ -127,7 +127,7 @@ export const referrers = endpoint({
   description:
     "Exact, ordered by referred duration, longest first; in an edition, by its awards. Referrals without an address are not counted.",
   query: closedQuery({ ...query, ...cursorParameters }),
-  answers: answersOf("A page of referrers, possibly empty", pageOf(referrerSchema), 404),
+  answers: answersOf("A page of referrers, possibly empty", pageShape(referrerSchema), 404),
   handle: async (call, context: ReferrersContext) => {
     const { query: asked, current } = call;
     const { from, to, parent, edition } = asked;

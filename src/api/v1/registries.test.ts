@@ -16,7 +16,7 @@ import {
   applySubregistryUpdated,
   applyTokens,
 } from "../../indexing/ensv2/entries.ts";
-import type { Row } from "../../read/names/rows.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 import { v2ContractsOf } from "../../read/names/v2-names.ts";
 import { v2Domain, v2NamingJob } from "../../schema/ensv2.ts";
 import { createBlockHashes } from "../../status/blocks.ts";
@@ -279,7 +279,7 @@ test("a name that is too many for lists is found by its text, with what holds of
   const registry_path = [root, eth, attacker, victim];
   const data = { name: last, owner, status: "active", authority: "ens_v2", registry_path };
   expect(one).toMatchObject({ status: 200, body: { data } });
-  const membersOf = ({ body }: { body: unknown }) => Object.keys((body as { data: Row }).data).sort();
+  const membersOf = ({ body }: { body: unknown }) => Object.keys((body as { data: NameRow }).data).sort();
   expect(membersOf(one)).toEqual(membersOf(await ask(`/v1/names/${listed[0]}`)));
   const inputs = [{ name: last }, { name: "never.f1.attacker.eth" }];
   const many = await ask("/v1/lookup", { method: "POST", body: JSON.stringify({ inputs }) });
@@ -320,7 +320,7 @@ async function openSubgraph(world: World) {
       extensions: { counts: false, truncated: false },
     };
     const { body } = await subgraph.answer(request, AbortSignal.timeout(60_000));
-    const { data, errors } = JSON.parse(bodyText(body)) as { data: { domains: Row[] }; errors?: unknown };
+    const { data, errors } = JSON.parse(bodyText(body)) as { data: { domains: NameRow[] }; errors?: unknown };
     expect(errors).toBeUndefined();
     return data.domains;
   };

@@ -117,14 +117,14 @@ const ofParents = {
   parent: textParameter("parent", 2_000).optional().describe(`${leasedBelow} below this name`),
 };
 
-type Query = z.output<z.ZodObject<typeof ofAll>> & { chain_id?: number; parent?: string };
+type StatsQuery = z.output<z.ZodObject<typeof ofAll>> & { chain_id?: number; parent?: string };
 
 // How many periods there are without `from`, and at most.
 const usualPeriods = { day: 90, week: 53, month: 36 };
 const maxPeriods = 4_000;
 
 // The first days of the periods that are asked for. `today`: the day of the newest block.
-function periodsOf({ interval, from, to }: Query, today: number, isAhead = false): number[] {
+function periodsOf({ interval, from, to }: StatsQuery, today: number, isAhead = false): number[] {
   checkOrder({ from, to });
   const usual = usualPeriods[interval] - 1;
   const newest = Math.min(to ?? today, today);
@@ -141,10 +141,14 @@ function periodsOf({ interval, from, to }: Query, today: number, isAhead = false
   return periods;
 }
 
-type Lookup = LookupContext["lookup"];
+type StatsSource = LookupContext["lookup"];
 
 // The nodes below which names are asked for. Where accounts are counted, an empty text for all names: some have names below several.
-function parentsOf({ namespaces }: Lookup, { chain_id, parent }: Query, isOfAccounts: boolean): string[] {
+function parentsOf(
+  { namespaces }: StatsSource,
+  { chain_id, parent }: StatsQuery,
+  isOfAccounts: boolean,
+): string[] {
   const node = parent === undefined ? undefined : nameIn(parent).node;
   const leased = namespaces.filter(({ leases }) => leases !== undefined);
   const found = leased.filter(
@@ -160,7 +164,7 @@ function parentsOf({ namespaces }: Lookup, { chain_id, parent }: Query, isOfAcco
   return found.flatMap(({ leases }) => leases ?? []);
 }
 
-type Row = { date: string; [member: string]: string | number | null };
+type FigureRow = { date: string; [member: string]: string | number | null };
 
 const partMembers = ({ part: kind }: FigureOverTime, part: string, v2: IndexedNamespace["v2"]) => {
   if (kind !== "currency") return kind === undefined ? {} : { [kind]: part };
@@ -169,14 +173,19 @@ const partMembers = ({ part: kind }: FigureOverTime, part: string, v2: IndexedNa
 };
 
 // A row for each period and part: zero where nothing happened, none where nothing was counted.
-function rowsOf(figure: FigureOverTime, found: readonly Figure[], periods: number[], lookup: Lookup): Row[] {
+function rowsOf(
+  figure: FigureOverTime,
+  found: readonly Figure[],
+  periods: number[],
+  lookup: StatsSource,
+): FigureRow[] {
   const figures = new Map(found.map((one) => [`${one.period} ${one.part}`, one.values]));
   const parts = figure.part === undefined ? [""] : [...new Set(found.map(({ part }) => part))].sort();
   const sums = new Map<string, bigint>();
   return [-1, ...periods].flatMap((period) =>
-    parts.flatMap((part): Row[] => {
+    parts.flatMap((part): FigureRow[] => {
       const values = figures.get(`${period} ${part}`);
-      const row: Row = { date: dateOf(period), ...partMembers(figure, part, lookup.namespaces[0]?.v2) };
+      const row: FigureRow = { date: dateOf(period), ...partMembers(figure, part, lookup.namespaces[0]?.v2) };
       for (const [name, metric] of Object.entries(figure.columns)) {
         const [plus, minus] = [metric, figure.minus ?? ""].map((one) => BigInt(values?.[one] ?? 0));
         const value = (plus ?? 0n) - (minus ?? 0n) + (sums.get(name) ?? 0n);
@@ -211,9 +220,9 @@ const answersOf = (shape: z.core.$ZodLooseShape) => ({
   503: { description: "The index is not complete, or nothing is counted yet", schema: errorSchema },
 });
 
-type Call = StatementCall & { query: Query };
+type StatsCall = StatementCall & { query: StatsQuery };
 
-async function answer(path: string, call: Call, lookup: Lookup) {
+async function answer(path: string, call: StatsCall, lookup: StatsSource) {
   const figure = figuresOverTime[path] as FigureOverTime;
   const { query, current, request } = call;
   const today = Math.floor(current.snapshot.omnichainSnapshot.omnichainIndexingCursor / daySeconds);
@@ -255,7 +264,7 @@ const ofFigures = Object.entries(figuresOverTime).map(([path, figure]) => {
     query: closedQuery(isOfAll ? ofAll : ofParents),
     needs: { ...needsNames, plugins: [...needsNames.plugins, ...plugins] },
     answers: answersOf(shapeOf(figure)),
-    handle: (call, { lookup }: LookupContext) => answer(path, call as Call, lookup) as never,
+    handle: (call, { lookup }: LookupContext) => answer(path, call as StatsCall, lookup) as never,
   });
 });
 

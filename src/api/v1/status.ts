@@ -40,7 +40,7 @@ type ChainState = z.output<typeof chainSchema>;
 // Lag in seconds beyond which a chain counts as degraded or stale.
 const [degradedAfter, staleAfter] = [60, 600];
 
-type StatusContext = LookupContext & { clock: () => number };
+type LookupStatusContext = LookupContext & { clock: () => number };
 /** Since when ENSv2 registers names, if it does. */
 type GoLiveContext = { goLive?: (() => GoLive | null | undefined) | undefined };
 
@@ -59,7 +59,7 @@ export const lookupStatus = endpoint({
       schema: z.strictObject({ data: statusSchema, meta: z.strictObject({}) }),
     },
   },
-  handle: ({ current: { snapshot, stale } }, { clock }: StatusContext) => {
+  handle: ({ current: { snapshot, stale } }, { clock }: LookupStatusContext) => {
     const now = Math.floor(clock() / 1_000);
     const chains = Object.fromEntries(
       Object.entries(snapshot.omnichainSnapshot.chains).map(([id, chain]): [string, ChainState] => {

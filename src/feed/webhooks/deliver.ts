@@ -6,7 +6,7 @@ import type { Statement } from "../../ponder/sql-client.ts";
 import { addWebhookMetrics, type HookStatus } from "./metrics.ts";
 import { type HookState, openPositions, type Pending, type StoredState } from "./positions.ts";
 import { post } from "./post.ts";
-import { type Clock, createReading, idleMs, type ReadFeed, type Reading, type Step } from "./read.ts";
+import { type Clock, createReading, type HookReading, idleMs, type ReadFeed, type Step } from "./read.ts";
 import { type ReadHookReminders, withReminders } from "./reminders.ts";
 
 // Svix' schedule, seconds before each attempt; then the hook is paused.
@@ -22,7 +22,7 @@ const systemClock: Clock = {
 };
 
 /** What startWebhooks needs. `schema`: of the index that delivers. `isReady`: whether its backfill is complete. */
-type Options = {
+type WebhookOptions = {
   hooks: readonly Hook[];
   readFeed: ReadFeed;
   readReminders: ReadHookReminders;
@@ -39,7 +39,7 @@ type Options = {
  * Delivers the feed to each hook, in order and at least once, while no other index of the namespace does. Returns how to stop it, and the
  * status of the hooks.
  */
-export function startWebhooks(options: Options) {
+export function startWebhooks(options: WebhookOptions) {
   const { hooks, database, isReady, registry, clock = systemClock, waitingMs = 10_000 } = options;
   const positions = openPositions(database.run, database.namespace);
   const stopped = new AbortController();
@@ -70,7 +70,7 @@ export function startWebhooks(options: Options) {
   return { stop, status, ended: Promise.all(hooks.length === 0 ? [] : loops()) };
 }
 
-type Tools = Reading & { log: Log; readReminders: ReadHookReminders; waitingMs: number };
+type Tools = HookReading & { log: Log; readReminders: ReadHookReminders; waitingMs: number };
 
 /** Repeats work, which returns how many milliseconds it pauses. Logs the first failure in a row. Never rejects. */
 async function rounds(work: () => Promise<number>, what: string, { signal, log, clock }: Tools) {

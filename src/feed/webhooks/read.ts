@@ -39,13 +39,13 @@ export const maxMessages = 200;
 const maxBytes = 20_000;
 
 /** What reading needs. `signal` ends it. */
-export type Reading = { positions: Positions; readFeed: ReadFeed; clock: Clock; signal: AbortSignal };
+export type HookReading = { positions: Positions; readFeed: ReadFeed; clock: Clock; signal: AbortSignal };
 
 /** A hook's state after a step, undefined if another process changed it, and the milliseconds until the next one. */
 export type Step = { stored: StoredState | undefined; ms: number };
 
 /** Returns a function that reads what a hook has to be sent next, and stores it before it is sent. */
-export function createReading(hook: Hook, { positions, readFeed, clock, signal }: Reading) {
+export function createReading(hook: Hook, { positions, readFeed, clock, signal }: HookReading) {
   const { name, filter, finality } = hook;
   // What was read and follows a position.
   let left: (Awaited<ReturnType<ReadFeed>> & { after: string | undefined }) | undefined;

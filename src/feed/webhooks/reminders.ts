@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Hook } from "../../config/webhooks-file.ts";
 import type { ReminderPlace, readReminders } from "../../read/events/reminders.ts";
 import type { HookState, StoredState } from "./positions.ts";
-import { idleMs, maxMessages, packed, type Reading, readMs, type Step, withoutLag } from "./read.ts";
+import { type HookReading, idleMs, maxMessages, packed, readMs, type Step, withoutLag } from "./read.ts";
 
 /** Reads the reminders of a hook behind a place, as `readReminders` does. */
 export type ReadHookReminders = (
@@ -20,7 +20,7 @@ type Fill = (stored: StoredState) => Promise<Step>;
  */
 export function withReminders(
   { name, filter, reminders, events }: Hook,
-  { positions, clock, signal, readReminders }: Reading & { readReminders: ReadHookReminders },
+  { positions, clock, signal, readReminders }: HookReading & { readReminders: ReadHookReminders },
   fill: Fill,
 ): Fill {
   if (reminders.length === 0) return fill;

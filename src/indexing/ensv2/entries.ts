@@ -9,8 +9,8 @@ import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } f
 // Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is reported and
 // skipped, and an entry counts only if a name leads to its registry.
 
-type Row = typeof v2Entry.$inferSelect;
-type Label = { tokenId: bigint; labelHash: Hex; label: Hex };
+type EntryRow = typeof v2Entry.$inferSelect;
+type TokenLabel = { tokenId: bigint; labelHash: Hex; label: Hex };
 type Tokens = { operator: Hex; from: Hex; to: Hex; ids: readonly bigint[]; values: readonly bigint[] };
 
 const versions = 0xffff_ffffn;
@@ -19,7 +19,7 @@ const maxLabelBytes = 255;
 /** LabelRegistered: replaces the whole entry. `sender` tells whether the name was migrated from the first generation. */
 export async function applyLabelRegistered(
   scope: Scope,
-  { owner, expiry, sender, ...label }: Label & { owner: Hex; expiry: bigint; sender: Hex },
+  { owner, expiry, sender, ...label }: TokenLabel & { owner: Hex; expiry: bigint; sender: Hex },
 ): Promise<void> {
   const isMigrated = await isMigration(scope, sender);
   const migratedAt = isMigrated ? scope.timestamp : null;
@@ -40,7 +40,7 @@ async function isMigration({ db, chainId, emitter, v2 }: Scope, sender: Hex): Pr
 /** LabelReserved: replaces the whole entry, which then has no owner. */
 export async function applyLabelReserved(
   scope: Scope,
-  { expiry, ...label }: Label & { expiry: bigint },
+  { expiry, ...label }: TokenLabel & { expiry: bigint },
 ): Promise<void> {
   if (!(await replaceEntry(scope, label, { owner: zeroAddress, expiry, migratedAt: null }))) return;
   const tokenId = tokenIdToHex(label.tokenId);
@@ -59,15 +59,15 @@ export const applyExpiryUpdated = changing(({ newExpiry: expiry }: { newExpiry: 
   event: { type: "ExpiryUpdated", expiry },
 }));
 
-type Sent<Name extends string> = Record<Name | "sender", Hex>;
+type SentBy<Name extends string> = Record<Name | "sender", Hex>;
 
 /** ResolverUpdated: sets the entry's resolver. */
-export const applyResolverUpdated = changing(({ resolver, sender }: Sent<"resolver">) => ({
+export const applyResolverUpdated = changing(({ resolver, sender }: SentBy<"resolver">) => ({
   set: { resolver },
   event: { type: "ResolverUpdated", address: resolver, sender },
 }));
 
-const setSubregistry = changing(({ subregistry, sender }: Sent<"subregistry">) => ({
+const setSubregistry = changing(({ subregistry, sender }: SentBy<"subregistry">) => ({
   set: { subregistry },
   event: { type: "SubregistryUpdated", address: subregistry, sender },
 }));
@@ -75,7 +75,7 @@ const setSubregistry = changing(({ subregistry, sender }: Sent<"subregistry">) =
 /** SubregistryUpdated: the only event that puts a registry into the tree. */
 export async function applySubregistryUpdated(
   scope: Scope,
-  args: Sent<"subregistry"> & { tokenId: bigint },
+  args: SentBy<"subregistry"> & { tokenId: bigint },
 ): Promise<void> {
   const entry = await setSubregistry(scope, args);
   if (entry && (await adoptWrapperRegistry(scope, entry))) await nameClaim(scope, entry.subregistry);
@@ -110,9 +110,12 @@ export async function applyTokens(scope: Scope, { ids, values, ...parties }: Tok
   }
 }
 
-type Transfer = Pick<Tokens, "operator" | "from" | "to"> & { tokenId: bigint; index: number | undefined };
+type TokenTransfer = Pick<Tokens, "operator" | "from" | "to"> & {
+  tokenId: bigint;
+  index: number | undefined;
+};
 
-const move = changing(({ tokenId, operator, from, to, index }: Transfer, { timestamp }, entry) => {
+const move = changing(({ tokenId, operator, from, to, index }: TokenTransfer, { timestamp }, entry) => {
   if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   if (from !== zeroAddress && from !== entry.owner) return undefined;
   const event = {
@@ -138,8 +141,8 @@ function nextVersion(id: Hex): Hex {
 
 async function replaceEntry(
   scope: Scope,
-  { tokenId, labelHash, label }: Label,
-  values: Pick<Row, "owner" | "expiry" | "migratedAt">,
+  { tokenId, labelHash, label }: TokenLabel,
+  values: Pick<EntryRow, "owner" | "expiry" | "migratedAt">,
 ): Promise<boolean> {
   const storageId = storageIdOf(tokenId);
   const bytes = hexToBytes(label);
@@ -168,14 +171,14 @@ async function replaceEntry(
 }
 
 /** Columns to set, and the event for histories. */
-type Change = { set: Partial<Omit<Row, "chainId" | "registry" | "storageId">>; event?: EntryEvent };
+type EntryChange = { set: Partial<Omit<EntryRow, "chainId" | "registry" | "storageId">>; event?: EntryEvent };
 
 // A handler that changes the entry of a token and returns it; undefined if it could not. It reports an unknown entry, and a change that
 // contradicts the entry: `changes` returns undefined for it.
 function changing<Args extends object>(
-  changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: Row) => Change | undefined,
+  changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: EntryRow) => EntryChange | undefined,
 ) {
-  return async (scope: Scope, args: Args & { tokenId: bigint }): Promise<Row | undefined> => {
+  return async (scope: Scope, args: Args & { tokenId: bigint }): Promise<EntryRow | undefined> => {
     const key = keyOf(scope, storageIdOf(args.tokenId));
     const before = await scope.db.find(v2Entry, key);
     const change = before && changes(args, scope, before);
@@ -237,7 +240,7 @@ export async function applyParentUpdated(
 // by that registry itself. Anybody else can deploy one for any name, and nobody knows which. Returns whether it was adopted now.
 async function adoptWrapperRegistry(
   scope: Scope,
-  { subregistry: address, registry: parent, label: parentLabel, labelhash }: Row,
+  { subregistry: address, registry: parent, label: parentLabel, labelhash }: EntryRow,
 ): Promise<boolean> {
   const { db, chainId, v2 } = scope;
   const row = address === zeroAddress ? null : await db.find(v2Contract, { chainId, address });

@@ -94,7 +94,7 @@ export function applyAccountCreated(
   return db.insert(v2Account).values({ chainId, account, owner }).onConflictDoUpdate({ owner });
 }
 
-type Price = { base: bigint; premium: bigint };
+type SalePrice = { base: bigint; premium: bigint };
 type Sale = { label: Hex; duration: bigint; paymentToken: Hex; referrer: Hex };
 
 /** NameRegistered of the .eth registrar (the last log of a registration) or NameRenewed: an action on a name of the registry. */
@@ -102,7 +102,7 @@ export async function addSale(
   scope: Scope,
   subregistryId: string,
   sale: Sale,
-  { type, ...price }: Price & { type: "registration" | "renewal" },
+  { type, ...price }: SalePrice & { type: "registration" | "renewal" },
 ): Promise<void> {
   await scope.db.insert(subregistry).values({ subregistryId, node: ethName.node }).onConflictDoNothing();
   const action = { type, node: nodeOf(sale), subregistryId, duration: sale.duration };
@@ -121,7 +121,7 @@ function nodeOf({ label }: Sale): Hex {
   return subnode(ethName.node, keccak256(hexToBytes(label)));
 }
 
-function factsOf({ paymentToken, referrer }: Sale, { base, premium }: Price) {
+function factsOf({ paymentToken, referrer }: Sale, { base, premium }: SalePrice) {
   return {
     baseCost: base,
     premium,

@@ -10,7 +10,7 @@ import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
 // Names of entries, for lists of names. A registry has a path for each name that it is put under, and an entry has a row for each path of
 // its registry. A change above rewrites no row: readers check whether a path is reached.
 
-type Entry = typeof v2Entry.$inferSelect;
+type PathEntry = typeof v2Entry.$inferSelect;
 type ContractRow = typeof v2Contract.$inferSelect;
 /** A name that a registry is under. A fixed registry has no entry `above`. */
 type RegistryPath = { node: Hex; name: string; registry: Hex; path: number; above?: Edge };
@@ -42,7 +42,7 @@ export function saveContract(
  */
 export async function nameEntry(
   scope: Scope,
-  { entry, isBack, left = zeroAddress }: { entry: Entry; isBack: boolean; left?: Hex | undefined },
+  { entry, isBack, left = zeroAddress }: { entry: PathEntry; isBack: boolean; left?: Hex | undefined },
 ): Promise<void> {
   const named: RegistryPath[] = [];
   for (const path of await pathsOf(scope, entry.registry))
@@ -72,7 +72,7 @@ async function nameBelow(
     paths,
     isBack,
     left,
-  }: { entry: Entry; paths: readonly RegistryPath[]; isBack: boolean; left: Hex },
+  }: { entry: PathEntry; paths: readonly RegistryPath[]; isBack: boolean; left: Hex },
 ): Promise<void> {
   const { registry, subregistry, storageId } = entry;
   const leads =
@@ -103,7 +103,7 @@ const entriesAt = (path: number, row: ContractRow | null): NamingJob[] =>
     ? [{ registry: row.address, path, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
     : [];
 
-const edgeOf = ({ registry: parent, path: parentPath }: RegistryPath, { storageId }: Entry): Edge => ({
+const edgeOf = ({ registry: parent, path: parentPath }: RegistryPath, { storageId }: PathEntry): Edge => ({
   parent,
   storageId,
   parentPath,
@@ -128,7 +128,8 @@ async function nameEntries(
   let { storageId, count } = job;
   const rest: NamingJob[] = [];
   for (let spent = 1; ; ) {
-    const entry: Entry | null = count > 0 ? await db.find(v2Entry, { chainId, registry, storageId }) : null;
+    const entry: PathEntry | null =
+      count > 0 ? await db.find(v2Entry, { chainId, registry, storageId }) : null;
     if (entry === null) return { spent, rest };
     if (spent >= budget) return { spent, rest: [...rest, { ...job, storageId, count }] };
     spent += 1;
@@ -260,10 +261,10 @@ function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
   return userImplementations.size === 0 || userImplementations.has(row.implementation);
 }
 
-type Listed = RegistryPath & { isListed: boolean };
+type ListedPath = RegistryPath & { isListed: boolean };
 
 // The paths of a registry, the oldest first. New entries are listed only at the paths within its capacity, and at its home.
-async function pathsOf(scope: Scope, registry: Hex): Promise<Listed[]> {
+async function pathsOf(scope: Scope, registry: Hex): Promise<ListedPath[]> {
   const fixed = scope.v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return [{ ...fixed, registry, path: 0, isListed: true }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
@@ -306,7 +307,7 @@ type Put = { spent: number; jobs: NamingJob[] };
 // the factory has yet to announce does.
 async function putSubregistry(
   scope: Scope,
-  { path: above, entry }: { path: RegistryPath; entry: Entry },
+  { path: above, entry }: { path: RegistryPath; entry: PathEntry },
 ): Promise<Put> {
   const { db, chainId, naming } = scope;
   const { subregistry: registry, labelhash } = entry;
@@ -364,8 +365,8 @@ async function rankUnclaimed(scope: Scope, { paths, capacity }: Bounded): Promis
 // Stores the entry's row at a path; false if it has none. At an unlisted path, the entry has a row only if it was listed there before.
 async function nameAt(
   scope: Scope,
-  { node: parentId, name: parentName, path, isListed }: Listed,
-  entry: Entry,
+  { node: parentId, name: parentName, path, isListed }: ListedPath,
+  entry: PathEntry,
 ): Promise<boolean> {
   const { db, chainId, naming, blockNumber: changeBlock } = scope;
   const { registry, labelhash, owner: ownerId, resolver: address, createdAt, subregistry } = entry;
@@ -393,4 +394,4 @@ async function nameAt(
   return true;
 }
 
-const textOf = ({ label }: Entry) => Buffer.from(label.slice(2), "hex").toString("utf8");
+const textOf = ({ label }: PathEntry) => Buffer.from(label.slice(2), "hex").toString("utf8");

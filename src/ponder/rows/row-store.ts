@@ -13,7 +13,7 @@ import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
 // the rows that they get.
 
 type Set = Row | ((before: Row) => Row);
-type Given = {
+type RowStoreOptions = {
   common: { options: { indexingCacheMaxBytes: number } };
   schemaBuild: { schema: Readonly<Record<string, unknown>> };
   chainId?: number;
@@ -24,12 +24,12 @@ type ErrorHandler = { setRetryableError(error: Error): void };
 type Change = { row: Row | null; key: Row; isStored: boolean };
 
 /** The event's block in a backfill, as the beginning of its checkpoint. ponder: live changes are recorded by its triggers. */
-type Clock = { block: string | undefined };
+type EventBlock = { block: string | undefined };
 
 /** A table's rows in memory. */
 type KnownRows = {
   readonly shape: TableShape;
-  readonly clock: Clock;
+  readonly clock: EventBlock;
   changes: Map<string, Change>;
   /** Rows as the database has them, null for absent ones: those used since the last ageing, and older ones. */
   rows: Map<string, Row | null>;
@@ -52,7 +52,7 @@ type KnownRows = {
 const bytesBesideText = 600;
 
 /** Handlers' rows in memory, in front of the database. */
-type Store = {
+type HandlerRows = {
   readonly tables: ReadonlyMap<PgTable, KnownRows>;
   /** Approximate limit of the rows, the last used of which stay longest; filters of keys are kept beyond it. */
   readonly maxBytes: number;
@@ -63,7 +63,7 @@ type Store = {
   predictions: Predictions;
   /** The event being handled, if it is a sample. */
   sample: EventAhead | undefined;
-  clock: Clock;
+  clock: EventBlock;
   isProcessingEvents: boolean;
   errors?: ErrorHandler;
 };
@@ -75,13 +75,13 @@ export function createIndexingCache({
   crashRecoveryCheckpoint,
   eventCount,
   chainId,
-}: Given & { crashRecoveryCheckpoint?: unknown; eventCount: Record<string, number> }) {
+}: RowStoreOptions & { crashRecoveryCheckpoint?: unknown; eventCount: Record<string, number> }) {
   if (chainId !== undefined)
     throw new NonRetryableUserError('The ordering "experimental_isolated" is not supported.');
   const tables = Object.values(schemaBuild.schema).filter((one): one is PgTable => isTable(one));
   const isEmpty = crashRecoveryCheckpoint === undefined;
-  const clock: Clock = { block: undefined };
-  const store: Store = {
+  const clock: EventBlock = { block: undefined };
+  const store: HandlerRows = {
     tables: new Map(tables.map((table) => [table, unknownRows(shapeOf(table), clock, isEmpty)])),
     maxBytes: common.options.indexingCacheMaxBytes,
     connection: undefined,
@@ -129,7 +129,7 @@ export function createIndexingCache({
   });
 }
 
-async function loadExpected(store: Store, events: readonly EventAhead[]): Promise<void> {
+async function loadExpected(store: HandlerRows, events: readonly EventAhead[]): Promise<void> {
   const loads: Promise<void>[] = [];
   for (const known of store.tables.values()) {
     if (known.isComplete || !known.isRead) continue;
@@ -148,7 +148,7 @@ export function createIndexingStore({
   indexingCache,
   indexingErrorHandler,
 }: {
-  indexingCache: { store: Store };
+  indexingCache: { store: HandlerRows };
   indexingErrorHandler: ErrorHandler;
 }) {
   const { store } = indexingCache;
@@ -184,13 +184,13 @@ export function createIndexingStore({
 
 // Calls `act` with the row of a key, null if there is none; `act` changes it at once or throws.
 async function onRow<T>(
-  store: Store,
+  store: HandlerRows,
   table: PgTable,
   key: Row,
   act: (before: Row | null, known: KnownRows, text: string) => T,
 ): Promise<T> {
   checkUse(store);
-  const known = rowsOf(store, table);
+  const known = knownRows(store, table);
   const text = known.shape.keyOf(key);
   if (store.sample !== undefined) store.predictions.see(store.sample, table, key);
   let before = peek(known, text);
@@ -201,7 +201,7 @@ async function onRow<T>(
   return act(before, known, text);
 }
 
-async function loadRow(store: Store, known: KnownRows, text: string, key: Row): Promise<void> {
+async function loadRow(store: HandlerRows, known: KnownRows, text: string, key: Row): Promise<void> {
   try {
     await load(store, known, new Map([[text, key]]));
     checkUse(store);
@@ -220,14 +220,14 @@ function current(known: KnownRows, text: string): Row | null {
 }
 
 // Inserts a row. If there is one, changes it by `set`, or without `set` returns null.
-const upsert = (store: Store, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
+const upsert = (store: HandlerRows, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
   onRow(store, table, values, (before, known, text) => {
     if (before === null) return put(known, text, values);
     return set === undefined ? null : replace(known, text, before, set);
   });
 
 // Nothing is inserted until the handler chooses what a conflict does or awaits the result.
-const insertion = (store: Store, table: PgTable, values: Row | Row[]) => ({
+const insertion = (store: HandlerRows, table: PgTable, values: Row | Row[]) => ({
   onConflictDoNothing: () => each(values, (row) => upsert(store, table, row, undefined)),
   onConflictDoUpdate: (set: Set) => each(values, (row) => upsert(store, table, row, set)),
   // biome-ignore lint/suspicious/noThenProperty: a handler awaits an insertion as it is, as with Ponder's store.
@@ -244,9 +244,9 @@ const each = (
   Array.isArray(values) ? Promise.all(values.map(insert)) : insert(values);
 
 // Does not read the database, which refuses a duplicate when it is flushed.
-async function insertNew(store: Store, table: PgTable, values: Row): Promise<Row> {
+async function insertNew(store: HandlerRows, table: PgTable, values: Row): Promise<Row> {
   checkUse(store);
-  const known = rowsOf(store, table);
+  const known = knownRows(store, table);
   const text = known.shape.keyOf(values);
   const change = known.changes.get(text);
   if (change === undefined ? known.rows.get(text) : change.row)
@@ -254,7 +254,7 @@ async function insertNew(store: Store, table: PgTable, values: Row): Promise<Row
   return put(known, text, values);
 }
 
-function checkUse({ isProcessingEvents }: Store): void {
+function checkUse({ isProcessingEvents }: HandlerRows): void {
   if (isProcessingEvents) return;
   throw new NonRetryableUserError(
     "A handler used the store after it had returned; a promise was not awaited.",
@@ -276,20 +276,20 @@ function put(known: KnownRows, text: string, values: Row): Row {
 // --- Rows in memory ---
 
 /** The rows of a table. Throws if the schema lacks it. */
-export function rowsOf({ tables }: Store, table: PgTable): KnownRows {
+export function knownRows({ tables }: HandlerRows, table: PgTable): KnownRows {
   const known = tables.get(table);
   if (known === undefined) throw new NonRetryableUserError("Handlers can use the tables of the schema only.");
   return known;
 }
 
 /** Begins a transaction. If the last one was not committed, all rows are forgotten. */
-function begin(store: Store, transaction: Connection): void {
+function begin(store: HandlerRows, transaction: Connection): void {
   if (transaction !== store.connection && store.isUncertain) forget(store);
   store.connection = transaction;
 }
 
 /** Called once flushed rows are committed. Makes room for more rows. */
-function settle(store: Store): void {
+function settle(store: HandlerRows): void {
   store.isUncertain = false;
   const bytes = [...store.tables.values()].reduce((sum, known) => sum + bytesOf(known), 0);
   if (bytes <= store.maxBytes) return;
@@ -301,7 +301,7 @@ function settle(store: Store): void {
 }
 
 /** Forgets all rows and changes, but keeps the filters of keys. */
-function forget(store: Store): void {
+function forget(store: HandlerRows): void {
   store.isUncertain = false;
   for (const known of store.tables.values()) {
     open(known);
@@ -314,7 +314,7 @@ function forget(store: Store): void {
 }
 
 /** Reads rows by key from the database, so that `peek` returns them. */
-async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
+async function load(store: HandlerRows, known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
   const { rows, shape } = known;
   const stored = await loadRows(connectionOf(store), shape, [...wanted.values()]);
   // Handlers see no row without a label that is known by now, so they write none either.
@@ -328,7 +328,7 @@ async function load(store: Store, known: KnownRows, wanted: ReadonlyMap<string, 
 const [fewestAbsent, askedShare] = [100, 50];
 
 /** Reads all keys of a table once failed lookups have cost as much as a full scan, as after a restart in a backfill. No row may change meanwhile. */
-async function learnKeys({ tables, connection }: Store): Promise<void> {
+async function learnKeys({ tables, connection }: HandlerRows): Promise<void> {
   for (const known of tables.values()) {
     const { shape, absent } = known;
     if (connection === undefined || known.keys !== undefined || absent < fewestAbsent) continue;
@@ -340,7 +340,7 @@ async function learnKeys({ tables, connection }: Store): Promise<void> {
 }
 
 /** Writes all changes. Rejects with the database's error if it refuses one. */
-async function flush(store: Store): Promise<void> {
+async function flush(store: HandlerRows): Promise<void> {
   const changed = [...store.tables.values()].filter(({ changes }) => changes.size > 0);
   if (changed.length === 0) return;
   store.isUncertain = true;
@@ -348,7 +348,7 @@ async function flush(store: Store): Promise<void> {
   for (const known of changed) keepChanges(known);
 }
 
-function connectionOf({ connection }: Store): Connection {
+function connectionOf({ connection }: HandlerRows): Connection {
   if (connection === undefined) throw new Error("The database is used before Ponder has connected.");
   return connection;
 }
@@ -410,7 +410,7 @@ async function writeAll(connection: Connection, changed: KnownRows[]): Promise<v
   if (failed !== undefined) throw failed.reason;
 }
 
-function unknownRows(shape: TableShape, clock: Clock, isEmpty: boolean): KnownRows {
+function unknownRows(shape: TableShape, clock: EventBlock, isEmpty: boolean): KnownRows {
   return {
     ...{ shape, clock },
     changes: new Map(),
@@ -440,8 +440,8 @@ function bytesOf({ rows, older, written }: KnownRows): number {
   return (rows.size + older.size) * (bytesBesideText + characters);
 }
 
-function sorted({ changes }: KnownRows): Changes {
-  const result: Changes = { inserted: [], updated: [], deleted: [] };
+function sorted({ changes }: KnownRows): TableChanges {
+  const result: TableChanges = { inserted: [], updated: [], deleted: [] };
   for (const { row, key, isStored } of changes.values()) {
     if (row !== null) (isStored ? result.updated : result.inserted).push(row);
     else if (isStored) result.deleted.push(key);
@@ -477,7 +477,7 @@ export type Connection = {
 };
 
 /** Rows to insert, rows to replace by key, and keys of rows to delete. */
-type Changes = { inserted: Row[]; updated: Row[]; deleted: Row[] };
+type TableChanges = { inserted: Row[]; updated: Row[]; deleted: Row[] };
 
 type Copy = (table: PgTable, text: string, isInSchema?: boolean) => Promise<void>;
 type Helpers = { getCopyHelper(connection: Connection): Copy };
@@ -537,7 +537,7 @@ async function* keysOfTable(connection: Connection, { table, keys }: TableShape)
 async function writeChanges(
   connection: Connection,
   shape: TableShape,
-  { inserted, updated, deleted }: Changes,
+  { inserted, updated, deleted }: TableChanges,
 ): Promise<{ rows: number; characters: number }> {
   const { table } = shape;
   const copied = { rows: 0, characters: 0 };

@@ -172,7 +172,7 @@ const areHealedAsked = ({ type, exclude_type = [], ...query }: EntryQuery) =>
   !exclude_type.includes("healed") &&
   [query.kind, query.record_key, query.resolver, query.contract_address].every((one) => one === undefined);
 
-type Nodes = Partial<Omit<ReturnType<typeof nodesOf>, "parent">> & {
+type NamedNodes = Partial<Omit<ReturnType<typeof nodesOf>, "parent">> & {
   parent: Hex | undefined;
   registration_id?:
     | { chainId: number; node: string; emitter: "wrapper" | "registry" | undefined; since: string }
@@ -195,7 +195,7 @@ export const onChain = (chainId: number, namespaces: readonly IndexedNamespace[]
 
 /** The parts of a history, and conditions on them: the narrowest filter determines the parts. */
 export function partsOf(
-  { node, parent, registration_id, ...query }: Partial<EntryQuery> & Nodes,
+  { node, parent, registration_id, ...query }: Partial<EntryQuery> & NamedNodes,
   { statement: { bind }, kinds, namespaces }: Finding,
 ): Pick<HistoryQuery, "parts" | "ofEach" | "conditions"> {
   const { resolver, address, contract_address, namespace, chain_id } = query;
@@ -272,11 +272,11 @@ function below(
 }
 
 /** A role of a contract: the events that it emits, and the condition that it emitted one. */
-type Role = { own: HistoryQuery["kinds"]; where: string; isOld?: boolean; isStranger?: boolean };
+type ContractRole = { own: HistoryQuery["kinds"]; where: string; isOld?: boolean; isStranger?: boolean };
 
 // An unknown contract can be a resolver or an ENSv2 registry.
-function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): Role[] {
-  const known = namespaces.flatMap((home): (Role & { at: string | undefined })[] => {
+function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): ContractRole[] {
+  const known = namespaces.flatMap((home): (ContractRole & { at: string | undefined })[] => {
     const { chainId, namespace, nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;
     const isHere = `${onChain(chainId, namespaces)} AND ${namespaceOfEntry(namespaces, "p")} = '${namespace}'`;
     const ofRegistry = eventsOf("registry");

@@ -55,17 +55,17 @@ const referralsSql = (where: string) => `
 SELECT json_agg(json_build_object('referrer', decoded_referrer, 'duration', incremental_duration::text) ORDER BY id)::text
 FROM registrar_actions WHERE ${where}`;
 
-type Asked = { filter: ReferralFilter; edition: ReferralEdition | undefined };
+type ReferralsQuery = { filter: ReferralFilter; edition: ReferralEdition | undefined };
 
 /** Referrers of a database, ranked. The last rankings are kept until a block comes. */
 export function openReferrals(database: Database) {
-  const rankings = new LRUCache<string, Referrer[], Asked>({
+  const rankings = new LRUCache<string, Referrer[], ReferralsQuery>({
     max: 200,
     ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { context }) => rank(context),
   });
 
-  async function rank({ filter, edition }: Asked): Promise<Referrer[]> {
+  async function rank({ filter, edition }: ReferralsQuery): Promise<Referrer[]> {
     const { where, values } = whereOf(filter);
     // Others may wait for the same ranking.
     const signal = AbortSignal.timeout(10_000);

@@ -14,10 +14,13 @@ import { deadlineBranches } from "./deadlines.ts";
 export type ReminderPlace = readonly [moment: string, name: string, node: string];
 
 /** What reminders read from. `times`: of the last indexed block of each namespace, in Unix seconds; empty if unknown. */
-type Source = Pick<NamesSource, "namespaces"> & { database: Database; times: () => readonly number[] };
+type RemindersSource = Pick<NamesSource, "namespaces"> & {
+  database: Database;
+  times: () => readonly number[];
+};
 
 /** Which reminders, by their words: all, or of a node, of direct subnames, of an address's names, of a namespace. */
-type Asked = Partial<
+type RemindersQuery = Partial<
   Record<"address" | "namespace" | "node", string | undefined> & Record<"parent", Hex | undefined>
 > & {
   reminders: readonly string[];
@@ -32,9 +35,9 @@ const [everySeconds, maxSeconds, lateSeconds] = [60, 86_400, 3_600];
  * `place`: where to go on. Without `after` none, and where a new reader begins. Undefined until chain time has advanced by a minute.
  */
 export async function readReminders(
-  { database, namespaces, times: readTimes }: Source,
+  { database, namespaces, times: readTimes }: RemindersSource,
   after: ReminderPlace | undefined,
-  { reminders, node, parent, address, namespace: asked, limit }: Asked,
+  { reminders, node, parent, address, namespace: asked, limit }: RemindersQuery,
   signal: AbortSignal,
 ) {
   const times = readTimes();

@@ -1,22 +1,22 @@
 import { type Meta, withGaps } from "../as-of.ts";
 import { branchesFrom, byName, countSql } from "./lists.ts";
 import { readGivenNames } from "./lookups.ts";
-import { detailRow, keysOf, type Row } from "./rows.ts";
+import { detailRow, keysOf, type NameRow } from "./rows.ts";
 import { type LookupContext, openStatement, type StatementCall } from "./source.ts";
 
 /** Up to which number the subnames of a name are counted. */
 export const maxSubnames = 10_000;
 
-type Rows = { data: Row[]; meta: Meta };
+type CountedRows = { data: NameRow[]; meta: Meta };
 
-const beyondLimit: Rows["meta"] = {
+const beyondLimit: CountedRows["meta"] = {
   completeness: "partial",
   unsupported_fields: ["subname_count"],
   unsupported_reason: "count_above_limit",
 };
 
 /** Adds the number of subnames to rows, none beyond the limit, and if `withRecords` the number of known records. */
-export async function withCounts<T extends Rows>(
+export async function withCounts<T extends CountedRows>(
   lookup: LookupContext["lookup"],
   call: StatementCall,
   body: T,

@@ -85,13 +85,13 @@ export function grantOf(role: StoredRole, chainId: number): Grant | undefined {
 }
 
 // Records by what a setter's first argument says of them. Those of two families may have the same argument.
-type Reading = readonly [
+type RecordKind = readonly [
   kind: (typeof kinds)[number],
   isOf: (key: string) => boolean,
   told: (key: string) => object,
 ];
 const isWord = (key: string) => key.length === 66;
-const readings: readonly Reading[] = [
+const readings: readonly RecordKind[] = [
   ["address", isWord, (key) => numbered("coin_type", key)],
   ["text", () => true, keyOf],
   ["data", () => true, keyOf],

@@ -26,11 +26,11 @@ export type IndexedRecords = {
 /** A name's resolver, the index of the node that has it (0: the name's own), and the name's records there. */
 export type IndexedResolver = { resolver: Hex; index: number; records: IndexedRecords | null };
 
-type Parts = Record<"chain" | "resolver" | "node", string>;
+type ResolverSql = Record<"chain" | "resolver" | "node", string>;
 
 /** SQL of `IndexedRecords` as JSON, null for a node that never had records. `only`: SQL of the coin types and text key hashes to read. */
 export function indexedRecordsJson(
-  { chain, resolver, node }: Parts,
+  { chain, resolver, node }: ResolverSql,
   only?: Record<"coinTypes" | "keyHashes", string>,
 ): string {
   const coins = only ? `AND a.coin_type = ANY (${only.coinTypes}::numeric[])` : "";

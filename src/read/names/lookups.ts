@@ -341,7 +341,7 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
 // Reads the indexes by holder in order, each as far as a page needs. Names that the address only manages come last, if the page has room.
 function manySql(claims: NamesToRead): string {
   const { namespaces } = claims;
-  const ranked = (rank: number, { from, where, ...sorted }: Ranked, derived: string): Branch => ({
+  const ranked = (rank: number, { from, where, ...sorted }: RankedSource, derived: string): Branch => ({
     from,
     where: rank === 0 ? where : `${where} AND domain.name IS DISTINCT FROM c.claim`,
     derived: [derived],
@@ -370,7 +370,7 @@ function manySql(claims: NamesToRead): string {
   return `SELECT (${total})::bigint AS total, (${rows}) AS rows`;
 }
 
-type Ranked = Pick<Held, "from" | "where" | "name" | "id">;
+type RankedSource = Pick<Held, "from" | "where" | "name" | "id">;
 
 function namesOfAddressesSql(claims: NamesToRead): string {
   const claim = claimSql(claims, "q.address", "q.reverse");

@@ -101,7 +101,7 @@ const ownValue = (values: Readonly<Record<string, string>> | null | undefined, k
 const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
 
 /** The keys of a row's records that the index knows of. */
-export function keysOf({ records }: Row): string[] {
+export function keysOf({ records }: NameRow): string[] {
   if (records === undefined) return [];
   const { seen_addresses, seen_texts, seen_data = [], seen_singletons } = records;
   return [
@@ -159,7 +159,7 @@ const heldValue = (value: string | undefined) =>
 /** Whether a key is that of an address record. */
 export const isAddressKey = (key: string) => key.startsWith("addr:");
 /** Whether a key is that of a text record; `avatar` is one. */
-export const isTextKey = (key: string) => key === "avatar" || key.startsWith("text:");
+export const isTextRecordKey = (key: string) => key === "avatar" || key.startsWith("text:");
 /** The text record's own key, without `text:`. */
 export const textKeyOf = (key: string) => key.replace(/^text:/, "");
 /** Whether a key is that of a data record. */
@@ -179,7 +179,11 @@ export function isReadFromEvents(
 
 /** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `data:abc`, `contenthash`, `name`). */
 export function recordOf(
-  { records, status, unresolvable_reason }: Pick<Partial<Row>, "records" | "status" | "unresolvable_reason">,
+  {
+    records,
+    status,
+    unresolvable_reason,
+  }: Pick<Partial<NameRow>, "records" | "status" | "unresolvable_reason">,
   key: string,
   { found, fallback }: { found: FoundName; fallback: string | undefined },
 ): RecordAnswer {
@@ -201,7 +205,7 @@ export function recordOf(
   const name = isAddress ? key.slice(5) : textKeyOf(key);
   const [values, seen]: [Readonly<Record<string, string | null | undefined>>, readonly string[]] = isAddress
     ? [records.addresses, records.seen_addresses]
-    : isTextKey(key)
+    : isTextRecordKey(key)
       ? [records.texts, records.seen_texts]
       : [{ contenthash: records.contenthash, name: records.name }, []];
   const value = new Map(Object.entries(values)).get(name);
@@ -269,7 +273,13 @@ const noDates: Readonly<Record<string, "not_set" | "no_expiry">> = {
 };
 
 /** The name's state in the wrapper; `wrapper_fuses` only while the wrapper's entry is in force. */
-export function wrapperFacts({ isWrapped, wasWrapped, isLapsed, now, ...row }: StoredName): Row["wrapper"] {
+export function wrapperFacts({
+  isWrapped,
+  wasWrapped,
+  isLapsed,
+  now,
+  ...row
+}: StoredName): NameRow["wrapper"] {
   if (!isWrapped || row.fuses === undefined || row.wrapperExpires === undefined)
     return wasWrapped ? { wrapper_state: "unwrapped" as const } : undefined;
   const reason = noDates[row.wrapperExpires];
@@ -289,7 +299,10 @@ export function wrapperFacts({ isWrapped, wasWrapped, isLapsed, now, ...row }: S
 }
 
 /** The registry's generation and the wrapper's state: under `ens_v1` on the root chain, under `wrapper` on other chains with a wrapper. */
-function authority(row: StoredName, home: IndexedNamespace): Pick<Row, "authority" | "ens_v1" | "wrapper"> {
+function authority(
+  row: StoredName,
+  home: IndexedNamespace,
+): Pick<NameRow, "authority" | "ens_v1" | "wrapper"> {
   if (!home.isRoot) return { wrapper: home.nameWrapper && wrapperFacts(row) };
   if (row.v2?.isInForce) return { authority: "ens_v2" };
   if (!row.isOwned && row.status === "unregistered") return {};
@@ -299,7 +312,7 @@ function authority(row: StoredName, home: IndexedNamespace): Pick<Row, "authorit
 }
 
 /** The registration that was not renewed: its last holder, through what, and since when anybody can register the name. */
-function lapsedRegistration(row: StoredName): Row["lapsed_registration"] {
+function lapsedRegistration(row: StoredName): NameRow["lapsed_registration"] {
   if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
   if (row.status !== "released" || row.graceEnds === undefined) return undefined;
   const isOfWrapper = row.isLease ? row.isHeldThroughWrapper : row.isWrapped;
@@ -317,7 +330,7 @@ function lapsedRegistration(row: StoredName): Row["lapsed_registration"] {
 function lapsedEntry(
   { status, graceEnds }: StoredName,
   { holder }: NonNullable<StoredName["v2"]>,
-): Row["lapsed_registration"] {
+): NameRow["lapsed_registration"] {
   const isReleased = status === "released";
   if (holder === null || !(isReleased || status === "expired")) return undefined;
   const released_at = isReleased ? graceEnds : undefined;
@@ -444,9 +457,9 @@ export const rowSchema = z.strictObject({
 });
 
 /** A row as responses have it. */
-export type Row = z.output<typeof rowSchema>;
+export type NameRow = z.output<typeof rowSchema>;
 
-type Namespaces = readonly IndexedNamespace[];
+type IndexedNamespaces = readonly IndexedNamespace[];
 
 const lifecycle = (row: StoredName) => ({
   status: row.status,
@@ -455,7 +468,7 @@ const lifecycle = (row: StoredName) => ({
 });
 
 /** The row of a list: deadlines, and what other rows begin with. */
-export function listRow(namespaces: Namespaces, row: StoredName): Row {
+export function listRow(namespaces: IndexedNamespaces, row: StoredName): NameRow {
   const home = homeOfRow(namespaces, row);
   return {
     ...identity(row, home),
@@ -471,13 +484,13 @@ export function listRow(namespaces: Namespaces, row: StoredName): Row {
 }
 
 /** The row of a search: without the registration that has ended. */
-export const searchRow = (namespaces: Namespaces, row: StoredName): Row => ({
+export const searchRow = (namespaces: IndexedNamespaces, row: StoredName): NameRow => ({
   ...listRow(namespaces, row),
   lapsed_registration: undefined,
 });
 
 /** The row of a label below a name or in a registry: that of a search, and where its own subnames are. */
-export const labelRow = (namespaces: Namespaces, row: StoredName): Row => ({
+export const labelRow = (namespaces: IndexedNamespaces, row: StoredName): NameRow => ({
   ...searchRow(namespaces, row),
   labelhash: row.labelhash,
   subregistry: subregistryOf(row, homeOfRow(namespaces, row)),
@@ -485,10 +498,10 @@ export const labelRow = (namespaces: Namespaces, row: StoredName): Row => ({
 
 /** The row of one of an address's names. */
 export const addressRow = (
-  namespaces: Namespaces,
+  namespaces: IndexedNamespaces,
   listed: Omit<Listed, "after">,
   known: KnownContracts,
-): Row => ({
+): NameRow => ({
   ...listRow(namespaces, listed.row),
   permission_resource_id: registrationId(listed.row, homeOfRow(namespaces, listed.row)),
   relations: listed.relations,
@@ -497,10 +510,10 @@ export const addressRow = (
 
 /** Whether an address claims a name, and, if the index knows all that the name's resolver returns, whether it resolves to the address. */
 export function primaryFacts(
-  namespaces: Namespaces,
+  namespaces: IndexedNamespaces,
   { row, isPrimary, forward }: Omit<Listed, "after">,
   known: KnownContracts,
-): Pick<Row, "is_primary" | "is_primary_verified"> {
+): Pick<NameRow, "is_primary" | "is_primary_verified"> {
   if (!isPrimary || row.v2?.isInForce) return { is_primary: isPrimary };
   const fixed = staticResolverOf(namespaces, row, known);
   // Names of other chains resolve through a gateway.
@@ -510,11 +523,11 @@ export function primaryFacts(
 }
 
 // The registry that has the subnames of a name of ENSv2; undefined without one.
-const subregistryOf = ({ v2 }: StoredName, { chainId }: IndexedNamespace): Row["subregistry"] =>
+const subregistryOf = ({ v2 }: StoredName, { chainId }: IndexedNamespace): NameRow["subregistry"] =>
   v2?.subregistry ? { chain_id: chainId, address: v2.subregistry } : undefined;
 
 /** The short row of a lookup, for lists of accounts. */
-export function feedRow(namespaces: Namespaces, row: StoredName): Row {
+export function feedRow(namespaces: IndexedNamespaces, row: StoredName): NameRow {
   const home = homeOfRow(namespaces, row);
   const { ens_v1, wrapper } = authority(row, home);
   return {
@@ -531,14 +544,14 @@ export function feedRow(namespaces: Namespaces, row: StoredName): Row {
 }
 
 // Why the Universal Resolver of ENSv2 answers nothing for a name of ENSv1: nothing reserves it there, or without a resolver.
-const unresolvableReason = ({ isUnresolvable, v2 }: StoredName): Row["unresolvable_reason"] =>
+const unresolvableReason = ({ isUnresolvable, v2 }: StoredName): NameRow["unresolvable_reason"] =>
   isUnresolvable && (v2?.isReserved ? "ens_v2_path_no_resolver" : "no_live_ens_v2_entry");
 
 // Nobody holds the name: what is still stored is the former holder's.
 const isReleased = ({ status }: StoredName) => status === "released";
 
 /** All that is known of a name but its records. */
-export function profileRow(namespaces: Namespaces, row: StoredName): Row {
+export function profileRow(namespaces: IndexedNamespaces, row: StoredName): NameRow {
   const home = homeOfRow(namespaces, row);
   return {
     ...listRow(namespaces, row),
@@ -555,7 +568,7 @@ export function profileRow(namespaces: Namespaces, row: StoredName): Row {
 }
 
 /** All that is known of a name. */
-export function detailRow(namespaces: Namespaces, found: FoundName, known: KnownContracts): Row {
+export function detailRow(namespaces: IndexedNamespaces, found: FoundName, known: KnownContracts): NameRow {
   const { row, records } = found;
   const home = homeOfRow(namespaces, row);
   const profile = profileRow(namespaces, row);

@@ -11,10 +11,10 @@ import { secondGeneration } from "./stored-name.ts";
 /** The parameter that selects a namespace. */
 export const namespaceParameter = textParameter("namespace", 60).optional().describe(namespacesText);
 
-type Namespaces = Pick<NamesSource, "namespaces">;
+type IndexedSource = Pick<NamesSource, "namespaces">;
 
 /** The indexed deployments of a namespace; none if it is undefined. Refuses a namespace that is not indexed. */
-export function namespacesIn({ namespaces }: Namespaces, namespace: string | undefined) {
+export function namespacesIn({ namespaces }: IndexedSource, namespace: string | undefined) {
   if (namespace === undefined) return [];
   const ofIt = namespaces.filter((home) => home.namespace === namespace);
   if (ofIt.length > 0) return ofIt;
@@ -23,11 +23,11 @@ export function namespacesIn({ namespaces }: Namespaces, namespace: string | und
 }
 
 /** The indexed namespaces, in words. */
-export const namesOfNamespaces = ({ namespaces }: Namespaces) =>
+export const namesOfNamespaces = ({ namespaces }: IndexedSource) =>
   [...new Set(namespaces.map((home) => home.namespace))].join(", ");
 
 /** SQL condition that names belong to a namespace. Refuses one that is not indexed. */
-export function inNamespace(source: Namespaces, namespace: string | undefined): string[] {
+export function inNamespace(source: IndexedSource, namespace: string | undefined): string[] {
   const ofIt = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   return ofIt.length === 0 ? [] : [`names.home IN (${ofIt.join(", ")})`];
 }

@@ -169,7 +169,7 @@ function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
 }
 
 /** How events determine what a resolver returns; "unknown" unless its code is known. */
-export function kindOf(
+export function kindOfResolver(
   resolver: Hex,
   { implementation, hasRecordIds, isUpgraded }: ResolverFacts,
   { v1Resolver, publicResolver, resolvers }: Pick<V2Contracts, "v1Resolver" | "publicResolver" | "resolvers">,

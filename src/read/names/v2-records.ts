@@ -7,7 +7,7 @@ import { textValue } from "../../ens/record-values.ts";
 import type { Database } from "../sql/client.ts";
 import { planOnce } from "../sql/prepared.ts";
 import { arrayOf, type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
-import { kindOf, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
+import { kindOfResolver, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
 
 // ENSv2 stores records under record ids, or in resolvers keyed by node, where aliases lead to other names.
 
@@ -22,12 +22,12 @@ export type StoredRecords = {
 };
 
 /** SQL of `StoredRecords` as JSON, from row `s2` of the table `resolver`. */
-export function recordsJson({ hasRecords, resolver = "s2.address", ...of }: Parts): string {
+export function recordsJson({ hasRecords, resolver = "s2.address", ...of }: RecordSql): string {
   const set = hasRecords ? `, 'set', ${indexedRecordsJson({ ...of, resolver })}` : "";
   return `json_build_object('seenCoins', s2.coin_types::text[], 'seenTexts', s2.texts, 'addr', s2.addr_id, 'hash', s2.content_hash${set})`;
 }
 
-type Parts = { chain: string; node: string; resolver?: string; hasRecords: boolean };
+type RecordSql = { chain: string; node: string; resolver?: string; hasRecords: boolean };
 
 /** An ENSv2 name's resolver as the walk found it. `labels`: bytes of the labels as registries have them, top label first. */
 export type V2Resolver = ResolverFacts & {
@@ -39,13 +39,18 @@ export type V2Resolver = ResolverFacts & {
 };
 
 /** `records`: those in the name's ENSv1 resolver. */
-type Asked = { row: { name: string }; records: StoredRecords | null; inV2: V2Resolver };
+type RecordsRequest = { row: { name: string }; records: StoredRecords | null; inV2: V2Resolver };
 
 // A label's hash, and its bytes if they are known.
-type Label = { hash: Hex; bytes: Buffer | undefined };
+type LabelOfPath = { hash: Hex; bytes: Buffer | undefined };
 
 // Records to read from a resolver, under the name's node or under record ids.
-type Reading = { at: number; kind: "nodes" | "records"; resolver: Hex; labels: readonly Label[] };
+type ResolverReading = {
+  at: number;
+  kind: "nodes" | "records";
+  resolver: Hex;
+  labels: readonly LabelOfPath[];
+};
 
 const noRecords: StoredRecords = { seenCoins: null, seenTexts: null, addr: null, hash: null, set: unset };
 
@@ -54,14 +59,18 @@ type Contracts = Pick<V2Contracts, "chainId" | "v1Resolver" | "publicResolver" |
 /** Reads the records of ENSv2 names, in order; null where only the chain knows them. */
 export async function readV2Records(
   database: Database,
-  { contracts, hasRecords, asked }: { contracts: Contracts; hasRecords: boolean; asked: readonly Asked[] },
+  {
+    contracts,
+    hasRecords,
+    asked,
+  }: { contracts: Contracts; hasRecords: boolean; asked: readonly RecordsRequest[] },
   signal: AbortSignal,
 ): Promise<(StoredRecords | null)[]> {
   const result: (StoredRecords | null)[] = asked.map(() => null);
-  const readings: Reading[] = [];
+  const readings: ResolverReading[] = [];
   for (const [at, one] of asked.entries()) {
     const { resolver, isProven, isOwn, ...facts } = one.inV2;
-    const kind = resolver === null ? "none" : kindOf(resolver, facts, contracts);
+    const kind = resolver === null ? "none" : kindOfResolver(resolver, facts, contracts);
     if (!isProven || kind === "unknown") continue;
     if (kind === "v1") result[at] = one.records ?? noRecords;
     else if (resolver === null || kind === "none" || (kind === "public" && !isOwn)) result[at] = noRecords;
@@ -75,7 +84,7 @@ export async function readV2Records(
 }
 
 // Registries have the bytes of labels that names cannot show.
-function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
+function labelsOf({ row: { name }, inV2: { labels } }: RecordsRequest): LabelOfPath[] {
   const parts = name === "" ? [] : name.split(".");
   return parts.map((part, index) => {
     const stored = labels[parts.length - 1 - index];
@@ -84,9 +93,9 @@ function labelsOf({ row: { name }, inV2: { labels } }: Asked): Label[] {
   });
 }
 
-const labelOf = (bytes: Buffer): Label => ({ hash: keccak256(bytes), bytes });
+const labelOf = (bytes: Buffer): LabelOfPath => ({ hash: keccak256(bytes), bytes });
 
-const nodeOf = (labels: readonly Label[]) =>
+const nodeOf = (labels: readonly LabelOfPath[]) =>
   labels.reduceRight<Hex>((parent, { hash }) => subnode(parent, hash), rootNode);
 
 const maxAliases = 20;
@@ -103,15 +112,15 @@ const anyAliasSql = planOnce(`SELECT json_agg(r.resolver)::text FROM unnest($2::
 // the resolver (endless aliases, malformed targets), and those whose aliases depend on unknown labels.
 async function withoutAliases(
   database: Database,
-  { chainId, readings }: { chainId: number; readings: readonly Reading[] },
+  { chainId, readings }: { chainId: number; readings: readonly ResolverReading[] },
   signal: AbortSignal,
-): Promise<Reading[]> {
+): Promise<ResolverReading[]> {
   const read = async <T>(sql: string, columns: readonly (readonly (string | number)[])[]): Promise<T[]> => {
     if (columns[0]?.length === 0) return [];
     const [text] = await database.row(sql, [String(chainId), ...columns.map(arrayOf)], signal);
     return JSON.parse(text ?? "[]");
   };
-  const isKnown = ({ labels }: Reading) => labels.every(({ bytes }) => bytes !== undefined);
+  const isKnown = ({ labels }: ResolverReading) => labels.every(({ bytes }) => bytes !== undefined);
   const done = readings.filter(({ kind }) => kind === "records");
   const byNode = readings.filter(({ kind }) => kind === "nodes");
   const unsure = byNode.filter((one) => !isKnown(one));
@@ -138,7 +147,7 @@ async function withoutAliases(
   return done;
 }
 
-const bytesOf = ({ labels }: Reading) => labels.flatMap(({ bytes }) => bytes ?? []);
+const bytesOf = ({ labels }: ResolverReading) => labels.flatMap(({ bytes }) => bytes ?? []);
 
 // Keys of aliases: hashes of a name and its ancestors, the root included.
 const suffixHashes = (labels: readonly Buffer[]): Hex[] =>
@@ -174,7 +183,7 @@ const storedStatements = { values: planOnce(storedSql(true)), keys: planOnce(sto
 
 async function readStored(
   database: Database,
-  { chainId, hasRecords, read }: { chainId: number; hasRecords: boolean; read: readonly Reading[] },
+  { chainId, hasRecords, read }: { chainId: number; hasRecords: boolean; read: readonly ResolverReading[] },
   signal: AbortSignal,
 ): Promise<StoredRecords[]> {
   if (read.length === 0) return [];

@@ -19,8 +19,8 @@ export function createChainClients(
   return (chainId) => clients.get(chainId);
 }
 
-type Request = { method: string; params?: unknown };
-type Options = { signal?: AbortSignal | undefined };
+type SentCall = { method: string; params?: unknown };
+type ClientOptions = { signal?: AbortSignal | undefined };
 
 // viem's transport `fallback` does not pass signals on.
 function createChainClient(urls: readonly string[]): Client {
@@ -31,7 +31,7 @@ function createChainClient(urls: readonly string[]): Client {
   }));
   if (nodes.length === 0) throw new Error("A chain has no RPC URL.");
 
-  const ask = async (body: Request, signal: AbortSignal) => {
+  const ask = async (body: SentCall, signal: AbortSignal) => {
     let failure: unknown;
     for (const { url, rpc } of nodes) {
       try {
@@ -45,7 +45,7 @@ function createChainClient(urls: readonly string[]): Client {
     }
     throw failure;
   };
-  const request = (body: Request, { signal = new AbortController().signal }: Options = {}) =>
+  const request = (body: SentCall, { signal = new AbortController().signal }: ClientOptions = {}) =>
     takeTurn(signal, () => ask(body, signal));
   return createClient({ transport: custom({ request }, { retryCount: 0 }) });
 }

@@ -31,7 +31,7 @@ export type ChainReader = {
   findResolver(name: string): Promise<FoundResolver | undefined>;
 };
 
-type Source = {
+type ReaderSource = {
   clientOf: (chainId: number) => Client | undefined;
   askGateways: (lookup: { data: Hex; sender: Hex; urls: readonly string[] }) => Promise<Hex>;
   known: Pick<KnownContracts, "root" | "universalResolver">;
@@ -39,7 +39,7 @@ type Source = {
 };
 
 /** Creates a reader for one request. It makes a limited number of calls, and ends them when `signal` aborts. */
-export function createChainReader({ clientOf, askGateways, known, signal }: Source): ChainReader {
+export function createChainReader({ clientOf, askGateways, known, signal }: ReaderSource): ChainReader {
   const takeTurn = createTurns(resolutionLimits.callsAtOnce);
   let callsLeft = resolutionLimits.calls;
 
@@ -164,9 +164,9 @@ async function readExtended(
   }
 }
 
-type Ask = (functionName: string, ...args: unknown[]) => Promise<unknown>;
+type CallFunction = (functionName: string, ...args: unknown[]) => Promise<unknown>;
 
-async function askFor(ask: Ask, family: Family, key: string | bigint | true): Promise<unknown> {
+async function askFor(ask: CallFunction, family: Family, key: string | bigint | true): Promise<unknown> {
   const { functionName, read } = getters[family];
   const raw = await ask(functionName, ...(key === true ? [] : [key]));
   // Resolvers older than ENSIP-9 have only the `addr` of coin type 60, a function of its own.

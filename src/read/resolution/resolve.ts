@@ -10,7 +10,7 @@ import {
 } from "../names/indexed-records.ts";
 import type { KnownContracts, Registry } from "../names/known-contracts.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "../names/selection.ts";
-import { kindOf, readV2Names, type V2Contracts } from "../names/v2-names.ts";
+import { kindOfResolver, readV2Names, type V2Contracts } from "../names/v2-names.ts";
 import { readV2Records } from "../names/v2-records.ts";
 import { pathOfName } from "../names/v2-walk.ts";
 import type { Database } from "../sql/client.ts";
@@ -28,7 +28,7 @@ export type Resolution = {
 };
 
 type Indexed = Resolution & { database: Database };
-type Request = { name: string; selection: Selection };
+type RecordsOfName = { name: string; selection: Selection };
 
 const forward = (step: string) => ["forward-resolution", step] as const;
 
@@ -36,7 +36,7 @@ const forward = (step: string) => ["forward-resolution", step] as const;
  * Resolves the selected records of a name from the root registry (ENSIP-10): from the index if events determine what the resolver returns,
  * else from the resolver itself. Throws UnavailableError.
  */
-export function resolveRecords(resolution: Resolution, request: Request): Promise<Records> {
+export function resolveRecords(resolution: Resolution, request: RecordsOfName): Promise<Records> {
   return span(forward("forward-resolution"), { name: request.name }, () => {
     const { database, ensv2, known } = resolution;
     if (database === undefined) return resolveLive(resolution, request);
@@ -49,7 +49,7 @@ export function resolveRecords(resolution: Resolution, request: Request): Promis
 async function resolveInV2(
   resolution: Indexed,
   { contracts, time }: NonNullable<Resolution["ensv2"]>,
-  request: Request,
+  request: RecordsOfName,
 ): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
@@ -62,7 +62,7 @@ async function resolveInV2(
   );
   // Only the chain knows what a registry of unknown code returns.
   if (found?.isProven === false) return resolveLive(resolution, request);
-  const kind = found ? kindOf(found.resolver, found, contracts) : "none";
+  const kind = found ? kindOfResolver(found.resolver, found, contracts) : "none";
   await isThere(kind !== "none");
   if (found === undefined || kind === "none") return unsetRecords(selection);
 
@@ -81,13 +81,20 @@ async function resolveInV2(
   });
 }
 
-async function resolveLive({ reader, known }: Resolution, { name, selection }: Request): Promise<Records> {
+async function resolveLive(
+  { reader, known }: Resolution,
+  { name, selection }: RecordsOfName,
+): Promise<Records> {
   const found = await findResolver({ name }, () => reader.findResolver(name));
   if (found === undefined) return unsetRecords(selection);
   return execute(reader, { chainId: known.root.chainId, name, ...found }, selection);
 }
 
-async function resolveFrom(resolution: Indexed, registry: Registry, request: Request): Promise<Records> {
+async function resolveFrom(
+  resolution: Indexed,
+  registry: Registry,
+  request: RecordsOfName,
+): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
   const nodes = namesAbove(name).map(namehash);
@@ -123,7 +130,7 @@ async function resolveFrom(resolution: Indexed, registry: Registry, request: Req
 // A reverse resolver has names only.
 async function reverseRecords(
   database: Database,
-  { name, selection }: Request,
+  { name, selection }: RecordsOfName,
   signal: AbortSignal,
 ): Promise<Records> {
   const account = selection.name ? parseReverseName(name) : undefined;

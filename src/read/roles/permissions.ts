@@ -4,7 +4,7 @@ import { powersOf } from "../../ens/roles.ts";
 import { type Meta, withGaps } from "../as-of.ts";
 import { type Grant, grantOf, type StoredRole, wholeContract } from "../names/grants.ts";
 import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts";
-import { type Row, registrationId, storedResolverOf, wrapperFacts } from "../names/rows.ts";
+import { type NameRow, registrationId, storedResolverOf, wrapperFacts } from "../names/rows.ts";
 import { type Binder, type NamesSource, openStatement, type StatementCall } from "../names/source.ts";
 import { indexTime, type StoredName, secondGeneration } from "../names/stored-name.ts";
 import type { V2Contracts } from "../names/v2-names.ts";
@@ -21,7 +21,7 @@ const maxResources = 200;
 // Roles on one resource that decide which roles are locked.
 const maxHolders = 1_000;
 
-type Fuses = NonNullable<NonNullable<Row["wrapper"]>["wrapper_fuses"]>;
+type Fuses = NonNullable<NonNullable<NameRow["wrapper"]>["wrapper_fuses"]>;
 
 // The wrapper's own rule: its entries of .eth names end with the grace period.
 const isInGrace = (row: StoredName, { is_dot_eth }: Fuses) =>
@@ -71,10 +71,10 @@ export const everySurface = [
   "wrapper_approvals",
   "wrapper_parent_control",
 ] as const;
-type Surface = (typeof everySurface)[number];
+type PermissionSurface = (typeof everySurface)[number];
 
 /** The surfaces of a name's registration; undefined if it has none, or the index cannot tell. */
-export function surfacesOf(row: StoredName): readonly Surface[] | undefined {
+export function surfacesOf(row: StoredName): readonly PermissionSurface[] | undefined {
   if (row.status === "released" || row.status === "unregistered" || row.isLapsed) return undefined;
   // Only the chain knows the owner in a registry of unknown code.
   if (row.v2?.isInForce)
@@ -85,7 +85,7 @@ export function surfacesOf(row: StoredName): readonly Surface[] | undefined {
 }
 
 /** The words of `meta` for surfaces that are not listed; undefined if it is not known which there are. */
-export const partly = (surfaces: Iterable<Surface> | undefined): Meta =>
+export const partly = (surfaces: Iterable<PermissionSurface> | undefined): Meta =>
   surfaces === undefined
     ? { completeness: "partial", unsupported_reason: "permission_support_unknown" }
     : {
@@ -222,7 +222,7 @@ function bitsSql(v2: V2Contracts, names: readonly StoredName[], binder: Binder):
   FROM asked q LEFT JOIN roots r ON r.registry = q.registry LEFT JOIN ${entryOf(v2)}`;
 }
 
-type Bits = Record<"own" | "root", string | null>;
+type RoleBitmaps = Record<"own" | "root", string | null>;
 
 const powersIn = (bits: string) => powersOf(`0x${BigInt(`0b${bits}`).toString(16)}`, "registry");
 const lockable = ["unregister", "renew", "set_subregistry", "set_resolver"] as const;
@@ -239,13 +239,13 @@ export async function readRestrictions(
   source: NamesSource,
   call: StatementCall,
   names: readonly StoredName[],
-): Promise<{ restrictions: Row["restrictions"][]; isKnown: boolean }> {
+): Promise<{ restrictions: NameRow["restrictions"][]; isKnown: boolean }> {
   const v2 = secondGeneration(source.namespaces);
   const statement = openStatement(source, call);
   const isAsked = v2 !== undefined && names.some((row) => row.v2?.isInForce);
-  const bits = isAsked ? await statement.rows<Bits>(bitsSql(v2, names, statement)) : [];
+  const bits = isAsked ? await statement.rows<RoleBitmaps>(bitsSql(v2, names, statement)) : [];
   let isKnown = true;
-  const restrictions = names.map((row, at): Row["restrictions"] => {
+  const restrictions = names.map((row, at): NameRow["restrictions"] => {
     const registration_id = registrationId(row, homeOfRow(source.namespaces, row));
     if (registration_id === undefined || surfacesOf(row) === undefined) return undefined;
     if (!row.v2?.isInForce) {
@@ -266,7 +266,7 @@ const maxGrants = 1_000;
  * Adds to rows, given their names by node, who has which powers over each name and what binds its registration. Refuses too many grants
  * for a page.
  */
-export async function withSummaries<T extends { data: Row[]; meta: Meta }>(
+export async function withSummaries<T extends { data: NameRow[]; meta: Meta }>(
   source: NamesSource,
   call: StatementCall,
   page: T,
@@ -295,7 +295,7 @@ export async function withSummaries<T extends { data: Row[]; meta: Meta }>(
   return { ...page, data, meta: withGaps(page.meta, metaOf(source, names, isKnown)) };
 }
 
-function summaryOf(grants: readonly Grant[]): Row["role_summary"] {
+function summaryOf(grants: readonly Grant[]): NameRow["role_summary"] {
   const accounts = [...Map.groupBy(grants, ({ address }) => address)].sort(([a], [b]) => (a < b ? -1 : 1));
   return accounts.map(([address, all]) => ({
     address,

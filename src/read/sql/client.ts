@@ -28,9 +28,9 @@ export type RowsReader = {
   rows(sql: string, values: readonly string[], signal: AbortSignal, take: Take): Promise<void>;
 };
 
-type Row = Awaited<ReturnType<RowReader["row"]>>;
+type TextRow = Awaited<ReturnType<RowReader["row"]>>;
 // Resolves with the first row; `take` receives all rows.
-type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<Row>;
+type Run = (sql: string, values: readonly string[], signal: AbortSignal, take?: Take) => Promise<TextRow>;
 
 /** Limits of statements. */
 export type DatabaseLimits = Omit<QueueLimits, "spare"> & Pick<SubgraphLimits, "responseBytes">;
@@ -283,7 +283,7 @@ export type QueueLimits = Pick<
 
 type LaneLimits = Pick<QueueLimits, "concurrency" | "spare" | "queue" | "queuePerClient">;
 
-type Client = {
+type QueuedClient = {
   running: number;
   line: Set<() => void>;
   /** Sequence number of its latest start. */
@@ -398,14 +398,14 @@ function runInTurn<T>(
 
 /** Places for statements. The next turn goes to the client with the fewest running statements, then the least recent start. */
 export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
-  const clients = new Map<string, Client>();
+  const clients = new Map<string, QueuedClient>();
   let [waiting, running, starts] = [0, 0, 0];
 
   const clientOf = (key: string) => clients.get(key) ?? { running: 0, line: new Set(), latest: 0 };
-  const mayRun = (client: Client) =>
+  const mayRun = (client: QueuedClient) =>
     running < concurrency || (running < concurrency + spare && client.running === 0);
 
-  function start(key: string, client: Client): () => void {
+  function start(key: string, client: QueuedClient): () => void {
     running += 1;
     starts += 1;
     client.running += 1;
@@ -419,7 +419,7 @@ export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLi
     };
   }
 
-  function forget(key: string, { running, line }: Client): void {
+  function forget(key: string, { running, line }: QueuedClient): void {
     if (running === 0 && line.size === 0) clients.delete(key);
   }
 

@@ -10,7 +10,9 @@ export type Field<S extends z.ZodType = z.ZodType> = {
 };
 
 /** An object of fields; `rows` reads a JSON text of a list of them. */
-type Reading<S extends z.ZodType> = Field<S> & { rows: (text: string | null | undefined) => z.output<S>[] };
+type ReadObject<S extends z.ZodType> = Field<S> & {
+  rows: (text: string | null | undefined) => z.output<S>[];
+};
 
 /** Fields of an object, which may nest. */
 type Fields = { readonly [name: string]: Field | Fields };
@@ -30,7 +32,7 @@ export function field<S extends z.ZodType>(
 }
 
 /** Combines fields into the field of an object. */
-export function readingOf<T extends Fields>(fields: T): Reading<Schema<T>> {
+export function readingOf<T extends Fields>(fields: T): ReadObject<Schema<T>> {
   const members = Object.entries(fields).map(([name, value]) => ({
     name,
     ...(isField(value) ? value : readingOf(value)),
@@ -47,7 +49,7 @@ export function readingOf<T extends Fields>(fields: T): Reading<Schema<T>> {
   };
   const rows = (text: string | null | undefined) => (JSON.parse(text ?? "[]") as unknown[]).map(read);
   // The fields give the statement, and so its JSON, the shape of the schema.
-  return { sql, schema, read, rows } as unknown as Reading<Schema<T>>;
+  return { sql, schema, read, rows } as unknown as ReadObject<Schema<T>>;
 }
 
 const isField = (value: Field | Fields): value is Field => typeof value.sql === "string";

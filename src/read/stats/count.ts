@@ -42,11 +42,11 @@ const lastSecond = 253_402_300_799;
 const dayOf = (seconds: string) => `div(least(${seconds}, ${lastSecond}), ${daySeconds})::int`;
 
 /** Seconds (Unix time), from the first one on and before the second. */
-type Span = { from: number; to: number };
+type TimeSpan = { from: number; to: number };
 
 // An action moves the end of its name: `former` is where the name's actions before it had left that, in Unix seconds. A name without a
 // registration before its renewals has no end.
-const leases = ({ from, to }: Span) => {
+const leases = ({ from, to }: TimeSpan) => {
   const idAt = (seconds: number) => `'${String(seconds).padStart(10, "0")}'`;
   return `acted AS MATERIALIZED (SELECT DISTINCT a.node FROM registrar_actions a WHERE a.id >= ${idAt(from)} AND a.id < ${idAt(to)}),
   terms AS (SELECT t.*, CASE WHEN t.lease > 0 THEN sum(t.incremental_duration + CASE t.type WHEN 'registration' THEN t.timestamp ELSE 0 END)
@@ -94,7 +94,7 @@ const transfers = (v2: IndexedNamespace["v2"]) => [
 ];
 
 // Each account that got a token of a name, but for those that hold names for others. By name, since the one before it counts too.
-const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: Span) => {
+const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpan) => {
   const [root] = namespaces;
   const sources = transfers(root?.v2);
   const keepers = namespaces.flatMap((one) => [one.nameWrapper ?? [], one.v2?.graveyard ?? []].flat());
@@ -126,7 +126,7 @@ const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: Span) =
 };
 
 /** The WITH queries of the figures of a span, `figures` the last of them: metric, parent, part, day and value, in the schema of the search path. */
-export const figuresOf = (namespaces: readonly IndexedNamespace[], span: Span) => `${leases(span)},
+export const figuresOf = (namespaces: readonly IndexedNamespace[], span: TimeSpan) => `${leases(span)},
   ${holdings(namespaces, span)},
   figures AS (SELECT f.metric, f.parent, f.part, f.day, sum(f.value) AS value
     FROM (SELECT * FROM of_leases UNION ALL SELECT * FROM of_holders) f GROUP BY 1, 2, 3, 4 HAVING sum(f.value) <> 0)`;
@@ -183,7 +183,7 @@ const momentSql = (own: string, namespaces: readonly IndexedNamespace[]) => {
     'first', least((SELECT min(a.timestamp) FROM ${own}.registrar_actions a), ${firsts.join(", ")})) AS found`;
 };
 
-type Moment = { tables: string; final: string; state: Counted | null; first: number | null };
+type CountedMoment = { tables: string; final: string; state: Counted | null; first: number | null };
 
 type Counting = {
   run: Statement;
@@ -201,7 +201,7 @@ export function createCounting({ run, schema, namespaces }: Counting) {
   const own = quoted(schema);
   return async (): Promise<boolean> => {
     const { rows } = await run(momentSql(own, namespaces), [`${own}.domain_event`]);
-    const { tables, state, first, ...found } = (rows[0] as { found: Moment }).found;
+    const { tables, state, first, ...found } = (rows[0] as { found: CountedMoment }).found;
     // Up to the checkpoint's second, without it: within a second checkpoints are in the order of chain ids, and chains with higher ones may
     // still add events to it or take them back.
     const final = Number(found.final);

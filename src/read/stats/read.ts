@@ -26,13 +26,13 @@ const periodSql = {
 };
 
 /** Where figures are read from. `block`: names the blocks that the index has reached. */
-type Source = { database: Database; namespaces: readonly IndexedNamespace[]; block: string };
+type FiguresSource = { database: Database; namespaces: readonly IndexedNamespace[]; block: string };
 
 /** The figures of what is not counted. `from`: its first second. */
-type Tail = { from: number; figures: { metric: string; parent: string }[] };
+type UncountedTail = { from: number; figures: { metric: string; parent: string }[] };
 
 const openTails = () =>
-  new LRUCache<string, Tail, Source>({
+  new LRUCache<string, UncountedTail, FiguresSource>({
     max: 2,
     ignoreFetchAbort: true,
     fetchMethod: (_block, _stale, { context }) => readTail(context),
@@ -43,7 +43,7 @@ const tails = new WeakMap<Database, ReturnType<typeof openTails>>();
 const countedSql = stateSql("stats");
 
 // Never without a tail: the cache keeps none, and rejects for one that it drops meanwhile.
-async function readTail({ database, namespaces }: Source): Promise<Tail> {
+async function readTail({ database, namespaces }: FiguresSource): Promise<UncountedTail> {
   const signal = AbortSignal.timeout(30_000);
   const [text] = await database.row(`SELECT ${countedSql}::text`, [], signal);
   const { end: from, isComplete = false } = (JSON.parse(text ?? "null") ?? {}) as Partial<Counted>;
@@ -59,7 +59,7 @@ async function readTail({ database, namespaces }: Source): Promise<Tail> {
 const notCounted =
   "Figures of past days are counted in the minutes after the backfill. Try again in some seconds.";
 
-function tailOf(source: Source): Promise<Tail> {
+function tailOf(source: FiguresSource): Promise<UncountedTail> {
   const known = tails.get(source.database) ?? openTails();
   tails.set(source.database, known);
   return known.forceFetch(source.block, { context: source });
@@ -69,7 +69,7 @@ function tailOf(source: Source): Promise<Tail> {
  * What is asked: metrics below parents, from the first day of a period to before a day. `sum` is of each period; `state` adds all days before;
  * `last` takes the last one that there is.
  */
-type Asked = {
+type FiguresQuery = {
   metrics: readonly string[];
   parents: readonly string[];
   interval: Interval;
@@ -81,7 +81,7 @@ type Asked = {
 /** The values of a period by metric, as integers in decimal digits. `period`: its first day; of a state, -1 is all before the first period. */
 export type Figure = { period: number; part: string; values: Record<string, string> };
 
-const figuresSql = ({ interval, kind }: Pick<Asked, "interval" | "kind">) => {
+const figuresSql = ({ interval, kind }: Pick<FiguresQuery, "interval" | "kind">) => {
   const [start, value] = {
     sum: ["$3::int", "sum(f.value)"],
     last: ["$3::int", "(array_agg(f.value ORDER BY f.day DESC))[1]"],
@@ -98,7 +98,11 @@ const figuresSql = ({ interval, kind }: Pick<Asked, "interval" | "kind">) => {
 };
 
 /** Reads figures. Refuses until the past is counted. */
-export async function readFigures(source: Source, asked: Asked, signal: AbortSignal): Promise<Figure[]> {
+export async function readFigures(
+  source: FiguresSource,
+  asked: FiguresQuery,
+  signal: AbortSignal,
+): Promise<Figure[]> {
   const { metrics, parents, from, to } = asked;
   const sql = planOnce(figuresSql(asked));
   // More may be counted between the two statements.

@@ -10,7 +10,7 @@ import { openReferrals } from "../../../src/read/events/referrals.ts";
 import { indexedNamespaces } from "../../../src/read/names/indexed-namespaces.ts";
 import { knownContracts } from "../../../src/read/names/known-contracts.ts";
 import { createNamesSource } from "../../../src/read/names/lookups.ts";
-import type { Row } from "../../../src/read/names/rows.ts";
+import type { NameRow } from "../../../src/read/names/rows.ts";
 import type { NamesSource } from "../../../src/read/names/source.ts";
 import { createReadPast } from "../../../src/read/past.ts";
 import { createDatabase } from "../../../src/read/sql/client.ts";
@@ -41,8 +41,8 @@ export type Result = {
   input: Record<string, unknown> & { name: string };
   kind: string;
   status: string;
-  record: Row;
-  records: Row[];
+  record: NameRow;
+  records: NameRow[];
   page: Page;
 };
 
@@ -125,7 +125,7 @@ export function openLookups({
   };
   const { ask, fetch, logged } = openEndpoints(lookups, context as unknown as ApiContext);
 
-  async function get<Data = Row & Row[]>(path: string, init?: RequestInit) {
+  async function get<Data = NameRow & NameRow[]>(path: string, init?: RequestInit) {
     const { status, body } = await ask(path, init);
     expect(logged).toEqual([]);
     return { status, ...(body as Body<Data>) };
@@ -140,7 +140,7 @@ export function openLookups({
     text: async (path: string) => (await fetch(path)).text(),
 
     /** What all pages of a list have, of so many rows each. */
-    async all<One = Row>(path: string, pageSize = 200): Promise<One[]> {
+    async all<One = NameRow>(path: string, pageSize = 200): Promise<One[]> {
       const found: One[] = [];
       for (let next = ""; ; ) {
         const { data, page } = await get<One[]>(

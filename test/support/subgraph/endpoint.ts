@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Entities, Entity } from "../../../devnet/entities.ts";
 import type { Parts } from "../../../src/api/kit/send.ts";
 import { createSubgraph, type SubgraphOptions, subgraphRoutes } from "../../../src/api/subgraph/routes.ts";
-import type { Answer } from "../../../src/api/subgraph/run/execute.ts";
+import type { SubgraphAnswer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import { forClient } from "../../../src/http/turn.ts";
 import type { Pool } from "../../../src/ponder/sql-client.ts";
@@ -28,7 +28,7 @@ type GraphqlAnswer<Data> = {
 };
 
 /** The text of an answer's body. */
-export function bodyText(body: Answer["body"]): string {
+export function bodyText(body: SubgraphAnswer["body"]): string {
   if (typeof body === "string") return body;
   const parts: Parts = body instanceof Uint8Array ? [body] : body;
   return Buffer.concat(parts.map((part) => Buffer.from(part as string))).toString();

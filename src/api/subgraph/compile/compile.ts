@@ -34,14 +34,14 @@ import {
   columnOf,
   createScope,
   createStatement,
+  type JsonPiece,
   joinPieces,
   objectOfId,
   objectPieces,
   orderSql,
-  type Piece,
   pageSql,
+  type RowScope,
   rowsSql,
-  type Scope,
   scalarPieces,
   typenamePieces,
   valueOfField,
@@ -183,7 +183,7 @@ export const danglingMark = "\u0001";
 
 function oneSql(
   context: CompileContext,
-  scope: Scope,
+  scope: RowScope,
   nodes: Selected["nodes"],
   where: string,
 ): string | undefined {
@@ -279,7 +279,7 @@ function listSql(
 }
 
 // subgraph: an object without a selection is left out of the response.
-function objectSql(context: CompileContext, scope: Scope, nodes: Selected["nodes"]): string | undefined {
+function objectSql(context: CompileContext, scope: RowScope, nodes: Selected["nodes"]): string | undefined {
   if (!hasSelection(nodes)) return undefined;
   if (scope.depth <= 0) {
     throw new QueryError(`query has a depth that exceeds the limit of \`${context.limits.depth}\``, {
@@ -291,7 +291,7 @@ function objectSql(context: CompileContext, scope: Scope, nodes: Selected["nodes
 }
 
 // Types with the same selected fields share one branch.
-function interfaceSql(context: CompileContext, scope: Scope, nodes: Selected["nodes"]): string {
+function interfaceSql(context: CompileContext, scope: RowScope, nodes: Selected["nodes"]): string {
   const { type, alias } = scope;
   const selected = type.implementers.map((name) => ({
     name,
@@ -323,7 +323,7 @@ function interfaceSql(context: CompileContext, scope: Scope, nodes: Selected["no
   return `CASE ${cases.join(" ")} ELSE '{}' END`;
 }
 
-function entitySql(context: CompileContext, scope: Scope, fields: Selected[]): string {
+function entitySql(context: CompileContext, scope: RowScope, fields: Selected[]): string {
   const pieces = objectPieces(fields, (selected) => {
     const bytes = bytesOf(scope.type.fields.get(selected.name), selected.key);
     context.budget.spend("estimatedBytes", scope.rows * bytes);
@@ -332,7 +332,7 @@ function entitySql(context: CompileContext, scope: Scope, fields: Selected[]): s
   return joinPieces(context.statement, pieces);
 }
 
-function fieldPieces(context: CompileContext, scope: Scope, selected: Selected): Piece[] | undefined {
+function fieldPieces(context: CompileContext, scope: RowScope, selected: Selected): JsonPiece[] | undefined {
   if (selected.name === "__typename") return typenamePieces(scope);
   const field = scope.type.fields.get(selected.name);
   if (field === undefined) throw new Error(`${scope.type.name} has no field ${selected.name}.`);
@@ -351,10 +351,10 @@ function fieldPieces(context: CompileContext, scope: Scope, selected: Selected):
 
 function relationPieces(
   context: CompileContext,
-  scope: Scope,
+  scope: RowScope,
   field: RelationField,
   { nodes }: Selected,
-): Piece[] | undefined {
+): JsonPiece[] | undefined {
   const { statement } = context;
   const target = entityType(field.target);
   const id = columnOf(scope, field.column);
@@ -383,7 +383,7 @@ function relationPieces(
 
 function derivedSql(
   context: CompileContext,
-  scope: Scope,
+  scope: RowScope,
   { target, by, many }: DerivedField,
   { nodes }: Selected,
 ): string | undefined {

@@ -9,9 +9,9 @@ import { argument, hasSelection, type Selected, type SelectionContext } from "..
 import { QueryError } from "../schema/errors.ts";
 import {
   type DerivedField,
+  type EntityField,
   type EntityType,
   entityType,
-  type Field,
   filterKeys,
   isObject,
   isSortable,
@@ -24,7 +24,10 @@ import {
 } from "../schema/inputs.ts";
 
 /** Context in which one statement is compiled. `v2`: if ENSv2 is indexed. */
-export type CompileContext = SelectionContext & { statement: Statement; v2?: BothGenerations | undefined };
+export type CompileContext = SelectionContext & {
+  statement: StatementBuilder;
+  v2?: BothGenerations | undefined;
+};
 
 type SqlType = "text" | "numeric" | "text[]" | "numeric[]" | "integer[]";
 
@@ -32,7 +35,7 @@ type SqlType = "text" | "numeric" | "text[]" | "numeric[]" | "integer[]";
 type SharedRows = { table: string; ids: string[] };
 
 /** Collects the bound parameters of one SQL statement. */
-export type Statement = ReturnType<typeof createStatement>;
+export type StatementBuilder = ReturnType<typeof createStatement>;
 
 /** Creates an empty statement. Texts of a request are bound, and never become SQL. */
 export function createStatement() {
@@ -94,7 +97,7 @@ export function arrayLiteral(values: readonly string[]): string {
 }
 
 /** A part of the query that reads rows of one table: its alias, and the columns that it needs. */
-export type Scope = {
+export type RowScope = {
   type: EntityType;
   alias: string;
   columns: Set<string>;
@@ -112,21 +115,21 @@ export type Scope = {
 
 /** Creates a scope under an alias of its own. */
 export function createScope(
-  statement: Statement,
+  statement: StatementBuilder,
   type: EntityType,
-  { depth, rows }: Pick<Scope, "depth" | "rows"> = { depth: 0, rows: 0 },
-): Scope {
+  { depth, rows }: Pick<RowScope, "depth" | "rows"> = { depth: 0, rows: 0 },
+): RowScope {
   return { type, alias: statement.alias(), columns: new Set(), depth, rows };
 }
 
 /** SQL of a column of the scope's rows. */
-export function columnOf(scope: Scope, name: string): string {
+export function columnOf(scope: RowScope, name: string): string {
   scope.columns.add(name);
   return `${scope.alias}.${name}`;
 }
 
 /** Pieces of the scope's `__typename`. */
-export function typenamePieces(scope: Scope): Piece[] {
+export function typenamePieces(scope: RowScope): JsonPiece[] {
   if (scope.type.kind === "entity") return [{ text: `"${scope.type.name}"` }];
   return [{ text: '"' }, { sql: columnOf(scope, "type") }, { text: '"' }];
 }
@@ -137,11 +140,11 @@ export const walkPrice = 9;
 const facts = columnFacts();
 
 /** SQL of a column's value as responses and filters have it. */
-export const shownColumn = ({ type, alias }: Pick<Scope, "type" | "alias">, column: string) =>
+export const shownColumn = ({ type, alias }: Pick<RowScope, "type" | "alias">, column: string) =>
   facts.bytes.has(`${type.table}.${column}`) ? hexOf(`${alias}.${column}`) : `${alias}.${column}`;
 
 /** SQL of a field's value; a walked field needs `walkJoin`. */
-export function valueOfField(scope: Scope, { column, isWalked, nullable }: ScalarField): string {
+export function valueOfField(scope: RowScope, { column, isWalked, nullable }: ScalarField): string {
   scope.columns.add(isWalked ? "id" : column);
   if (!isWalked) return shownColumn(scope, column);
   scope.isWalked = true;
@@ -150,16 +153,16 @@ export function valueOfField(scope: Scope, { column, isWalked, nullable }: Scala
 }
 
 /** The join of the ENSv2 walk, if a field needs it. */
-export function walkJoin({ v2 }: CompileContext, { alias, isWalked }: Scope): string {
+export function walkJoin({ v2 }: CompileContext, { alias, isWalked }: RowScope): string {
   return isWalked && v2 ? ` LEFT JOIN LATERAL (${v2.walkOf(alias)}) ${alias}v ON TRUE` : "";
 }
 
 /** A part of a JSON text: fixed text, or an SQL expression of type text. */
-export type Piece = { text: string } | { sql: string };
+export type JsonPiece = { text: string } | { sql: string };
 
 /** Pieces of a value in JSON. Ids and bytes need no escaping; Postgres escapes everything that users control. */
-export function scalarPieces(field: ScalarField, column: string): Piece[] {
-  const quote: Piece = { text: '"' };
+export function scalarPieces(field: ScalarField, column: string): JsonPiece[] {
+  const quote: JsonPiece = { text: '"' };
   if (!isPlain(field)) {
     const sql = valueSql(field, column);
     return [{ sql: field.nullable ? `coalesce(${sql}, 'null')` : sql }];
@@ -181,7 +184,7 @@ function valueSql(field: ScalarField, column: string): string {
 }
 
 /** Pieces of an object that is known by its id alone, an SQL expression. */
-export function objectOfId(type: EntityType, id: string, fields: readonly Selected[]): Piece[] {
+export function objectOfId(type: EntityType, id: string, fields: readonly Selected[]): JsonPiece[] {
   return objectPieces(fields, ({ name, nodes }) => {
     const field = type.fields.get(name);
     const isLeftOut = field !== undefined && field.kind !== "scalar" && !hasSelection(nodes);
@@ -192,9 +195,9 @@ export function objectOfId(type: EntityType, id: string, fields: readonly Select
 /** Pieces of an object with the fields that have a value. */
 export function objectPieces(
   fields: readonly Selected[],
-  piecesOf: (field: Selected) => Piece[] | undefined,
-): Piece[] {
-  const pieces: Piece[] = [];
+  piecesOf: (field: Selected) => JsonPiece[] | undefined,
+): JsonPiece[] {
+  const pieces: JsonPiece[] = [];
   for (const field of fields) {
     const value = piecesOf(field);
     if (value !== undefined)
@@ -203,7 +206,7 @@ export function objectPieces(
   return [...pieces, { text: pieces.length === 0 ? "{}" : "}" }];
 }
 
-function placeholderPieces(type: EntityType, field: Field | undefined, id: string): Piece[] {
+function placeholderPieces(type: EntityType, field: EntityField | undefined, id: string): JsonPiece[] {
   if (field === undefined) return [{ text: `"${type.name}"` }];
   if (field.name === "id") return [{ text: '"' }, { sql: id }, { text: '"' }];
   if (field.name === "address") return [{ text: `"${zeroAddress}"` }];
@@ -214,7 +217,7 @@ function placeholderPieces(type: EntityType, field: Field | undefined, id: strin
 const usualBytes = { ID: 68, String: 24, Bytes: 68, BigInt: 12, Int: 8, Boolean: 5 };
 
 /** Estimated bytes of a field in a row under the key, without those of its own fields. */
-export function bytesOf(field: Field | undefined, key: string): number {
+export function bytesOf(field: EntityField | undefined, key: string): number {
   return key.length + 4 + (field?.kind === "scalar" ? usualBytes[field.scalar] : 0);
 }
 
@@ -222,7 +225,7 @@ export function bytesOf(field: Field | undefined, key: string): number {
 const maxArguments = 100;
 
 /** One SQL expression of type text that joins the pieces. */
-export function joinPieces(statement: Statement, pieces: readonly Piece[]): string {
+export function joinPieces(statement: StatementBuilder, pieces: readonly JsonPiece[]): string {
   const parts: string[] = [];
   let text = "";
   for (const piece of [...pieces, undefined]) {
@@ -248,14 +251,14 @@ function concat(parts: string[]): string {
 }
 
 /** The tables of both generations with rows of a scope's type; undefined if one table has them all. */
-export function armsOf({ statement, v2 }: CompileContext, { type, alias, named }: Scope) {
+export function armsOf({ statement, v2 }: CompileContext, { type, alias, named }: RowScope) {
   const arms = v2?.armsOf(type.table, alias, named);
   if (v2 && arms) statement.with(v2.at);
   return arms;
 }
 
 /** FROM and WHERE of a scope's rows that meet a condition, with the walk that its columns need. */
-export function rowsSql(context: CompileContext, scope: Scope, where: string): string {
+export function rowsSql(context: CompileContext, scope: RowScope, where: string): string {
   const { type, alias, columns } = scope;
   const arms = armsOf(context, scope);
   const walk = walkJoin(context, scope);
@@ -272,7 +275,7 @@ const [deepSkip, longWhere] = [100, 10_000];
 /** SELECT of a page of the rows that meet a condition. */
 export function pageSql(
   context: CompileContext,
-  scope: Scope,
+  scope: RowScope,
   { where, order, first, skip }: { where: string; order: Order; first: number; skip: number },
 ): string {
   const { type, alias } = scope;
@@ -310,7 +313,7 @@ type Order = { terms: string[]; direction: "" | " DESC"; joins: string[]; isUniq
  */
 export function orderSql(
   context: CompileContext,
-  scope: Scope,
+  scope: RowScope,
   { node, linkedBy }: { node: FieldNode; linkedBy: string | undefined },
 ): Order {
   const { type, alias } = scope;
@@ -396,7 +399,7 @@ export type Prefix = { sql: string; length: number };
 
 /** The part of a column that the index holds by which rows are found; undefined for columns that are indexed whole. */
 export function indexedPrefix(
-  { type, alias, isOneGroup }: Pick<Scope, "type" | "alias" | "isOneGroup">,
+  { type, alias, isOneGroup }: Pick<RowScope, "type" | "alias" | "isOneGroup">,
   column: string,
 ): Prefix | undefined {
   if (facts.prefixed.has(`${type.table}.${column}`))
@@ -405,7 +408,7 @@ export function indexedPrefix(
 }
 
 // A long text is sorted by its indexed part first: the order stays the same, and Postgres sorts only ties.
-function sortColumns(scope: Scope, column: string): string[] {
+function sortColumns(scope: RowScope, column: string): string[] {
   const prefix = indexedPrefix(scope, column);
   return [...(prefix === undefined ? [] : [prefix.sql]), `${scope.alias}.${column}`];
 }

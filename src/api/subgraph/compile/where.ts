@@ -1,8 +1,8 @@
 import { QueryError } from "../schema/errors.ts";
 import {
   coerce,
+  type EntityField,
   entityType,
-  type Field,
   type FilterKey,
   filterKeys,
   isObject,
@@ -18,9 +18,9 @@ import {
   indexedPrefix,
   linkSql,
   type Prefix,
+  type RowScope,
   rowsSql,
-  type Scope,
-  type Statement,
+  type StatementBuilder,
   shownColumn,
 } from "./statement.ts";
 
@@ -36,7 +36,7 @@ const narrowing = new Set([
 ]);
 
 // Rows that a filter applies to. `depth`: levels that it may still have. `isNarrow`: the object's other keys likely leave few rows.
-type Filtered = Pick<Scope, "type" | "alias" | "sortedBy" | "isOneGroup"> & {
+type Filtered = Pick<RowScope, "type" | "alias" | "sortedBy" | "isOneGroup"> & {
   depth: number;
   isNarrow: boolean;
 };
@@ -44,7 +44,7 @@ type Filtered = Pick<Scope, "type" | "alias" | "sortedBy" | "isOneGroup"> & {
 /** The condition of a scope's rows: their type, their link to others, and the `where` object. */
 export function whereSql(
   context: CompileContext,
-  scope: Scope,
+  scope: RowScope,
   {
     link,
     filter,
@@ -119,7 +119,7 @@ function changeBlock({ statement }: CompileContext, { type, alias }: Filtered, v
 function child(
   context: CompileContext,
   { alias, depth, isNarrow }: Filtered,
-  field: Field,
+  field: EntityField,
   filter: Value,
 ): string {
   if (field.kind === "scalar") throw new Error(`${field.name} is not a relation.`);
@@ -132,7 +132,12 @@ function child(
 }
 
 // A column to compare. `prefix`: its first characters if an index has only these.
-type Compared = { statement: Statement; column: string; prefix: Prefix | undefined; scalar: Scalar };
+type ComparedColumn = {
+  statement: StatementBuilder;
+  column: string;
+  prefix: Prefix | undefined;
+  scalar: Scalar;
+};
 
 function column(
   context: CompileContext,
@@ -168,7 +173,7 @@ function column(
 function nullSql(column: string, name: string, operator: Operator): string {
   if (operator === "") return `${column} IS NULL`;
   if (operator === "not") return `${column} IS NOT NULL`;
-  const symbol = operator in sqlOperators ? sqlOperators[operator as Comparison] : operator;
+  const symbol = operator in sqlOperators ? sqlOperators[operator as SqlOperator] : operator;
   const message =
     operator === "in" || operator === "not_in"
       ? `Non-list value passed to \`_${operator}\` filter`
@@ -196,10 +201,10 @@ function all(conditions: readonly string[]): string {
 const sqlOperators = { "": "=", not: "<>", gt: ">", lt: "<", gte: ">=", lte: "<=" } as const;
 // Operators that then hold for the first characters.
 const prefixOperators = { "": "=", gt: ">=", gte: ">=", lt: "<=", lte: "<=" } as const;
-type Comparison = keyof typeof sqlOperators;
+type SqlOperator = keyof typeof sqlOperators;
 
 // A filter on a scalar column, or `has` on a list. Negations never hold for null.
-function comparisonSql(compared: Compared, operator: Operator, value: string): string {
+function comparisonSql(compared: ComparedColumn, operator: Operator, value: string): string {
   const { statement, column, prefix, scalar } = compared;
   if (operator === "has" || operator === "not_has") {
     const test = `${statement.bind(value, scalar === "BigInt" ? "numeric" : "text")} = ANY (${column})`;
@@ -207,7 +212,7 @@ function comparisonSql(compared: Compared, operator: Operator, value: string): s
   }
   if (!(operator in sqlOperators))
     return scalar === "Bytes" ? bytesSql(compared, operator, value) : patternSql(compared, operator, value);
-  const comparison = operator as Comparison;
+  const comparison = operator as SqlOperator;
   const begin = `${column} ${sqlOperators[comparison]}`;
   if (scalar === "Boolean") return `${begin} ${value === "true"}`;
   // A number may have any length, and exceed the column's range.
@@ -219,7 +224,7 @@ function comparisonSql(compared: Compared, operator: Operator, value: string): s
 }
 
 function memberSql(
-  { statement, column, prefix, scalar }: Compared,
+  { statement, column, prefix, scalar }: ComparedColumn,
   operator: Operator,
   given: string[],
 ): string {
@@ -241,7 +246,11 @@ function memberSql(
 }
 
 // subgraph: LIKE, where wildcards and backslashes of the value keep their meaning.
-function patternSql({ statement, column, prefix }: Compared, operator: Operator, value: string): string {
+function patternSql(
+  { statement, column, prefix }: ComparedColumn,
+  operator: Operator,
+  value: string,
+): string {
   const negated = operator.startsWith("not_");
   const nocase = operator.endsWith("_nocase");
   const kind = operator.replace(/^not_|_nocase$/g, "");
@@ -258,14 +267,18 @@ function patternSql({ statement, column, prefix }: Compared, operator: Operator,
   return first === value ? begins : `(${begins} AND ${whole()})`;
 }
 
-function bytesSql({ statement, column }: Compared, operator: Operator, value: string): string {
+function bytesSql({ statement, column }: ComparedColumn, operator: Operator, value: string): string {
   const part = `decode(${statement.bind(value.slice(2))}, 'hex')`;
   const found = `position(${part} IN decode(substr(${column}, 3), 'hex'))`;
   return operator.startsWith("not_") ? `${found} = 0` : `${found} > 0`;
 }
 
 // A filter on a list column. Null lists match only equality with null.
-function listSql({ statement, column, scalar }: Compared, operator: Operator, values: string[]): string {
+function listSql(
+  { statement, column, scalar }: ComparedColumn,
+  operator: Operator,
+  values: string[],
+): string {
   const bind = (some: string[]) =>
     statement.bind(arrayLiteral(some), scalar === "BigInt" ? "numeric[]" : "text[]");
   if (operator === "") return `${column} = ${bind(values)}`;

@@ -108,20 +108,24 @@ export type PastSource = {
   /** The moment after a block; with a hash only as long as the index has that block. */
   momentOf: (block: { number: number; timestamp: number; hash?: string | undefined }) => Moment;
   /** A block of the chain's branch; undefined if it has none. Rejects if no node responds. */
-  find: (by: { number: number } | { hash: string }, branch: Branch) => Promise<ChainBlock | undefined>;
+  find: (by: { number: number } | { hash: string }, branch: ChainBranch) => Promise<ChainBlock | undefined>;
   /** The first block from a time (Unix seconds) on. Rejects likewise. */
-  firstFrom: (time: number, head: { number: number; timestamp: number }, branch: Branch) => Promise<number>;
+  firstFrom: (
+    time: number,
+    head: { number: number; timestamp: number },
+    branch: ChainBranch,
+  ) => Promise<number>;
 };
 
-type Branch = readonly ChainBlock[];
+type ChainBranch = readonly ChainBlock[];
 
 /** What root fields are read at: the block, and the moment for their statement unless it is the latest one. */
-export type Position = { head: Head | undefined; moment?: Moment };
+export type ReadPosition = { head: Head | undefined; moment?: Moment };
 
 type Latest = Pick<MetaSource, "head" | "deployment"> & {
   /** The first second (Unix time) that can be read. */
   from: number;
-  branch: Branch;
+  branch: ChainBranch;
 };
 
 /** The former block that a constraint by number or hash names, to read it; the error of the request if it cannot be read. */
@@ -129,7 +133,7 @@ export async function pinnedPosition(
   constraint: BlockConstraint & { kind: "number" | "hash" },
   past: PastSource,
   { head, deployment, from, branch }: Latest,
-): Promise<Position | QueryError> {
+): Promise<ReadPosition | QueryError> {
   const key = constraint.kind;
   const isAhead = key === "number" && (head === undefined || constraint.number > head.number);
   if (isAhead) return notYet(key, constraint.number, { head, deployment });

@@ -17,7 +17,7 @@ import { coerce, entityTypes, readValue, show, type Value, type Variables } from
 
 type Fragments = ReadonlyMap<string, FragmentDefinitionNode>;
 /** The operation to run, with the fragments of its document. */
-export type Operation = { node: OperationDefinitionNode; fragments: Fragments };
+export type RequestedOperation = { node: OperationDefinitionNode; fragments: Fragments };
 
 type Document = { operations: OperationDefinitionNode[]; fragments: Fragments };
 
@@ -29,7 +29,7 @@ export function createDocumentReader({ tokens }: { tokens: number }) {
     memoMethod: (source) => readDocument(source, tokens),
   });
   /** Returns the operation to run. Throws QueryError for a document that cannot be run. */
-  return (source: string, operationName: string | undefined): Operation => {
+  return (source: string, operationName: string | undefined): RequestedOperation => {
     const { operations, fragments } = cache.memo(source);
     return { node: chooseOperation(operations, operationName), fragments };
   };
@@ -117,7 +117,7 @@ function checkSpread(
 
 /** Values of the variables that the operation declares, defaults included. Throws QueryError if a required one is missing. */
 export function readVariables(
-  { node }: Operation,
+  { node }: RequestedOperation,
   given: { [name: string]: Value },
   { depth }: { depth: number },
 ): Variables {
@@ -300,7 +300,7 @@ const units = {
   ],
 } as const;
 
-type Price = keyof typeof units;
+type PriceUnit = keyof typeof units;
 
 /** Units of `work` between two yields to other requests. */
 export const workAtOnce = 4_000;
@@ -309,11 +309,14 @@ export const workAtOnce = 4_000;
 type Budget = ReturnType<typeof createBudget>;
 
 /** Creates a budget. Each price has a limit of the same name (src/config/limits.ts). */
-export function createBudget(limits: Pick<SubgraphLimits, Price>) {
-  const spent = Object.fromEntries(Object.keys(units).map((price) => [price, 0])) as Record<Price, number>;
+export function createBudget(limits: Pick<SubgraphLimits, PriceUnit>) {
+  const spent = Object.fromEntries(Object.keys(units).map((price) => [price, 0])) as Record<
+    PriceUnit,
+    number
+  >;
 
   /** Pays `amount`. Throws QueryError at `node` once a limit is passed, with the price, the limit and a way out. */
-  function spend(price: Price, amount: number, node?: ASTNode): void {
+  function spend(price: PriceUnit, amount: number, node?: ASTNode): void {
     spent[price] += amount;
     if (spent[price] <= limits[price]) return;
     const [unit, hint] = units[price];

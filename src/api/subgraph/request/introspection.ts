@@ -26,7 +26,7 @@ export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: fal
   built.set(hasV2, schema);
   /** JSON text of the field. Throws QueryError if it is longer than the limit. */
   return async (context: SelectionContext, { name, nodes }: Selected): Promise<string> => {
-    const reading: Reading = { schema, context, root: nodes, selected: new Map(), count: 0 };
+    const reading: SchemaReading = { schema, context, root: nodes, selected: new Map(), count: 0 };
     const steps = fieldText(
       reading,
       name === "__schema" ? SchemaMetaFieldDef : TypeMetaFieldDef,
@@ -40,14 +40,14 @@ export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: fal
   };
 }
 
-type Nodes = Selected["nodes"];
+type SelectedNodes = Selected["nodes"];
 
-type Reading = {
+type SchemaReading = {
   schema: GraphQLSchema;
   context: SelectionContext;
-  root: Nodes;
+  root: SelectedNodes;
   /** Selected fields by the nodes that select them, as they are the same for all objects of a meta type. */
-  selected: Map<Nodes, Selected[]>;
+  selected: Map<SelectedNodes, Selected[]>;
   count: number;
 };
 
@@ -56,10 +56,10 @@ const objectsAtOnce = 2_000;
 
 // JSON text of a field of the schema. Yields let other requests run.
 function* fieldText(
-  reading: Reading,
+  reading: SchemaReading,
   { type, args, resolve }: GraphQLField<unknown, unknown>,
   source: unknown,
-  nodes: Nodes,
+  nodes: SelectedNodes,
 ): Generator<void, string> {
   const given = args.map(({ name }) => [name, argument(reading.context, nodes[0], name)] as const);
   if (given.some(([name, value]) => name === "name" && value === null))
@@ -70,10 +70,10 @@ function* fieldText(
 }
 
 function* valueText(
-  reading: Reading,
+  reading: SchemaReading,
   type: GraphQLOutputType,
   value: unknown,
-  nodes: Nodes,
+  nodes: SelectedNodes,
 ): Generator<void, string> {
   const { context, root, selected } = reading;
   const inner = getNullableType(type);

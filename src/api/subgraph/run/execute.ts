@@ -10,8 +10,8 @@ import {
   type BlockConstraint,
   type MetaSource,
   type PastSource,
-  type Position,
   pinnedPosition,
+  type ReadPosition,
   unservedBlock,
 } from "../request/block.ts";
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
@@ -20,7 +20,7 @@ import { type ErrorEntry, QueryError } from "../schema/errors.ts";
  * The response to a request: the body, in one piece unless it is long, and the block that it was read at. `holds`: until the next block, or,
  * as all of it is of former blocks, longer; undefined if it has errors.
  */
-export type Answer = {
+export type SubgraphAnswer = {
   body: string | readonly string[];
   head: Head | undefined;
   holds?: "for the block" | "as past" | undefined;
@@ -45,7 +45,7 @@ export async function executeRequest(
   request: CompiledRequest,
   options: ExecuteOptions,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<SubgraphAnswer> {
   const { context, fields, extensions, failed } = request;
   const columns = [
     ...fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group)),
@@ -127,8 +127,8 @@ async function positionsOf(
   fields: CompiledRequest["fields"],
   options: ExecuteOptions,
   signal: AbortSignal,
-): Promise<Map<string, Position> | QueryError> {
-  const positions = new Map<string, Position>();
+): Promise<Map<string, ReadPosition> | QueryError> {
+  const positions = new Map<string, ReadPosition>();
   const past = options.past();
   const pinned = new Map(
     fields.flatMap(({ constraint }) =>
@@ -201,7 +201,7 @@ function bodyOf(
   data: string[],
   rest: { errors?: ErrorEntry[] },
   { responseBytes }: SubgraphLimits,
-): Answer["body"] {
+): SubgraphAnswer["body"] {
   const others = JSON.stringify(rest).slice(1);
   const hasData = data.length > 0 || rest.errors === undefined;
   const parts = hasData ? ['{"data":{', ...data, others === "}" ? "}}" : `},${others}`] : [`{${others}`];

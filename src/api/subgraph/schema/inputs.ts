@@ -36,7 +36,7 @@ export type RelationField = FieldBase & { kind: "relation"; target: string; colu
 export type DerivedField = FieldBase & { kind: "derived"; target: string; by: string; many: boolean };
 
 /** A field of an entity or interface. */
-export type Field = ScalarField | RelationField | DerivedField;
+export type EntityField = ScalarField | RelationField | DerivedField;
 
 /** An entity or interface, and the table of its rows. */
 export type EntityType = ReturnType<typeof readType>;
@@ -100,7 +100,7 @@ function readType(node: EntityNode) {
   };
 }
 
-function readField(node: FieldDefinitionNode): Field {
+function readField(node: FieldDefinitionNode): EntityField {
   const name = node.name.value;
   const type = print(node.type);
   const target = type.replace(/[[\]!]/g, "");
@@ -121,7 +121,7 @@ function readField(node: FieldDefinitionNode): Field {
 }
 
 // Extra: the id of each stored relation as a text field.
-function idField(relation: Field): ScalarField[] {
+function idField(relation: EntityField): ScalarField[] {
   if (relation.kind !== "relation") return [];
   const { column, nullable } = relation;
   const name = `${relation.name}Id`;
@@ -164,8 +164,8 @@ export type Operator = (typeof text)[number] | (typeof has)[number];
 
 /** A key of a filter object. `input` is its GraphQL type. */
 export type FilterKey = { name: string; input: string; extra: boolean } & (
-  | { kind: "column"; field: Field; operator: Operator }
-  | { kind: "child"; field: Field }
+  | { kind: "column"; field: EntityField; operator: Operator }
+  | { kind: "child"; field: EntityField }
   | { kind: "changeBlock" }
   | { kind: "group"; every: boolean }
 );
@@ -181,7 +181,7 @@ export const filterKeys = byType(({ name, fields }): FilterKey[] => {
   ];
 });
 
-function fieldKeys(field: Field): FilterKey[] {
+function fieldKeys(field: EntityField): FilterKey[] {
   const { name, extra } = field;
   if (field.kind === "scalar") return field.isWalked ? [] : scalarKeys(field);
   const child: FilterKey = { name: `${name}_`, kind: "child", field, input: `${field.target}_filter`, extra };
@@ -202,7 +202,7 @@ function scalarKeys(field: ScalarField): FilterKey[] {
   ];
 }
 
-function columnKeys(field: Field, scalar: string, offered: readonly Operator[]): FilterKey[] {
+function columnKeys(field: EntityField, scalar: string, offered: readonly Operator[]): FilterKey[] {
   return offered.map((operator) => ({
     name: operator === "" ? field.name : `${field.name}_${operator}`,
     kind: "column",
@@ -214,12 +214,12 @@ function columnKeys(field: Field, scalar: string, offered: readonly Operator[]):
 }
 
 /** A sort order: by a column of the row, or by one of a related row. */
-export type SortKey = { name: string; field: Field; child: ScalarField | undefined; extra: boolean };
+export type EntitySort = { name: string; field: EntityField; child: ScalarField | undefined; extra: boolean };
 
 /** Every value of a type's orderBy enum. As in the original, not all can be sorted by: see `isSortable`. */
-export const sortKeys = byType(({ fields }): SortKey[] => [...fields.values()].flatMap(fieldSorts));
+export const sortKeys = byType(({ fields }): EntitySort[] => [...fields.values()].flatMap(fieldSorts));
 
-function fieldSorts(field: Field): SortKey[] {
+function fieldSorts(field: EntityField): EntitySort[] {
   const { name, extra } = field;
   const own = { name, field, child: undefined, extra };
   if (field.kind === "scalar") return field.isWalked ? [] : [own];
@@ -231,7 +231,7 @@ function fieldSorts(field: Field): SortKey[] {
 }
 
 /** Whether rows can be sorted by the key: not by relations and lists. */
-export function isSortable({ field, child }: SortKey): boolean {
+export function isSortable({ field, child }: EntitySort): boolean {
   return child !== undefined || (field.kind === "scalar" && !field.list);
 }
 

@@ -7,9 +7,9 @@ import {
 } from "graphql";
 import {
   commonDefinitions,
+  type EntityField,
   type EntityType,
   entityTypes,
-  type Field,
   filterKeys,
   sortKeys,
 } from "./inputs.ts";
@@ -48,7 +48,7 @@ function ofEntity(type: EntityType, hasV2: boolean): string[] {
   ];
 }
 
-function fieldText(field: Field): string {
+function fieldText(field: EntityField): string {
   const mark = field.nullable ? "" : "!";
   const type = field.kind === "scalar" ? field.scalar : field.target;
   const isList = field.kind === "scalar" ? field.list : field.kind === "derived" && field.many;

@@ -1,0 +1,18 @@
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+
+// A search for a name finds one thing. Names within a file that nobody imports may repeat, types excepted.
+const declared =
+  /^(?:export (?:async )?(?:function\*?|const|let) (\w+)|(?:export )?(?:type|interface|class|enum) (\w+))/gm;
+
+test("no exported name and no type has two declarations in src", () => {
+  const places = new Map<string, Set<string>>();
+  for (const file of globSync("src/**/*.ts"))
+    if (!file.endsWith(".test.ts"))
+      for (const [, value, type] of readFileSync(file, "utf8").matchAll(declared)) {
+        const name = value ?? type ?? "";
+        places.set(name, (places.get(name) ?? new Set()).add(file));
+      }
+  expect(places.size).toBeGreaterThan(1_000);
+  expect([...places].filter(([, files]) => files.size > 1)).toEqual([]);
+});
