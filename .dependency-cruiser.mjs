@@ -27,11 +27,11 @@ src/plugins <- abis src/{ens,deployments,indexing,handlers}
 src/status/types.ts <- src/ponder
 src/read/sql <- src/{http,config,ponder}
 src/read <- src/{ens,http,ponder,operations} src/status/types.ts src/read/sql
-src/read/names <- src/{ens,http,deployments,ponder} src/status/types.ts src/read src/read/sql
+src/read/names <- src/{ens,http,schema,deployments,ponder} src/status/types.ts src/read src/read/sql
 src/read/events <- src/{ens,schema,config} src/read src/read/{sql,names}
-src/read/roles <- src/ens src/read src/read/names
+src/read/roles <- src/{ens,schema} src/read src/read/names
 src/read/resolution <- abis src/{ens,rpc} src/read src/read/{sql,names}
-src/read/stats <- src/{log,ens,ponder,operations} src/read src/read/{sql,names,events}
+src/read/stats <- src/{log,ens,schema,ponder,operations} src/read src/read/{sql,names,events}
 src/status <- src/{log,ponder,operations} src/status/types.ts src/read/sql
 src/feed/webhooks <- src/{log,ens,config,ponder,rpc} src/read/{names,events}
 src/feed <- src/{log,ens,http,ponder,operations} src/read src/read/{sql,names,events} src/feed/webhooks

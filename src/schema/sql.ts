@@ -18,3 +18,6 @@ export const lacksLabel = {
   domain: "(name LIKE '%[%' OR label_name IS NULL OR unrevealed_name IS NOT NULL)",
   registration: "(label_name IS NULL OR label_name LIKE '[%')",
 };
+
+/** SQL of the key under which an ENSv2 registry keeps an entry, of its labelhash or one of its resource ids: without the last 32 bits. */
+export const storageIdOf = (id: string) => `left(${id}, 58) || '00000000'`;
