@@ -20,4 +20,4 @@ export const lacksLabel = {
 };
 
 /** SQL of the key under which an ENSv2 registry keeps an entry, of its labelhash or one of its resource ids: without the last 32 bits. */
-export const storageIdOf = (id: string) => `left(${id}, 58) || '00000000'`;
+export const storageIdSql = (id: string) => `left(${id}, 58) || '00000000'`;

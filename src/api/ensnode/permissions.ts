@@ -8,7 +8,7 @@ import { addressSchema, chainIdSchema, hashSchema, secondsSchema } from "../../e
 import { readV2Names, storedLabel, type V2Contracts, type V2Name } from "../../read/names/v2-names.ts";
 import { pathOfName } from "../../read/names/v2-walk.ts";
 import { field, readingOf } from "../../read/sql/fields.ts";
-import { storageIdOf } from "../../schema/sql.ts";
+import { storageIdSql } from "../../schema/sql.ts";
 import { slowestOf } from "../../status/snapshot.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { ApiError } from "../kit/errors.ts";
@@ -128,7 +128,7 @@ WITH RECURSIVE contracts (address) AS (${among}), known AS (
   SELECT p.*, k.kind, k.is_proven FROM known k CROSS JOIN LATERAL (
     SELECT p.*, e.labelhash || e.label AS label FROM v2_roles p
     LEFT JOIN v2_entries e
-      ON e.chain_id = p.chain_id AND e.registry = p.address AND e.storage_id = ${storageIdOf("p.resource")}
+      ON e.chain_id = p.chain_id AND e.registry = p.address AND e.storage_id = ${storageIdSql("p.resource")}
     WHERE p.address = k.address AND ${filter} AND p.chain_id = ${chainId} AND p.roles <> '${zeroHash}'
       AND CASE WHEN e.storage_id IS NULL OR e.expiry > $2::numeric AND e.resource = p.resource THEN true ELSE false END
       AND (p.address > split_part($5, '-', 1) OR (p.resource, p.account) > (split_part($5, '-', 2), split_part($5, '-', 3)))

@@ -25,7 +25,7 @@ import { readV2Records } from "../../read/names/v2-records.ts";
 import { ethAttachedSql, reachedJoin } from "../../read/names/v2-walk.ts";
 import { refuse } from "../../read/refusal.ts";
 import type { SortType } from "../../read/sql/keyset.ts";
-import { hexOf, storageIdOf } from "../../schema/sql.ts";
+import { hexOf, storageIdSql } from "../../schema/sql.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { type CursorQuery, cursorParameters } from "../kit/paging.ts";
@@ -405,7 +405,7 @@ const inOrder = `ORDER BY ${Object.keys(byName).join(", ")}`;
 // Roles on the whole registry, and those on an entry in force for its present resource, which the limit has looked up by its key.
 const rolesOf = ({ v2, address }: FoundRegistry) => `v2_roles p
   LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE e.chain_id = p.chain_id AND e.registry = p.address
-    AND e.storage_id = ${storageIdOf("p.resource")} LIMIT 1) e ON true
+    AND e.storage_id = ${storageIdSql("p.resource")} LIMIT 1) e ON true
   WHERE p.chain_id = ${v2.chainId} AND p.address = '${address}' AND p.roles <> '${wholeContract}'
     AND (p.resource = '${wholeContract}' OR e.resource = p.resource AND e.expiry > ${indexTime})
   ORDER BY p.resource, p.account`;
@@ -413,7 +413,7 @@ const rolesOf = ({ v2, address }: FoundRegistry) => `v2_roles p
 // Up to which number accounts with roles are counted for each label.
 const maxHolders = 1_000;
 const holders = `v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
-  WHERE o.chain_id = e.chain_id AND o.registry = e.registry AND o.storage_id = ${storageIdOf("e.labelhash")}
+  WHERE o.chain_id = e.chain_id AND o.registry = e.registry AND o.storage_id = ${storageIdSql("e.labelhash")}
     AND o.expiry > ${indexTime} AND p.roles <> '${wholeContract}'`;
 
 type LabelOfRegistry = { node: Hex; owner: Hex | null; holders: number | null };

@@ -4,7 +4,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { labelhashIn } from "../../ens/names.ts";
 import { emancipation, gracePeriod, gracePeriodOfV2, maxLevels } from "../../ens/registrations.ts";
 import { quoted } from "../../ponder/sql-client.ts";
-import { storageIdOf } from "../../schema/sql.ts";
+import { storageIdSql } from "../../schema/sql.ts";
 
 // ENSv2 names are read by walking from the root registry. An entry counts until its expiry (docs/data-model.md).
 
@@ -168,7 +168,7 @@ export const askedByPath = (path: string) =>
 
 /** SQL of a name for `walkSql` by its row under an alias, whose path is that of the names above it. No row if these are unknown. */
 export const askedByRow = (alias: string, chainId: number) => `
-  SELECT 1 AS index, jsonb_agg(${storageIdOf("u.labelhash")} ORDER BY u.level DESC) AS ids,
+  SELECT 1 AS index, jsonb_agg(${storageIdSql("u.labelhash")} ORDER BY u.level DESC) AS ids,
     jsonb_agg(u.labelhash ORDER BY u.level DESC) AS labels, jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
   FROM (WITH RECURSIVE up AS (
     SELECT d.* FROM (SELECT ${alias}.id AS id) t CROSS JOIN LATERAL (${pathStepSql(chainId, "t.id", "0")}) d

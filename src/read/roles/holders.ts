@@ -1,4 +1,4 @@
-import { storageIdOf } from "../../schema/sql.ts";
+import { storageIdSql } from "../../schema/sql.ts";
 import {
   type Held,
   indexTime,
@@ -27,7 +27,7 @@ export const hasRole = (
   account: string,
 ): string => `(names.is_v2 AND names.owner IS NOT NULL
   AND EXISTS (SELECT FROM v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
-    WHERE o.chain_id = ${chainId} AND o.registry = names.registry AND o.storage_id = ${storageIdOf("names.labelhash")}
+    WHERE o.chain_id = ${chainId} AND o.registry = names.registry AND o.storage_id = ${storageIdSql("names.labelhash")}
       AND o.expiry > ${indexTime} AND p.account = ${account} AND p.roles NOT IN ${noRoles}))`;
 
 /**
@@ -44,7 +44,7 @@ export function namesByRole(
   const direction = isDescending ? " DESC" : "";
   const from = `(SELECT e.id, e.name, left(e.name, 256) AS sorted
   FROM (SELECT p.* FROM ${rolesOf(account, v2.chainId)} ORDER BY p.address, p.resource LIMIT ${maxRoles}) p
-  JOIN v2_entries o ON o.chain_id = ${v2.chainId} AND o.registry = p.address AND o.storage_id = ${storageIdOf("p.resource")}
+  JOIN v2_entries o ON o.chain_id = ${v2.chainId} AND o.registry = p.address AND o.storage_id = ${storageIdSql("p.resource")}
     AND o.resource = p.resource AND o.expiry > ${indexTime}
   JOIN v2_domains e ON e.chain_id = o.chain_id AND e.registry = o.registry AND e.labelhash = o.labelhash
   ${reachedJoin("e", "at_e", v2, indexTime)}

@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { gracePeriod } from "../../ens/registrations.ts";
 import { powersOf } from "../../ens/roles.ts";
-import { storageIdOf } from "../../schema/sql.ts";
+import { storageIdSql } from "../../schema/sql.ts";
 import { type Meta, withGaps } from "../as-of.ts";
 import { type Grant, grantOf, type StoredRole, wholeContract } from "../names/grants.ts";
 import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts";
@@ -149,7 +149,7 @@ function toldSql(v2: V2Contracts): string {
   CROSS JOIN LATERAL (SELECT CASE WHEN c.implementation = ${list(resolvers)} THEN CASE WHEN c.has_record_ids THEN 'recordResolver' ELSE 'resolver' END
     WHEN p.address = ${list(registries)} OR c.implementation = ${list([...wrapperRegistries, ...userRegistries])} OR ${isOther} THEN 'registry' END AS kind) k
   LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE k.kind = 'registry' AND e.chain_id = ${chainId} AND e.registry = p.address
-    AND e.storage_id = ${storageIdOf("p.resource")} LIMIT 1) e ON true
+    AND e.storage_id = ${storageIdSql("p.resource")} LIMIT 1) e ON true
   LEFT JOIN LATERAL (SELECT * FROM v2_resources m WHERE k.kind <> 'registry' AND m.chain_id = ${chainId} AND m.resolver = p.address
     AND m.resource = p.resource LIMIT 1) m ON true`;
 }

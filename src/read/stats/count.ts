@@ -4,7 +4,7 @@ import { repeat } from "../../operations/repeat.ts";
 import { finalizedCheckpointOf, timeOfCheckpoint } from "../../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
 import { stateSql, stateTable } from "../../ponder/state.ts";
-import { storageIdOf } from "../../schema/sql.ts";
+import { storageIdSql } from "../../schema/sql.ts";
 import { literal } from "../events/history.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 
@@ -88,7 +88,7 @@ const transfers = (v2: IndexedNamespace["v2"]) => [
     table: "v2_events",
     types: ["LabelRegistered", "Migration", "TransferSingle", "TransferBatch"],
     node: `(SELECT o.node FROM v2_entries o WHERE o.chain_id = ${chainId} AND o.registry = e.registry AND o.registry = '${ethRegistry}'
-      AND o.storage_id = ${storageIdOf("e.labelhash")})`,
+      AND o.storage_id = ${storageIdSql("e.labelhash")})`,
     from: `v2_entries o JOIN v2_events e ON o.chain_id = ${chainId} AND e.registry = o.registry AND e.labelhash = o.labelhash AND o.registry = '${ethRegistry}'`,
     ...{ key: "o.node", holder: "e.holder" },
   })),
