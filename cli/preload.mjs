@@ -28,10 +28,11 @@ const following = /\/node_modules\/ponder\/dist\/esm\/runtime\/realtime\.js$/;
 
 const runOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/;
 
-// Of the 700 chains of viem Ponder needs those of which a block is final later than of others. To load all takes a tenth of a start.
+// Of the 700 chains of viem Ponder needs those of which a block is final later than of others; URLs are configured here. To load all takes a
+// tenth of a start.
 const chainsOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/chains\.js$/;
 const knownChains = [1, 5, 42, 137, 42161, 42170, 80001, 421613, 11155111]
-  .map((id) => `export const chain${id} = { id: ${id} };`)
+  .map((id) => `export const chain${id} = { id: ${id}, rpcUrls: { default: { http: [] } } };`)
   .join("");
 
 // What is changed in Ponder's text, as often as `times` says. docs/ponder.md describes them.

@@ -161,11 +161,13 @@ import { getFinalityBlockCount } from ${module("node_modules/ponder/dist/esm/uti
 const known = Object.values(chains);
 const differs = Object.values(viem).filter((chain) => getFinalityBlockCount({ chain }) !==
   getFinalityBlockCount({ chain: known.find(({ id }) => id === chain.id) }));
-process.stdout.write(JSON.stringify({ known: known.length > 0, isShort: known.length < 20, differs: differs.map(({ id }) => id) }));
+// ponder: compares a chain's URLs with those of viem, to warn of public ones.
+const lackUrls = known.filter(({ rpcUrls }) => !Array.isArray(rpcUrls?.default?.http));
+process.stdout.write(JSON.stringify({ known: known.length > 0, isShort: known.length < 20, differs: differs.map(({ id }) => id), lackUrls }));
 `;
 
 test("of each chain of viem a block is final as soon as with all of its modules", async () => {
-  expect(await outputOf(finality)).toEqual({ known: true, isShort: true, differs: [] });
+  expect(await outputOf(finality)).toEqual({ known: true, isShort: true, differs: [], lackUrls: [] });
 });
 
 const places = `
