@@ -6,7 +6,7 @@ import { datasourcesFile } from "../support/recordings.ts";
 import { storedRows } from "../support/stored-rows.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// Three chains go on from their recordings, and Base pauses for an hour of their time.
+// Three chains go on from their recordings, and Base pauses for an hour of their time. Each test goes on where the one before it ended.
 
 const environment = {
   SUBGRAPH_COMPAT: "false",
@@ -101,8 +101,9 @@ async function isServedWithout() {
   );
 }
 
-test("a chain that pauses holds back no other, and comes back into its place", async () => {
-  const others = ["root", "linea"] as const;
+const others = ["root", "linea"] as const;
+
+test("a chain that pauses holds back no other", async () => {
   world.start();
   await atHeads(world, chainNames);
   // Blocks become final while they are followed.
@@ -116,7 +117,9 @@ test("a chain that pauses holds back no other, and comes back into its place", a
   for (let second = 1_900; second < 2_100; second += 50) mine("root", second, `other${second}`);
   const during = await atHeads(world, others);
   await eachChainByItself(during);
+});
 
+test("a start without a node of that chain serves, and follows the others", async () => {
   await world.crash();
   world.nodes.base.faults.set({ down: true });
   world.start();
@@ -125,8 +128,10 @@ test("a chain that pauses holds back no other, and comes back into its place", a
   for (let second = 2_100; second < 3_900; second += 50)
     for (const chain of others) mine(chain, second, second % 200 === 0 ? `late${second}` : undefined);
   await atHeads(world, others);
-  world.nodes.base.faults.set({ down: false });
+});
 
+test("the chain comes back into its place", async () => {
+  world.nodes.base.faults.set({ down: false });
   for (let second = 410; second < 3_900; second += 40)
     mine("base", second, second % 200 === 50 ? `inside${second}` : undefined);
   for (const chain of chainNames) mine(chain, 3_920, "after");
