@@ -12,7 +12,7 @@ const cases = clientQueries();
 const surface: { filters: string[]; sorts: string[] } = readFixture("subgraph-surface.json.gz");
 const dump = recordedEntities();
 const types = Object.keys(dump);
-// What the entities imply is worked out by test/support/evaluate.ts, without SQL.
+// What the entities imply is worked out by test/support/subgraph/evaluate.ts, without SQL.
 const evaluate = createEvaluator(dump);
 let client: Awaited<ReturnType<typeof createRecordedDatabase>>;
 

@@ -135,7 +135,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
     .post("/", async (c) => {
       if (c.req.header("Content-Type") === undefined)
         throw new RequestError("Content-Type header is required");
-      // The server refuses bodies that are too long (src/service/index.ts).
+      // The server refuses bodies that are too long (src/service/requests.ts).
       const text = await c.req.text();
       return respond(c, text, () => readBody(text, subgraph));
     })
