@@ -3,6 +3,7 @@ import type { Context, Hono, HonoRequest } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import { jsonText } from "../../ens/parameters.ts";
+import { hasTag } from "../../http/etag.ts";
 import type { Operation } from "../../http/openapi.ts";
 import { yieldToEventLoop } from "../../http/turn.ts";
 import type { Log } from "../../log/json-log.ts";
@@ -316,8 +317,7 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: stri
   const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   if (caching && reply.status === 200 && reply.isCached !== false) {
     const found = { etag: tagOf(parts), "cache-control": caching };
-    const known = c.req.header("if-none-match")?.split(",") ?? [];
-    if (known.some((one) => one.trim() === found.etag || one.trim() === "*")) return c.body(null, 304, found);
+    if (hasTag(c.req.header("if-none-match"), found.etag)) return c.body(null, 304, found);
     Object.assign(headers, found);
   }
   const length = parts.reduce((sum, part) => sum + part.length, 0);

@@ -4,6 +4,7 @@ import { namespaceIds } from "../../deployments/deployment.ts";
 import { nodeOfToken, type TokenIssuer } from "../../deployments/namespaces.ts";
 import { tokenIdToHex } from "../../ens/ids.ts";
 import { labelhashIn, namehash, parentName } from "../../ens/names.ts";
+import { hasTag } from "../../http/etag.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { createChainReader } from "../../read/resolution/chain-reader.ts";
 import { createGatewayReader } from "../../read/resolution/gateway.ts";
@@ -236,7 +237,7 @@ async function sendImage(sources: MetadataSources, c: Context, asked: MediaReque
   const of = (name: string) => response.headers.get(name) ?? "";
   const [type, length, etag] = ["content-type", "content-length", "etag"].map(of) as [string, string, string];
   const headers = { ...imageHeaders, etag, "content-type": type, "content-length": length };
-  if (!c.req.header("if-none-match")?.includes(etag)) return c.newResponse(response.body, 200, headers);
+  if (!hasTag(c.req.header("if-none-match"), etag)) return c.newResponse(response.body, 200, headers);
   await response.body?.cancel();
   return c.body(null, 304, { ...imageHeaders, etag });
 }

@@ -57,6 +57,8 @@ test("tags a GET response with its block and returns 304 until another block is 
   expect(first.headers.get("vary")).toBe("Accept");
   const again = await get(search, { headers: { "if-none-match": etag } });
   expect([again.status, await again.text()]).toEqual([304, ""]);
+  expect((await get(search, { headers: { "if-none-match": "*" } })).status).toBe(304);
+  expect((await get("?query=mutation", { headers: { "if-none-match": "*" } })).status).toBe(400);
   const other = await get(`${search}%20`, { headers: { "if-none-match": etag } });
   expect([other.status, await other.text()]).toEqual([200, one]);
   await client.exec(

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import type { Surround } from "../../http/assets.ts";
+import { hasTag } from "../../http/etag.ts";
 import { currentClient, yieldToEventLoop } from "../../http/turn.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
 import { bothGenerations } from "../../read/names/v2-domains.ts";
@@ -198,9 +199,11 @@ function createResponder(subgraph: Subgraph, send: Send) {
     const known = tagOf && c.req.header("If-None-Match");
     if (known) {
       await yieldToEventLoop();
+      // A malformed request is refused, although `*` has any tag.
+      if (known.trim() === "*") read();
       const head = await subgraph.head(signal);
       const [tag, caching] = [tagOf(head), subgraph.caching({ head, holds: "for the block" })];
-      if (tag && caching && known.includes(tag))
+      if (tag && caching && hasTag(known, tag))
         return c.body(null, 304, { ETag: tag, "Cache-Control": caching, Vary: "Accept" });
     }
     const run = async (stop: AbortSignal) => {
