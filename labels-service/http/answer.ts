@@ -34,11 +34,6 @@ export function errorAnswer(status: number, error: string): Answer {
   };
 }
 
-/** A client's request cannot be served: 400 with the message. */
-export class RequestFault extends Error {
-  override name = "RequestFault";
-}
-
 /** The response to unknown paths and methods; never a JSON error body. */
 export const notFound: Answer = {
   status: 404,

@@ -1,4 +1,5 @@
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
+import { HttpError } from "../../src/http/error.ts";
 import type { LabelFile } from "../../src/labels/label-file.ts";
 import {
   type LabelSetFacts,
@@ -8,7 +9,7 @@ import {
   labelSetVersionPattern,
   pinMismatch,
 } from "../../src/labels/label-set.ts";
-import { type Answer, errorAnswer, jsonAnswer, notReady, RequestFault } from "./answer.ts";
+import { type Answer, errorAnswer, jsonAnswer, notReady } from "./answer.ts";
 
 /** The specification's message for a missing or invalid labelhash. */
 export const invalidLabelhash = "Invalid labelhash - must be a valid hex string";
@@ -42,26 +43,27 @@ function decoded(text: string): string {
 type Pin = { [Part in keyof LabelSetPin]: LabelSetPin[Part] | undefined };
 
 /**
- * The pin of an id and a version as text, empty meaning absent. Throws a `RequestFault`, in the order version, id, version
+ * The pin of an id and a version as text, empty meaning absent. Throws an HttpError 400, in the order version, id, version
  * without id.
  */
 export function parsePin(labelSetId: string, versionText: string): Pin {
   const labelSetVersion = versionText === "" ? undefined : Number(versionText);
   const isVersion = labelSetVersionPattern.test(versionText) && Number.isSafeInteger(labelSetVersion);
   if (versionText !== "" && !isVersion)
-    throw new RequestFault("label_set_version must be a non-negative integer");
+    throw new HttpError(400, "label_set_version must be a non-negative integer");
   if (labelSetId !== "" && !labelSetIdPattern.test(labelSetId))
-    throw new RequestFault(`label_set_id must have ${labelSetIdRule}`);
+    throw new HttpError(400, `label_set_id must have ${labelSetIdRule}`);
   if (labelSetVersion !== undefined && labelSetId === "")
-    throw new RequestFault("label_set_id is required when label_set_version is given");
+    throw new HttpError(400, "label_set_id is required when label_set_version is given");
   return { labelSetId: labelSetId === "" ? undefined : labelSetId, labelSetVersion };
 }
 
-/** Throws a `RequestFault` for a pin that the label set cannot serve. */
+/** Throws an HttpError 400 for a pin that the label set cannot serve. */
 export function checkPin(pin: Pin, facts: LabelSetFacts): void {
   const mismatch = pinMismatch(pin, facts);
   if (mismatch === undefined) return;
-  throw new RequestFault(
+  throw new HttpError(
+    400,
     mismatch === "id"
       ? `Label set id mismatch: the server holds "${facts.labelSetId}", the client requested "${pin.labelSetId}"`
       : "Requested label set version is higher than available label set version",

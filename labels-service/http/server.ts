@@ -7,6 +7,7 @@ import {
 } from "node:http";
 import packageJson from "../../package.json" with { type: "json" };
 import { createBodyReader, type Unread } from "../../src/http/bodies.ts";
+import { HttpError } from "../../src/http/error.ts";
 import { serveOneAtATime } from "../../src/http/one-at-a-time.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
@@ -22,7 +23,6 @@ import {
   type Memory,
   notFound,
   notReady,
-  RequestFault,
   writeAnswer,
   writePreflight,
 } from "./answer.ts";
@@ -110,7 +110,7 @@ function createHandler(options: ServerOptions, limits: ServerLimits) {
     if (method === "OPTIONS" && path.startsWith("/v1/")) return writePreflight(response, headers);
     const memory = shareOfMemory();
     const failed = (error: unknown): Answer => {
-      if (error instanceof RequestFault) return errorAnswer(400, error.message);
+      if (error instanceof HttpError) return errorAnswer(error.status, error.message);
       log("error", "request failed", {
         path,
         reason: error instanceof Error ? error.message : String(error),

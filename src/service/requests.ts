@@ -1,6 +1,6 @@
 import http from "node:http";
 import { bodyOfRest } from "../api/kit/endpoint.ts";
-import { lookupEnvelope } from "../api/v1/contract.ts";
+import { tooLarge } from "../api/v1/contract.ts";
 import { builtIndexesSql } from "../operations/indexes.ts";
 import { guardNextServer } from "../ponder/http-server.ts";
 import { createProgress } from "../ponder/progress.ts";
@@ -15,7 +15,7 @@ export function guardRequests(service: Serving): void {
     bytes: bodyBytes,
     refusal: { error: `GraphQL server error (client error): The body has more than ${bodyBytes} bytes` },
   };
-  const bodyOfLookup = { ...bodyOfRest, refusal: lookupEnvelope.tooLarge ?? bodyOfRest.refusal };
+  const bodyOfLookup = { ...bodyOfRest, refusal: tooLarge };
   guardNextServer(http, {
     ...createProgress(sqlClient, {
       schema: ponder.schema,

@@ -1,10 +1,11 @@
 import { z } from "zod/v4";
 import { timestampParameter } from "../../ens/parameters.ts";
 import { countSchema, secondsSchema } from "../../ens/schemas.ts";
+import { HttpError } from "../../http/error.ts";
 import { checksumEvery } from "../../operations/checksums.ts";
 import type { Database } from "../../read/sql/client.ts";
 import { endpoint } from "../kit/endpoint.ts";
-import { ApiError, messageSchema } from "../kit/errors.ts";
+import { messageSchema } from "../kit/errors.ts";
 
 const hex = (digits: number) => z.string().regex(new RegExp(`^[0-9a-f]{${digits}}$`));
 
@@ -58,13 +59,12 @@ export const checksum = endpoint({
     const [text] = name ? await database.row(sql, values, request.raw.signal) : [];
     const { found, from, to } = stored.parse(JSON.parse(text ?? '{"found":null,"from":null,"to":null}'));
     if (from === null || to === null)
-      throw new ApiError(404, {
-        message: `There is no checksum yet. The first is of the next multiple of ${checksumEvery} seconds, once the blocks of that time are final.`,
-      });
+      throw new HttpError(
+        404,
+        `There is no checksum yet. The first is of the next multiple of ${checksumEvery} seconds, once the blocks of that time are final.`,
+      );
     if (found === null)
-      throw new ApiError(404, {
-        message: `There is no checksum of ${timestamp}: ask for ${from} to ${to}.`,
-      });
+      throw new HttpError(404, `There is no checksum of ${timestamp}: ask for ${from} to ${to}.`);
     return { status: 200, body: { timestamp: timestamp ?? to, ...found, kept: { from, to } } };
   },
 });

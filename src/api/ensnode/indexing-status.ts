@@ -1,10 +1,11 @@
 import { z } from "zod/v4";
 import { oneText } from "../../ens/parameters.ts";
 import { countSchema, secondsSchema } from "../../ens/schemas.ts";
+import { HttpError } from "../../http/error.ts";
 import { distancesOf, project, slowestOf } from "../../status/snapshot.ts";
 import { snapshotSchema } from "../../status/types.ts";
 import { endpoint, type GateContext } from "../kit/endpoint.ts";
-import { ApiError, envelope, messageSchema } from "../kit/errors.ts";
+import { envelope, messageSchema } from "../kit/errors.ts";
 import { type ProvenFrom, provenFromSchema } from "./config.ts";
 
 const schema = z.strictObject({
@@ -127,18 +128,18 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
     // Invalid input comes first, whatever the status.
     handle: ({ query: { maxWorstCaseDistance } }, { clock, status }: RealtimeContext) => {
       const current = status.current();
-      if (current === undefined)
-        throw new ApiError(503, { message: "The indexing status is not available." });
+      if (current === undefined) throw new HttpError(503, "The indexing status is not available.");
       const { snapshot, stale } = current;
-      if (stale !== undefined) throw new ApiError(503, { message: stale.reason });
+      if (stale !== undefined) throw new HttpError(503, stale.reason);
       const { time: slowestChainIndexingCursor, chainId } = slowestOf(snapshot);
       const { projectedAt } = project(snapshot, Math.floor(clock() / 1000));
       const worstCaseDistance = projectedAt - slowestChainIndexingCursor;
       if (worstCaseDistance > maxWorstCaseDistance) {
         const ofChain = chainId === undefined ? "" : ` of chain ${chainId}`;
-        throw new ApiError(503, {
-          message: `The worst-case distance${ofChain} is ${worstCaseDistance} seconds, more than the ${maxWorstCaseDistance} seconds asked for.`,
-        });
+        throw new HttpError(
+          503,
+          `The worst-case distance${ofChain} is ${worstCaseDistance} seconds, more than the ${maxWorstCaseDistance} seconds asked for.`,
+        );
       }
       return { status: 200, body: { maxWorstCaseDistance, slowestChainIndexingCursor, worstCaseDistance } };
     },

@@ -152,10 +152,10 @@ export const nameTokens = endpoint({
     ],
     index: "complete",
   },
-  envelope: envelope(errorSchema, ({ reason, message, details }) => ({
+  envelope: envelope(errorSchema, ({ code, message, details }) => ({
     responseCode: "error" as const,
     errorCode:
-      errorCode.enum[reason === "plugin" ? "unsupported-nsindexer-config" : "unsupported-indexing-status"],
+      errorCode.enum[code === "plugin" ? "unsupported-nsindexer-config" : "unsupported-indexing-status"],
     error: { message, details },
   })),
   answers: {

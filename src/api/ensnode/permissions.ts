@@ -5,13 +5,13 @@ import { addressParameter, nameParameter } from "../../ens/parameters.ts";
 import { maxLevels } from "../../ens/registrations.ts";
 import { type RoleHolder, roleNames } from "../../ens/roles.ts";
 import { addressSchema, chainIdSchema, hashSchema, secondsSchema } from "../../ens/schemas.ts";
+import { HttpError } from "../../http/error.ts";
 import { readV2Names, storedLabel, type V2Contracts, type V2Name } from "../../read/names/v2-names.ts";
 import { pathOfName } from "../../read/names/v2-walk.ts";
 import { field, readingOf } from "../../read/sql/fields.ts";
 import { storageIdSql } from "../../schema/sql.ts";
 import { slowestOf } from "../../status/snapshot.ts";
 import { endpoint } from "../kit/endpoint.ts";
-import { ApiError } from "../kit/errors.ts";
 import {
   type CursorList,
   cursorOf,
@@ -228,7 +228,7 @@ export const permissions = endpoint({
     400: pagedRefusal,
   },
   handle: async ({ query, current, request }, { database, plugins, ensv2 }: Context) => {
-    if (ensv2 === undefined) throw new ApiError(503, { message: "The namespace has no contracts of ENSv2." });
+    if (ensv2 === undefined) throw new HttpError(503, "The namespace has no contracts of ENSv2.");
     const { signal } = request.raw;
     const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
     const asked = { paths: [pathOfName(query.name ?? "")], time, hasV1: plugins.includes("subgraph") };
@@ -262,7 +262,7 @@ const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>
   list: ["permissions", name, registry, account, isProven],
   types: ["text", "text", "text"],
   refuse: (message) => {
-    throw new ApiError(400, { message });
+    throw new HttpError(400, message);
   },
 });
 

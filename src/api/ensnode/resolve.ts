@@ -1,6 +1,7 @@
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import { addressParameter, booleanParameter } from "../../ens/parameters.ts";
+import { HttpError } from "../../http/error.ts";
 import { decodedOf, decodedSchema } from "../../read/names/content-hash.ts";
 import type { KnownContracts } from "../../read/names/known-contracts.ts";
 import { isEmptySelection, recordsSchema } from "../../read/names/selection.ts";
@@ -16,7 +17,7 @@ import { currentMoment } from "../../read/sql/moment.ts";
 import { slowestOf } from "../../status/snapshot.ts";
 import type { StatusSource } from "../../status/status.ts";
 import { endpoint } from "../kit/endpoint.ts";
-import { ApiError, messageSchema } from "../kit/errors.ts";
+import { messageSchema } from "../kit/errors.ts";
 import { listInput, namePath, selectionQuery } from "./selection.ts";
 
 /** The context of resolutions. `clock` gives milliseconds. */
@@ -96,7 +97,7 @@ export const resolvedRecords = endpoint({
     records: recordsSchema.extend({ decoded: decodedSchema.optional() }),
   }),
   handle: async (call, context: ResolveContext) => {
-    if (isEmptySelection(call.query)) throw new ApiError(400, nothingSelected);
+    if (isEmptySelection(call.query)) throw new HttpError(400, "Invalid Input", { details: nothingSelected });
     const asked = { name: call.params.name, selection: call.query };
     const body = await resolve(context, call, async (resolution) => {
       const records = await resolveRecords(resolution, asked);
@@ -146,17 +147,14 @@ export const resolvedPrimaryNames = endpoint({
 });
 
 const nothingSelected = {
-  message: "Invalid Input",
-  details: {
-    errors: [
-      "Select at least one record: name=true, addresses=60, texts=avatar, contenthash=true, pubkey=true, dnszonehash=true, version=true, abi=1 or interfaces=0x01ffc9a7",
-    ],
-  },
+  errors: [
+    "Select at least one record: name=true, addresses=60, texts=avatar, contenthash=true, pubkey=true, dnszonehash=true, version=true, abi=1 or interfaces=0x01ffc9a7",
+  ],
 };
 
 /** A request that asks the chain, and its client. */
 export type LiveCall = { request: { raw: Request }; client: string };
-/** Runs a resolution within the limits of one client and adds how it went. Throws ApiError 503 for an unavailable chain. */
+/** Runs a resolution within the limits of one client and adds how it went. Throws HttpError 503 for an unavailable chain. */
 async function resolve<T extends object>(
   context: ResolveContext,
   { query: { accelerate, trace }, request, client }: LiveCall & { query: z.output<typeof optionsQuery> },
@@ -182,7 +180,7 @@ async function resolve<T extends object>(
   } catch (error) {
     // The cause may contain the URL of an RPC endpoint, and with it a key.
     if (error instanceof UnavailableError)
-      throw new ApiError(503, { message: error.message }, { "Retry-After": "5" });
+      throw new HttpError(503, error.message, { headers: { "Retry-After": "5" } });
     throw error;
   } finally {
     // Also ends requests that a failure has made superfluous.
@@ -201,7 +199,7 @@ export async function askChain<T extends object>(
   try {
     return await resolve(context, { ...call, query: { accelerate: false, trace: false } }, ask);
   } catch (error) {
-    if (error instanceof ApiError || error instanceof ReadError) return { failure_reason: error.message };
+    if (error instanceof HttpError || error instanceof ReadError) return { failure_reason: error.message };
     throw error;
   }
 }

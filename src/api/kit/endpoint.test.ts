@@ -3,9 +3,10 @@ import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
+import { HttpError } from "../../http/error.ts";
 import { BusyError, lockedUp } from "../../read/sql/client.ts";
 import { endpoint, type GateContext, mount } from "./endpoint.ts";
-import { ApiError, envelope, errorResponse } from "./errors.ts";
+import { envelope, errorResponse } from "./errors.ts";
 import { minBlockParameter } from "./position.ts";
 
 const described = { tag: "Test", summary: "A test", description: "A test." };
@@ -36,7 +37,7 @@ const failing = endpoint({
   params: z.object({ how: z.string() }),
   answers: anything,
   handle: ({ params: { how } }) => {
-    if (how === "refuse") throw new ApiError(503, { message: "Not now.", details: { retry: true } });
+    if (how === "refuse") throw new HttpError(503, "Not now.", { details: { retry: true } });
     throw new Error(`the password is ${how}`);
   },
 });
@@ -166,7 +167,7 @@ describe("the gate", () => {
     const coded = z.strictObject({ code: z.string() });
     const worded = {
       ...gated,
-      envelope: envelope(coded, ({ reason }) => ({ code: reason }), { code: "failure" }),
+      envelope: envelope(coded, ({ code }) => ({ code }), { code: "failure" }),
     };
     const { ask } = open(worded, { plugins: [] });
     expect(await ask("/gated")).toMatchObject({ status: 503, body: { code: "plugin" } });

@@ -15,12 +15,11 @@ import type { StatusSource } from "../../status/status.ts";
 import { type CurrentStatus, isBackfilled, missingBlocks, type WantedBlock } from "../../status/types.ts";
 import { ofPast, untilNextBlock } from "./caching.ts";
 import {
-  ApiError,
+  createPositionRefusal,
+  createRefusal,
   type Envelope,
   errorResponse,
   type GateRefusal,
-  invalidInputSchema,
-  notKept,
   plainEnvelope,
 } from "./errors.ts";
 import { createSender, sendAsItComes } from "./send.ts";
@@ -113,15 +112,11 @@ export function endpoint<
 ): Endpoint<C> {
   const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
   const { isCached = method === "get" && needs.index === "complete" } = parts;
-  const refusal = { description: refused(needs), schema: envelope.schema };
-  const invalid = {
-    description: "Invalid parameters",
-    schema: envelope.invalid?.schema ?? invalidInputSchema,
-  };
+  const invalid = { description: "Invalid parameters", schema: envelope.invalid.schema };
   const answers: Answers = {
     ...(parts.params || parts.query || parts.body ? { 400: invalid } : {}),
     ...(parts.query && "at" in parts.query.shape ? { 409: { ...noPosition, schema: envelope.schema } } : {}),
-    ...(parts.needs ? { 503: refusal } : {}),
+    ...(parts.needs ? { 503: { description: refused(needs), schema: envelope.schema } } : {}),
     ...parts.answers,
   };
   return { ...parts, method, envelope, needs, isCached, answers };
@@ -179,8 +174,8 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
     try {
       const known = needs.index === undefined ? undefined : context.status.current();
-      const refusal = refusalOf(needs, context, known);
-      if (refusal !== undefined) return c.json(envelope.body(refusal), 503);
+      const refused = refusalOf(needs, context, known);
+      if (refused !== undefined) throw refused;
       // The path is parsed before the query; each reports all of its issues.
       const input = {
         params: params && parse(params, c.req.param(), envelope),
@@ -213,7 +208,6 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
         { at, current, signal: c.req.raw.signal },
         context,
       );
-      if ("refusal" in pinned) return c.json(envelope.body({ ...notKept, details: pinned.refusal }), 409);
       return toResponse(c, pinned.reply, answers, cachingOf(pinned.current, pinned.past));
     } catch (error) {
       return errorResponse(error, c, log, envelope);
@@ -251,8 +245,8 @@ async function pinnedReply(
   { past, status }: Pick<GateContext, "past" | "status">,
 ) {
   for (let known = current; ; ) {
-    const found = (await past?.(at, known, signal)) ?? { refusal: notKept.details };
-    if ("refusal" in found) return found;
+    const found = await past?.(at, known, signal);
+    if (found === undefined || "refusal" in found) throw createPositionRefusal(found?.refusal);
     const { moment, ...position } = found;
     const reply = await atMoment(moment, async () => handle(position));
     const confirmed = (await status.confirm?.(known)) ?? known;
@@ -273,11 +267,8 @@ function queryOf(c: Context): Record<string, string | string[] | undefined> {
 function parse(schema: z.ZodType, input: unknown, envelope: Envelope): unknown {
   const { success, data, error } = schema.safeParse(input);
   if (success) return data;
-  throw invalidInput(error, envelope);
+  throw envelope.invalid.error(error);
 }
-
-const invalidInput = (error: z.ZodError, { invalid }: Envelope) =>
-  new ApiError(400, invalid?.body(error) ?? { message: "Invalid Input", details: z.treeifyError(error) });
 
 // The status once it has the blocks that a request asks for. Ends the request if the index lacks them.
 async function reachedStatus(
@@ -289,9 +280,8 @@ async function reachedStatus(
   const unknown = blocks.find(({ chainId }) => !Object.hasOwn(chains, chainId));
   if (unknown !== undefined) {
     const message = `min_block names chain ${unknown.chainId}, which is not indexed`;
-    throw invalidInput(
+    throw envelope.invalid.error(
       new z.ZodError([{ code: "custom", path: ["min_block"], message, input: undefined }]),
-      envelope,
     );
   }
   const current = (blocks.length > 0 && (await status.reach?.(blocks, signal))) || known;
@@ -299,8 +289,7 @@ async function reachedStatus(
   if (missing === undefined) return current;
   const message = "The index has not reached the block yet.";
   const details = `Block ${missing.number} of chain ${missing.chainId} is not indexed here yet. Try again in a moment, or ask another reader.`;
-  const body = envelope.body({ reason: "status", message, details }) as ApiError["body"];
-  throw new ApiError(503, body, { "retry-after": "1" });
+  throw createRefusal(503, "status", { message, details }, { "retry-after": "1" });
 }
 
 // Shared by all REST endpoints.
@@ -362,22 +351,19 @@ function refusalOf<C>(
   const list = (needs: readonly (readonly string[])[]) =>
     needs.flatMap((need) => need.join(" or ") || []).join(", ");
   if (missing.length > 0)
-    return {
-      reason: "plugin",
+    return createRefusal(503, "plugin", {
       message: "A plugin that this endpoint needs is not active.",
       details: `Needed plugins: ${list(needed)}. Not active: ${list(missing)}.`,
-    };
+    });
   if (index === undefined) return undefined;
   if (current === undefined)
-    return {
-      reason: "status",
+    return createRefusal(503, "status", {
       message: "The indexing status is not available.",
       details: "This endpoint responds once the indexing status is known.",
-    };
+    });
   if (index !== "complete" || isBackfilled(current.snapshot)) return undefined;
-  return {
-    reason: "backfill",
+  return createRefusal(503, "backfill", {
     message: "The index is not complete yet.",
     details: `The omnichain status must be omnichain-following or omnichain-completed; it is ${current.snapshot.omnichainSnapshot.omnichainStatus}.`,
-  };
+  });
 }

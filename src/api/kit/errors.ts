@@ -2,17 +2,12 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
+import { HttpError } from "../../http/error.ts";
 import { escapeControls, type Log } from "../../log/json-log.ts";
 import { databaseAway, isDatabaseAway } from "../../ponder/sql-client.ts";
 import { ReadError, type RefusalCode } from "../../read/refusal.ts";
 import { BusyError, RowTooLongError } from "../../read/sql/client.ts";
 import { MomentGoneError } from "../../read/sql/moment.ts";
-
-/** Body of an error, unless an endpoint declares another form. */
-export type ErrorBody = { message: string; details?: unknown };
-
-/** Body of an error under `/v1`. */
-export type CodedError = { error: { code: string; message: string; details: object } };
 
 /** Schema of an error without details. */
 export const messageSchema = z.strictObject({ message: z.string() });
@@ -27,34 +22,51 @@ export const invalidInputSchema = z.strictObject({
   }),
 });
 
-/** Why an endpoint cannot respond now. The gate decides it the same way for all endpoints. */
-export type GateRefusal = {
-  reason: "plugin" | "status" | "backfill" | "busy" | "long" | "past";
-  message: string;
-  details: string;
-};
+const reasons = ["plugin", "status", "backfill", "busy", "long", "past"] as const;
 
-/** The form of an endpoint's refusals (503) and optionally of internal errors (500), too large bodies (413) and invalid input (400). */
+type Reason = (typeof reasons)[number];
+
+/** An error that an endpoint does not decide itself: its `code` is the reason. */
+export type GateRefusal = HttpError & { code: Reason; details: string };
+
+/** Creates a refusal. */
+export const createRefusal = (
+  status: ContentfulStatusCode,
+  code: Reason,
+  { message, details }: { message: string; details: string },
+  headers: Record<string, string> = {},
+) => new HttpError(status, message, { code, details, headers }) as GateRefusal;
+
+/** Whether an error is a refusal. */
+export const isRefusal = (error: HttpError): error is GateRefusal =>
+  reasons.some((reason) => reason === error.code);
+
+/** The form of an endpoint's errors. `schema`: that of refusals; `failure`: the body of internal errors (500). */
 export type Envelope = {
   schema: z.ZodType;
-  body: (refusal: GateRefusal) => unknown;
-  failure: unknown;
-  /** The body of a read that is refused. */
-  refused: (error: ReadError) => ErrorBody | CodedError;
-  /** The body of a 413. */
-  tooLarge?: CodedError;
-  invalid?: { schema: z.ZodType; body: (error: z.ZodError) => CodedError };
+  body: (error: HttpError) => object;
+  failure: object;
+  /** The error for input that does not fit its schema, and the schema of its body. */
+  invalid: { schema: z.ZodType; error: (error: z.ZodError) => HttpError };
 };
 
-const failure: ErrorBody = { message: "Internal Server Error" };
+const plainBody = ({ message, details }: HttpError) => ({ message, details });
 
-/** Creates an envelope whose bodies fit its schema. */
-export function envelope<T>(
+/** Creates an envelope whose refusals fit its schema. Other errors have `message` and `details`. */
+export function envelope<T extends object>(
   schema: z.ZodType<T>,
   body: (refusal: GateRefusal) => NoInfer<T>,
-  ownFailure?: NoInfer<T>,
+  failure: NoInfer<T> | { message: string } = { message: "Internal Server Error" },
 ): Envelope {
-  return { schema, body, refused: ({ message }) => ({ message }), failure: ownFailure ?? failure };
+  return {
+    schema,
+    body: (error) => (isRefusal(error) ? body(error) : plainBody(error)),
+    failure,
+    invalid: {
+      schema: invalidInputSchema,
+      error: (error) => new HttpError(400, "Invalid Input", { details: z.treeifyError(error) }),
+    },
+  };
 }
 
 /** The envelope of endpoints that declare no other: `message` and `details`. */
@@ -62,25 +74,6 @@ export const plainEnvelope = envelope(
   z.strictObject({ message: z.string(), details: z.string() }),
   ({ message, details }) => ({ message, details }),
 );
-
-/** Ends a request with an error status and a body. */
-export class ApiError extends Error {
-  override name = "ApiError";
-  readonly status: ContentfulStatusCode;
-  readonly body: ErrorBody | CodedError;
-  readonly headers: Record<string, string>;
-
-  constructor(
-    status: ContentfulStatusCode,
-    body: ErrorBody | CodedError,
-    headers: Record<string, string> = {},
-  ) {
-    super("error" in body ? body.error.message : body.message);
-    this.status = status;
-    this.body = body;
-    this.headers = headers;
-  }
-}
 
 const statusOf = {
   invalid_input: 400,
@@ -91,56 +84,51 @@ const statusOf = {
 } as const satisfies Record<RefusalCode, number>;
 
 /** The response to an unknown path: 404. */
-export const notFound = (c: Context) => c.json({ message: "Not Found" } satisfies ErrorBody, 404);
-
-const tooLong: GateRefusal = {
-  reason: "long",
-  message: "The response would be too long.",
-  details: "Ask for fewer rows.",
-};
+export const notFound = (c: Context) => c.json({ message: "Not Found" }, 404);
 
 /** The index does not have the position that a request asks for. */
-export const notKept: GateRefusal = {
-  reason: "past",
-  message: "The position cannot be read.",
-  details: "The index does not keep it any longer. Try a later one.",
-};
+export const createPositionRefusal = (details = "The index does not keep it any longer. Try a later one.") =>
+  createRefusal(409, "past", { message: "The position cannot be read.", details });
 
 /** Whether a statement took too long: Postgres reports 57014 for one that it cancelled, a request's signal a TimeoutError. */
 export const isLate = (error: unknown) =>
   error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code === "57014"));
 
-function busyRefusal(error: unknown): GateRefusal | undefined {
-  if (error instanceof BusyError) return { reason: "busy", message: error.message, details: error.details };
-  if (!isLate(error)) return undefined;
-  const details = "The database stopped it. Ask for less, or try again later.";
-  return { reason: "busy", message: "The query took too long.", details };
+const tooLong = { message: "The response would be too long.", details: "Ask for fewer rows." };
+const tooSlow = {
+  message: "The query took too long.",
+  details: "The database stopped it. Ask for less, or try again later.",
+};
+const soon = { "retry-after": "1" };
+
+// Undefined for failures.
+function httpErrorOf(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  if (error instanceof ReadError) {
+    const { code, message } = error;
+    return new HttpError(statusOf[code], message, { code, ...(code === "overloaded" && { headers: soon }) });
+  }
+  if (isDatabaseAway(error)) return createRefusal(503, "status", databaseAway, { "retry-after": "5" });
+  if (error instanceof HTTPException && error.status < 500)
+    return new HttpError(error.status as 400, error.message || "Bad Request");
+  if (error instanceof MomentGoneError) return createPositionRefusal();
+  if (error instanceof RowTooLongError) return createRefusal(400, "long", tooLong);
+  if (error instanceof BusyError) return createRefusal(503, "busy", error, soon);
+  return isLate(error) ? createRefusal(503, "busy", tooSlow, soon) : undefined;
 }
 
 /**
- * The response to an error that a route throws: its own status and body if the request is at fault, 400 if the response would be too long,
- * 409 for a position that is not kept, 503 if the database is busy or away. Anything else is logged and becomes a 500 without details.
+ * The response to an error that a route throws: its own status if the request is at fault, 400 if the response would be too long, 409 for a
+ * position that is not kept, 503 if the database is busy or away. Anything else is logged and becomes a 500 without details.
  */
 export function errorResponse(
   error: unknown,
   c: Context,
   log: Log,
-  { failure, body, refused }: Pick<Envelope, "failure" | "body" | "refused"> = plainEnvelope,
+  { failure, body }: Pick<Envelope, "failure" | "body"> = plainEnvelope,
 ): Response {
-  if (error instanceof ApiError) return c.json(error.body, error.status, error.headers);
-  if (error instanceof ReadError) {
-    const headers: Record<string, string> = error.code === "overloaded" ? { "retry-after": "1" } : {};
-    return c.json(refused(error), statusOf[error.code], headers);
-  }
-  if (isDatabaseAway(error))
-    return c.json(body({ reason: "status", ...databaseAway }), 503, { "retry-after": "5" });
-  if (error instanceof HTTPException && error.status < 500) {
-    return c.json({ message: error.message || "Bad Request" } satisfies ErrorBody, error.status);
-  }
-  if (error instanceof MomentGoneError) return c.json(body(notKept), 409);
-  if (error instanceof RowTooLongError) return c.json(body(tooLong), 400);
-  const refusal = busyRefusal(error);
-  if (refusal !== undefined) return c.json(body(refusal), 503, { "Retry-After": "1" });
+  const known = httpErrorOf(error);
+  if (known !== undefined) return c.json(body(known), known.status, known.headers);
   if (c.req.raw.signal.aborted) return c.body(null, 408); // The client has gone: nobody reads the response.
   logFailure(log, c, error);
   return c.json(failure, 500);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod/v4";
-import { ApiError } from "./errors.ts";
+import { HttpError } from "../../http/error.ts";
 import { pagedQuery, pageOf, pagingOf } from "./paging.ts";
 
 const schema = pagedQuery({ type: z.string().optional() });
@@ -41,7 +41,7 @@ test.each([
   [2, 0, 1],
 ])("page %i of %i records is past the last one, which is %i", (page, total, last) => {
   const message = `Page ${page} is past the last page, which is ${last}.`;
-  expect(() => pageContext({ page, recordsPerPage: 10 }, total)).toThrow(new ApiError(400, { message }));
+  expect(() => pageContext({ page, recordsPerPage: 10 }, total)).toThrow(new HttpError(400, message));
 });
 
 test.each([

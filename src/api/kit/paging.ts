@@ -1,8 +1,9 @@
 import { z } from "zod/v4";
 import { jsonText, oneText } from "../../ens/parameters.ts";
 import { countSchema } from "../../ens/schemas.ts";
+import { HttpError } from "../../http/error.ts";
 import type { SortType } from "../../read/sql/keyset.ts";
-import { ApiError, invalidInputSchema, messageSchema } from "./errors.ts";
+import { invalidInputSchema, messageSchema } from "./errors.ts";
 
 // Pages of lists, by number or by a cursor that is opaque to clients.
 
@@ -75,12 +76,12 @@ export const pageContextSchema = z.strictObject({
 
 /**
  * The `pageContext` of a response and its `Link` header (RFC 8288) to the first, previous, next and last page, unless that would be too
- * long. Throws an ApiError 400 for a page past the last one.
+ * long. Throws an HttpError 400 for a page past the last one.
  */
 export function pageOf(url: string, { page, recordsPerPage }: Paging, totalRecords: number) {
   const totalPages = Math.max(1, Math.ceil(totalRecords / recordsPerPage));
   if (page > totalPages) {
-    throw new ApiError(400, { message: `Page ${page} is past the last page, which is ${totalPages}.` });
+    throw new HttpError(400, `Page ${page} is past the last page, which is ${totalPages}.`);
   }
   const startIndex = (page - 1) * recordsPerPage;
   const endIndex = Math.min(startIndex + recordsPerPage, totalRecords) - 1;

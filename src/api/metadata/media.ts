@@ -2,6 +2,7 @@ import { pipeline } from "node:stream";
 import { createUnzip } from "node:zlib";
 import { imageSize } from "image-size";
 import { LRUCache } from "lru-cache";
+import { HttpError } from "../../http/error.ts";
 import { readUpTo, send } from "../../rpc/public-address.ts";
 import type { Store } from "./store.ts";
 import { cleanSvg } from "./svg.ts";
@@ -26,13 +27,10 @@ export const mediaLimits = {
 export type Image = { type: string; bytes: Buffer };
 
 /** What a URI leads to cannot be used. `status`: 404, or 504 if it did not arrive in time. */
-export class MediaError extends Error {
+export class MediaError extends HttpError {
   override name = "MediaError";
-  readonly status: 404 | 504;
-
   constructor(message: string, status: 404 | 504 = 404) {
-    super(message);
-    this.status = status;
+    super(status, message);
   }
 }
 

@@ -4,13 +4,13 @@ import { namespaceIds } from "../../deployments/deployment.ts";
 import { nodeOfToken, type TokenIssuer } from "../../deployments/namespaces.ts";
 import { tokenIdToHex } from "../../ens/ids.ts";
 import { labelhashIn, namehash, parentName } from "../../ens/names.ts";
+import { HttpError } from "../../http/error.ts";
 import { hasTag } from "../../http/etag.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { createChainReader } from "../../read/resolution/chain-reader.ts";
 import { createGatewayReader } from "../../read/resolution/gateway.ts";
 import { createLane } from "../../read/sql/client.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
-import { ApiError } from "../kit/errors.ts";
 import type { Ask } from "../pages/ask.ts";
 import { memberOf } from "../pages/layout.ts";
 import { locate } from "./media.ts";
@@ -52,7 +52,7 @@ const tokenAbi = parseAbi([
 const nftForm = /^eip155:(\d{1,15})\/(erc721|erc1155):(0x[0-9a-f]{40})\/(\d{1,78}|0x[0-9a-f]{1,64})$/;
 
 function stop(status: 400 | 404 | 410 | 503 | 508, message: string): never {
-  throw new ApiError(status, { message }, status === 503 ? { "retry-after": "2" } : {});
+  throw new HttpError(status, message, status === 503 ? { headers: { "retry-after": "2" } } : {});
 }
 
 /** The paths of ENS's metadata service: images of names and what they are, metadata of tokens and their images. */
@@ -120,7 +120,7 @@ async function sendTokenImage(sources: MetadataSources, c: Context): Promise<Res
 
 // A name without an avatar has a card without one.
 function unlessBusy(error: unknown): undefined {
-  if (!(error instanceof ApiError) || error.status === 503) throw error;
+  if (!(error instanceof HttpError) || error.status === 503) throw error;
 }
 
 const param = (c: Context, name: string) => c.req.param(name) ?? "";

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../config/limits.ts";
 import type { Surround } from "../../http/assets.ts";
+import { HttpError } from "../../http/error.ts";
 import { hasTag } from "../../http/etag.ts";
 import { currentClient, yieldToEventLoop } from "../../http/turn.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
@@ -135,7 +136,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
     })
     .post("/", async (c) => {
       if (c.req.header("Content-Type") === undefined)
-        throw new RequestError("Content-Type header is required");
+        throw new HttpError(400, "Content-Type header is required");
       // The server refuses bodies that are too long (src/service/requests.ts).
       const text = await c.req.text();
       return respond(c, text, () => readBody(text, subgraph));
@@ -153,13 +154,13 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
         });
       }
       if (url.search.length > subgraph.limits.bodyBytes)
-        throw new RequestError("The query string is too long");
+        throw new HttpError(400, "The query string is too long");
       const read = () => readParameters(url.searchParams, subgraph);
       return respond(c, url.search, read, taggedBy(subgraph, url.search));
     })
     .onError((error, c) => {
-      if (error instanceof RequestError) {
-        return c.json({ error: `GraphQL server error (client error): ${error.message}` }, 400);
+      if (error instanceof HttpError) {
+        return c.json({ error: `GraphQL server error (client error): ${error.message}` }, error.status);
       }
       if (error instanceof PersistedQueryError)
         return c.json({ errors: [error.entry] }, 200, { "Cache-Control": "no-store" });
@@ -243,17 +244,12 @@ function createResponder(subgraph: Subgraph, send: Send) {
   };
 }
 
-/** Not a GraphQL request; the response is HTTP 400. */
-class RequestError extends Error {
-  override name = "RequestError";
-}
-
 type Persisted = Pick<Subgraph, "persisted">;
 
 function readBody(text: string, subgraph: Persisted): QueryRequest {
-  if (text === "") throw new RequestError("Body is required");
+  if (text === "") throw new HttpError(400, "Body is required");
   const body = parseJson(text, "the body");
-  if (!isObject(body)) throw new RequestError("The body is not a JSON object");
+  if (!isObject(body)) throw new HttpError(400, "The body is not a JSON object");
   return readMembers(body, subgraph);
 }
 
@@ -265,7 +261,7 @@ function readParameters(search: URLSearchParams, subgraph: Persisted): QueryRequ
   const [query, operationName] = [search.get("query") ?? undefined, search.get("operationName")];
   const [variables, extensions] = [json("variables"), json("extensions")];
   const request = readMembers({ query, operationName, variables, extensions }, subgraph);
-  if (/^\s*mutation\b/.test(request.query)) throw new RequestError("Mutations are not supported");
+  if (/^\s*mutation\b/.test(request.query)) throw new HttpError(400, "Mutations are not supported");
   return request;
 }
 
@@ -274,11 +270,11 @@ function readMembers(
   { persisted }: Persisted,
 ): QueryRequest {
   const { query, hash, fault } = persisted.find(given, extensions);
-  if (fault !== undefined) throw new RequestError(fault);
-  if (query === undefined) throw new RequestError('The "query" field is missing in request data');
-  if (typeof query !== "string") throw new RequestError('The "query" field is not a string');
+  if (fault !== undefined) throw new HttpError(400, fault);
+  if (query === undefined) throw new HttpError(400, 'The "query" field is missing in request data');
+  if (typeof query !== "string") throw new HttpError(400, 'The "query" field is not a string');
   if (variables !== undefined && variables !== null && !isObject(variables)) {
-    throw new RequestError('The "variables" field is not an object');
+    throw new HttpError(400, 'The "variables" field is not an object');
   }
   const asked = isObject(extensions) ? extensions : {};
   return {
@@ -295,6 +291,6 @@ function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new RequestError(`${what} is not JSON: ${error instanceof Error ? error.message : error}`);
+    throw new HttpError(400, `${what} is not JSON: ${error instanceof Error ? error.message : error}`);
   }
 }

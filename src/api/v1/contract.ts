@@ -1,10 +1,11 @@
 import { z } from "zod/v4";
 import { hintMark, timeParameter } from "../../ens/parameters.ts";
+import { HttpError } from "../../http/error.ts";
 import { refuse } from "../../read/refusal.ts";
 import type { SortType } from "../../read/sql/keyset.ts";
 import type { CurrentStatus } from "../../status/types.ts";
 import { bodyOfRest } from "../kit/endpoint.ts";
-import { type CodedError, type Envelope, envelope } from "../kit/errors.ts";
+import { type Envelope, isRefusal } from "../kit/errors.ts";
 import { type CursorQuery, openCursorPage } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 
@@ -12,7 +13,7 @@ import { atParameter, minBlockParameter } from "../kit/position.ts";
 
 const codes = ["invalid_input", "not_found", "unsupported", "stale", "overloaded", "internal_error"] as const;
 
-const coded = (code: (typeof codes)[number], message: string, details: object = {}): CodedError => ({
+const coded = (code = "invalid_input", message: string, details: unknown = {}) => ({
   error: { code, message, details },
 });
 
@@ -25,8 +26,11 @@ export const errorSchema = z.strictObject({
   }),
 });
 
+/** The body of a 413. */
+export const tooLarge = coded("invalid_input", bodyOfRest.refusal.message);
+
 /** The response to an unknown path under `/v1`. */
-export const unknownPath: CodedError = coded("not_found", "There is no such path");
+export const unknownPath = coded("not_found", "There is no such path");
 
 const ofReason = {
   plugin: "unsupported",
@@ -39,21 +43,23 @@ const ofReason = {
 
 /** Refusals, invalid input and internal errors in the form of `/v1`. */
 export const lookupEnvelope: Envelope = {
-  ...envelope(errorSchema, ({ reason, message, details }) => {
-    const { error } = coded(ofReason[reason], `${message} ${details}`);
-    return { error: { ...error, code: ofReason[reason], details: {} } };
-  }),
-  refused: ({ code, message }) => coded(code, message),
+  schema: errorSchema,
+  body: (error) =>
+    isRefusal(error)
+      ? coded(ofReason[error.code], `${error.message} ${error.details}`)
+      : coded(error.code, error.message, error.details),
   failure: coded("internal_error", "Internal Server Error"),
-  tooLarge: coded("invalid_input", bodyOfRest.refusal.message),
   invalid: {
     schema: errorSchema,
-    body: ({ issues }) => {
+    error: ({ issues }) => {
       // A misspelt parameter may also show up as a missing one.
       const first = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
       const field = first === undefined ? "" : first.path.join(".");
       const [message = "Invalid input", hint] = first?.message.split(hintMark) ?? [];
-      return coded("invalid_input", message, { field: field || undefined, hint });
+      return new HttpError(400, message, {
+        code: "invalid_input",
+        details: { field: field || undefined, hint },
+      });
     },
   },
 };
