@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { Hex } from "viem";
-import { z } from "zod";
+import { z } from "zod/v4";
 
 /** JSON object of a block, transaction or receipt as the chain's node returned it; hex is lower case. */
 export type Answer = Record<string, unknown>;
@@ -57,7 +57,7 @@ export function readAddresses(folder: string): Record<string, Hex> {
 }
 
 const meta = z.object({ chainId: z.number().int().positive() });
-const addresses = z.object({ contracts: z.record(z.string().regex(/^0x[0-9a-f]{40}$/)) });
+const addresses = z.object({ contracts: z.record(z.string(), z.string().regex(/^0x[0-9a-f]{40}$/)) });
 
 const decoders: [suffix: string, decode: (bytes: Buffer) => Buffer][] = [
   ["jsonl", (bytes) => bytes],

@@ -60,11 +60,11 @@ test("any range and choice of topics equals a plain scan of the recording", () =
 });
 
 test.each([
-  [null, "Expected object, received null"],
+  [null, "expected object, received null"],
   [{ fromBlock: "soon" }, "a block must be a tag or a hex number"],
   [{ fromBlock: "0x5", toBlock: "0x4" }, "fromBlock is after toBlock"],
   [{ address: 5 }, "Invalid input"],
-  [{ topics: newOwner }, "Expected array, received string"],
+  [{ topics: newOwner }, "expected array, received string"],
   [{ topics: [[5]] }, "Invalid input"],
 ])("%j is refused", (filter, problem) => {
   expect(() => find(filter)).toThrow(problem);

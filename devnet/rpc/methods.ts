@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { z } from "zod";
+import { z } from "zod/v4";
 import type { ContractCalls } from "../calls.ts";
 import type { Block, BlockLog } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
@@ -46,7 +46,7 @@ function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
 function callMethod(chain: Chain, calls: Recording["calls"], contracts: ContractCalls): RpcMethod {
   const recorded = new Map(calls.map((call) => [callKey(call.to, call.data, call.block), call]));
   return ([call, tag]) => {
-    const { to, data, input } = z.record(z.unknown()).parse(call);
+    const { to, data, input } = z.record(z.string(), z.unknown()).parse(call);
     const block = numberOf(chain, tag);
     const callData = String(data ?? input ?? "0x") as Hex;
     const found = recorded.get(callKey(String(to), callData, toHex(block)));

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { z } from "zod/v4-mini";
+import { z } from "zod/v4";
 import { digestLength } from "../../src/ens/keccak.ts";
 import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
@@ -22,8 +22,8 @@ const versionFault = "must be a non-negative integer";
 /** Body of `POST /v1/heal`. Its labelhashes are checked later, in the order of `GET /v1/heal`. */
 export const batchRequest = z.object({
   labelhashes: z.custom<unknown[]>(Array.isArray, "must be a list of labelhashes"),
-  label_set_id: z.optional(z.string("must be a string")),
-  label_set_version: z.optional(z.int(versionFault).check(z.nonnegative(versionFault))),
+  label_set_id: z.string("must be a string").optional(),
+  label_set_version: z.int(versionFault).nonnegative(versionFault).optional(),
 });
 
 /**

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import pRetry from "p-retry";
 import type { Hex } from "viem";
-import { z } from "zod";
+import { z } from "zod/v4";
 import { isLabelOf } from "../ens/labels.ts";
 import { createOutageLog, escapeControls, parsedJson } from "../log/json-log.ts";
 import {
@@ -251,12 +251,12 @@ function labelsOf(reply: LabelReply | undefined, labelhashes: readonly Hex[]): [
 export async function askFacts(
   ask: <T>(path: string, read: (reply: LabelReply) => T) => Promise<T>,
 ): Promise<LabelSourceFacts> {
-  const required = <T extends z.ZodTypeAny>(reply: LabelReply, schema: T): z.infer<T> => {
+  const required = <T extends z.ZodType>(reply: LabelReply, schema: T): z.infer<T> => {
     const content = contentOf(reply, schema);
     if (content === undefined) throw new LabelServiceOutage(`it answered ${reply.status}`);
     return content;
   };
-  const ifThere = <T extends z.ZodTypeAny>(path: string, schema: T): Promise<z.infer<T> | undefined> =>
+  const ifThere = <T extends z.ZodType>(path: string, schema: T): Promise<z.infer<T> | undefined> =>
     ask(path, (reply) => (reply.status === 404 ? undefined : required(reply, schema)));
 
   const reported = await ifThere("/v1/version", versionReply);
@@ -274,7 +274,7 @@ export async function askFacts(
  * Content of a reply; undefined for the service's own 404. Throws a `LabelServiceOutage` when waiting may help, as after a reply of
  * something else: a proxy's 404 must not count as "unknown". Throws a `LabelSourceError` when the service refuses the request.
  */
-function contentOf<T extends z.ZodTypeAny>({ status, body }: LabelReply, schema: T): z.infer<T> | undefined {
+function contentOf<T extends z.ZodType>({ status, body }: LabelReply, schema: T): z.infer<T> | undefined {
   const json = parsedJson(body);
   if (status === 200) {
     const content = schema.safeParse(json);
