@@ -12,7 +12,9 @@ import {
 import { createTable, quoted, type Statement } from "../ponder/sql-client.ts";
 import { stateSql } from "../ponder/state.ts";
 import { keysSql } from "../read/events/cache-keys.ts";
-import { chainOfEntry, historyOrder, partsOfEvents } from "../read/events/history.ts";
+import { chainOfEntry } from "../read/events/entry-conditions.ts";
+import { historyOrder } from "../read/events/history.ts";
+import { partsOfEvents } from "../read/events/parts.ts";
 import type { IndexedNamespace } from "../read/names/indexed-namespaces.ts";
 
 // The log of name events: what readers of the feed get after the backfill, in the order in which they get it. Ponder knows nothing of the

@@ -2,18 +2,10 @@ import { z } from "zod/v4";
 import { hashSchema } from "../ens/schemas.ts";
 import { parsedJson } from "../log/json-log.ts";
 import { stateSql, stateTable } from "../ponder/state.ts";
+import { entryId, entryOf, type StoredEntry } from "../read/events/entries.ts";
 import type { EntryFilter } from "../read/events/entry-filters.ts";
-import {
-  type EventKind,
-  entriesOfIdsSql,
-  entryId,
-  entryOf,
-  type HealedName,
-  hasNoNode,
-  healedNamesSql,
-  historySql,
-  type StoredEntry,
-} from "../read/events/history.ts";
+import { entriesOfIdsSql, type HealedName, healedNamesSql, historySql } from "../read/events/history.ts";
+import { type EventKind, hasNoNode } from "../read/events/kinds.ts";
 import type { IndexedNamespace } from "../read/names/indexed-namespaces.ts";
 import { binder } from "../read/names/source.ts";
 import type { Database } from "../read/sql/client.ts";

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
-import type { EntryFacts, entrySchema } from "../../read/events/history.ts";
+import type { EntryFacts, entrySchema } from "../../read/events/entries.ts";
 import { fusesIn } from "../../read/names/rows.ts";
 import {
   contract,

@@ -13,37 +13,37 @@ import {
 import { healedSchema, idOf, readFeed, revertedSchema } from "../../feed/read.ts";
 import { type FeedContext, feedParameters, finalityOf, openPlace } from "../../feed/request.ts";
 import { asOf, metaSchema } from "../../read/as-of.ts";
+import { entryOf, entrySchema, type StoredEntry } from "../../read/events/entries.ts";
 import {
   conditionsOf,
-  entryFilterOf,
-  entryParameters,
-  entryWords,
   given,
   inByteOrder,
   inNamespaceOf,
+  onChain,
+} from "../../read/events/entry-conditions.ts";
+import {
+  entryFilterOf,
+  entryParameters,
+  entryWords,
   kindsOf,
   nodesOf,
-  onChain,
   partsOf,
   scopes,
 } from "../../read/events/entry-filters.ts";
 import {
-  entriesOfHeldNames,
-  entryOf,
-  entrySchema,
   type HistoryQuery,
-  type Holding,
-  heldNamesSql,
   historyCountSql,
   historyOrderTypes,
   historySql,
+} from "../../read/events/history.ts";
+import { partsOfChildren, partsOfEvents, partsOfName } from "../../read/events/parts.ts";
+import {
+  entriesOfHeldNames,
+  type Holding,
+  heldNamesSql,
   maxHeldNames,
   partsOfAddress,
-  partsOfChildren,
-  partsOfEvents,
-  partsOfName,
-  type StoredEntry,
-} from "../../read/events/history.ts";
+} from "../../read/events/parts-of-address.ts";
 import { addKeys, keyOfAll, keysOfAddress, keysOfName, subnamesKey } from "../../read/names/cache-keys.ts";
 import { homeOfRow } from "../../read/names/indexed-namespaces.ts";
 import { readNameOfPath } from "../../read/names/lookups.ts";

@@ -1,5 +1,5 @@
 import { keyOfAddresses, keyOfAll } from "../names/cache-keys.ts";
-import { literal } from "./history.ts";
+import { literal } from "./kinds.ts";
 
 // SQL of the surrogate keys that an event changes (docs/events.md).
 

@@ -10,31 +10,33 @@ import {
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { nameIn, namespaceParameter, namespacesIn } from "../names/scopes.ts";
 import type { Binder, LookupContext } from "../names/source.ts";
-import { hideFromPlanner, secondGeneration } from "../names/stored-name.ts";
+import { secondGeneration } from "../names/stored-name.ts";
+import { contractOf, historyTypes, type StoredEntry } from "./entries.ts";
 import {
-  chainOfEntry,
-  type EventKind,
-  entryType,
-  eventKinds,
-  eventsOf,
-  type HealedName,
-  type HistoryQuery,
-  historyTypes,
-  isEmittedBy,
-  isOfResolver,
-  kindsNamed,
-  literal,
+  conditionsOf,
+  given,
+  inByteOrder,
+  inNamespaceOf,
   namespaceOfEntry,
   ofRecord,
   ofRegistrationSince,
+  onChain,
   parentOfEntry,
-  partsOfAddress,
-  partsOfKinds,
-  partsOfName,
-  pipelineKinds,
-  type StoredEntry,
   writesRecord,
-} from "./history.ts";
+} from "./entry-conditions.ts";
+import type { HealedName, HistoryQuery } from "./history.ts";
+import {
+  type EventKind,
+  emitterOf,
+  entryType,
+  eventKinds,
+  eventsOf,
+  kindsNamed,
+  literal,
+  pipelineKinds,
+} from "./kinds.ts";
+import { partsOfKinds, partsOfName } from "./parts.ts";
+import { partsOfAddress } from "./parts-of-address.ts";
 
 // No stored event has the last three types. `healed` is of messages of the feed.
 const askedTypes = [...historyTypes, "token", "contract", "healed"] as const;
@@ -69,8 +71,6 @@ export const entryParameters = {
 
 type EntryWords = z.output<z.ZodObject<typeof entryWords>>;
 type KindQuery = Partial<EntryWords> & { scope?: (typeof scopes)[number] };
-type ValueQuery = Partial<EntryWords> &
-  Partial<Record<"from_timestamp" | "to_timestamp", number | undefined>>;
 
 /** What histories can be limited to. */
 export const scopes = ["both", "name", "registration"] as const;
@@ -91,22 +91,6 @@ export function kindsOf({ type, exclude_type = [], kind, scope = "both" }: KindQ
     return isInScope && (type === undefined || type.includes(of)) && !exclude_type.includes(of);
   });
 }
-
-/** SQL conditions on the time of entries, in Unix seconds, and on the record that they write. */
-export function conditionsOf({ from_timestamp, to_timestamp, record_key }: ValueQuery, { bind }: Binder) {
-  return [
-    // Clearing all records writes each of them.
-    ...given(record_key, (key) => {
-      const record = ofRecord(key, bind);
-      return record === undefined ? "false" : `(${record} OR type = 'VersionChanged')`;
-    }),
-    ...given(from_timestamp, (time) => `timestamp >= ${bind(Math.ceil(time))}::bigint`),
-    ...given(to_timestamp, (time) => `timestamp <= ${bind(Math.floor(time))}::bigint`),
-  ];
-}
-
-/** SQL of a bound text that compares byte by byte, as the columns do. */
-export const inByteOrder = (bound: string) => `${bound}::text COLLATE "C"`;
 
 /** What a reader of the feed asks of events. */
 export type EntryFilter = {
@@ -149,9 +133,11 @@ export function entryFilterOf(query: EntryQuery, context: LookupContext): EntryF
       isOrAny(nodes.parent, entry.parent) &&
       isOrAny(query.address, entry.holder) &&
       (key === undefined || entry.type === "VersionChanged" || writesRecord(entry, key)) &&
-      (contract === undefined || isEmittedBy(entry, contract, namespaces)) &&
+      (contract === undefined || contractOf(entry, namespaces) === contract) &&
       (resolver === undefined ||
-        (isOfResolver(entry) && entry.chain === resolver.chainId && entry.resolver === resolver.address)),
+        (emitterOf(entry.type) === "resolver" &&
+          entry.chain === resolver.chainId &&
+          entry.resolver === resolver.address)),
     healed: (name) =>
       areHealedAsked(query) &&
       isOrAny(query.namespace, name.namespace) &&
@@ -180,18 +166,6 @@ type NamedNodes = Partial<Omit<ReturnType<typeof nodesOf>, "parent">> & {
 };
 
 type Finding = { statement: Binder; kinds: HistoryQuery["kinds"]; namespaces: readonly IndexedNamespace[] };
-
-/** Conditions on a value, if given. */
-export const given = <T>(value: T | undefined, sql: (value: T) => string | string[]) =>
-  value === undefined ? [] : [sql(value)].flat();
-
-/** SQL condition that entries are of a namespace. */
-export const inNamespaceOf = (namespace: string, namespaces: readonly IndexedNamespace[]) =>
-  hideFromPlanner(`${namespaceOfEntry(namespaces, "p")} = '${namespace}'`);
-
-/** SQL condition that entries are of a chain. */
-export const onChain = (chainId: number, namespaces: readonly IndexedNamespace[]) =>
-  hideFromPlanner(`${chainOfEntry(namespaces, "p")} = ${chainId}`);
 
 /** The parts of a history, and conditions on them: the narrowest filter determines the parts. */
 export function partsOf(

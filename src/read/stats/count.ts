@@ -5,7 +5,7 @@ import { finalizedCheckpointOf, timeOfCheckpoint } from "../../ponder/checkpoint
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
 import { stateSql, stateTable } from "../../ponder/state.ts";
 import { storageIdSql } from "../../schema/sql.ts";
-import { literal } from "../events/history.ts";
+import { literal } from "../events/kinds.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 
 // Figures of each UTC day, by parent: what /v1/stats sums up. Ponder knows nothing of the tables: they have only what no reorganization takes
