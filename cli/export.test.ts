@@ -15,7 +15,9 @@ import { createDatabase } from "../src/read/sql/client.ts";
 import type { TestDatabase } from "../test/support/database.ts";
 import { currentStatus, openEndpoints } from "../test/support/endpoints.ts";
 import { createRecordedDatabase, headBlock } from "../test/support/subgraph/endpoint.ts";
-import { exportProgram, type Format, openExport, writeExport, writeFile } from "./export.ts";
+import { type Format, formats, type ViewFile, writeViewFile } from "./export/files.ts";
+import { readView, type Settings } from "./export/snapshot.ts";
+import { exportProgram, exportView } from "./export.ts";
 
 const plugins = ["subgraph"] as const;
 const config = {
@@ -23,7 +25,7 @@ const config = {
   plugins,
   databaseSchema: "public",
   chains: [{ id: 1 }],
-} as unknown as Parameters<typeof openExport>[1];
+} as unknown as Settings;
 
 let client: TestDatabase;
 let folder: string;
@@ -33,6 +35,8 @@ beforeAll(async () => {
   for (const table of ["domain_event", "registration_event", "resolver_event"])
     await client.exec(`UPDATE ${table} SET timestamp = 1600000000 + block_number * 12,
       log_index = substring(id FROM '-(\\d+)')::int WHERE timestamp IS NULL`);
+  // As an operator may set it for a database.
+  await client.exec("SET DateStyle TO 'SQL, DMY'");
   folder = mkdtempSync(join(tmpdir(), "export-"));
 });
 afterAll(async () => {
@@ -44,9 +48,12 @@ type Values = Record<string, unknown>;
 
 async function write(what: SqlView, format: Format) {
   const output = join(folder, `${what}.${format}`);
-  const opened = await openExport((text, values) => client.query(text, values), config, what);
-  const count = await writeExport(opened, format, output);
-  return { output, count };
+  const message = await exportView((text, values) => client.query(text, values), config, {
+    what,
+    format,
+    output,
+  });
+  return { output, message };
 }
 
 function open() {
@@ -84,9 +91,11 @@ const secondsOf = (time: unknown) => (time === null ? null : String(Date.parse(S
 
 describe("rows agree with those of the API", () => {
   test("names", async () => {
-    const { output, count } = await write("names", "ndjson");
+    const { output, message } = await write("names", "ndjson");
     const rows = readLines(output);
-    expect(rows).toHaveLength(count);
+    expect(message).toBe(
+      `Wrote ${rows.length} names to ${output}, as of block ${headBlock.number} of chain 1.`,
+    );
     const { ask } = open();
     let compared = 0;
     for (let start = 0; start < rows.length; start += 500) {
@@ -137,14 +146,14 @@ describe("rows agree with those of the API", () => {
 
 test("every form of file holds the same rows, and says the block", async () => {
   const blocks = { "1": { block_number: headBlock.number, timestamp: String(headBlock.timestamp) } };
-  const { output: lines, count } = await write("registrations", "ndjson");
+  const { output: lines } = await write("registrations", "ndjson");
   const rows = readLines(lines);
-  expect(rows).toHaveLength(count);
   const costs = rows.flatMap(({ cost }) => (cost === null ? [] : BigInt(String(cost))));
   expect(costs.length).toBeGreaterThan(100);
   expect(JSON.parse(readFileSync(`${lines}.meta.json`, "utf8"))).toEqual({
+    contract: "nsindex_v1",
     what: "registrations",
-    rows: count,
+    rows: rows.length,
     blocks,
   });
 
@@ -153,6 +162,7 @@ test("every form of file holds the same rows, and says the block", async () => {
   const metadata = await parquetMetadataAsync(file);
   expect(metadata.key_value_metadata).toEqual(
     expect.arrayContaining([
+      { key: "contract", value: "nsindex_v1" },
       { key: "what", value: "registrations" },
       { key: "blocks", value: JSON.stringify(blocks) },
     ]),
@@ -173,7 +183,7 @@ test("every form of file holds the same rows, and says the block", async () => {
   const { output: csv } = await write("registrations", "csv");
   const [header = "", ...others] = unbroken(readFileSync(csv, "utf8")).trimEnd().split("\n");
   expect(header).toBe(Object.keys(rows[0] ?? {}).join(","));
-  expect(others).toHaveLength(count);
+  expect(others).toHaveLength(rows.length);
   const plain = rows.findIndex((row) => Object.values(row).every((value) => !/[",\s]/.test(String(value))));
   expect(others[plain]).toBe(
     Object.values(rows[plain] ?? {})
@@ -184,13 +194,15 @@ test("every form of file holds the same rows, and says the block", async () => {
 });
 
 test("without rows a file has its columns", async () => {
-  const opened = await openExport((text, values) => client.query(text, values), config, "registrations");
-  await client.exec("ROLLBACK");
-  const columns = Object.keys(opened.columns);
-  for (const format of ["parquet", "csv", "ndjson"] as const)
-    await writeExport({ ...opened, rows: (async function* () {})() }, format, join(folder, `none.${format}`));
-  const file = await asyncBufferFromFile(join(folder, "none.parquet"));
-  const { schema, num_rows } = await parquetMetadataAsync(file);
+  const file = readView((text, values) => client.query(text, values), "public", {
+    what: "registrations",
+    blocks: {},
+  });
+  const columns = Object.keys(file.columns);
+  for (const format of formats)
+    await writeViewFile(join(folder, `none.${format}`), format, { ...file, rows: (async function* () {})() });
+  const parquet = await asyncBufferFromFile(join(folder, "none.parquet"));
+  const { schema, num_rows } = await parquetMetadataAsync(parquet);
   expect([num_rows, schema.slice(1).map(({ name }) => name)]).toEqual([0n, columns]);
   expect(readFileSync(join(folder, "none.csv"), "utf8")).toBe(`${columns.join(",")}\n`);
   expect(readFileSync(join(folder, "none.ndjson"), "utf8")).toBe("");
@@ -198,9 +210,13 @@ test("without rows a file has its columns", async () => {
 
 test("an index that is not complete, or not there, is no file", async () => {
   const empty = { ...config, databaseSchema: "elsewhere" };
-  await expect(openExport((text, values) => client.query(text, values), empty, "names")).rejects.toThrow(
-    'Schema "elsewhere" has no index of names.',
-  );
+  const output = join(folder, "elsewhere.csv");
+  const written = exportView((text, values) => client.query(text, values), empty, {
+    what: "names",
+    format: "csv",
+    output,
+  });
+  await expect(written).rejects.toThrow('Schema "elsewhere" has no index of names.');
   await client.exec(`UPDATE _ponder_meta SET value = '{"is_ready": 0}'`);
   await expect(write("names", "csv")).rejects.toThrow("is not complete yet");
   await client.exec("ROLLBACK");
@@ -237,8 +253,8 @@ async function writeValues(format: Format) {
   async function* rows() {
     for (const name of hostile) yield { name, seconds: -1n };
   }
-  const columns = { name: "STRING", seconds: "INT64" } as const;
-  await writeFile(output, format, { what: "names", blocks: {}, columns, rows: rows() });
+  const columns: ViewFile["columns"] = { name: "STRING", seconds: "INT64" };
+  await writeViewFile(output, format, { what: "names", blocks: {}, columns, rows: rows() });
   return output;
 }
 

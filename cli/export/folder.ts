@@ -10,9 +10,8 @@ import { statusOf } from "../../src/operations/stored-indexes.ts";
 import { finalizedCheckpointSql } from "../../src/ponder/checkpoints.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { PreflightError } from "../refusal.ts";
-import { writeParquet } from "./parquet.ts";
-import { fileColumns, rowsOfView } from "./rows.ts";
-import { openSnapshot, type Settings } from "./snapshot.ts";
+import { writeViewFile } from "./files.ts";
+import { openSnapshot, readView, type Settings } from "./snapshot.ts";
 
 // A folder of Parquet files of the SQL views. Events that are final never change: each run adds those since the last one as a file, whose
 // name says from which second on and before which one. All others are replaced at once: `current` is a link to the last run's folder.
@@ -42,18 +41,8 @@ export async function keepFolder(
   const lock = "SELECT pg_try_advisory_xact_lock(hashtext($1)) AS is";
   if ((await run(lock, [`nsindex ${resolve(folder)}`])).rows[0]?.["is"] !== true)
     throw new PreflightError(`Another run writes to ${escapeControls(folder)}. Wait until it has ended.`);
-  const metadata = { contract: sqlViewsSchema, blocks: JSON.stringify(blocks) };
-  const write = async (view: SqlView, path: string, where?: string) => {
-    let count = 0;
-    async function* rows() {
-      for await (const row of rowsOfView(run, { view, schema: config.databaseSchema, where })) {
-        count += 1;
-        yield row;
-      }
-    }
-    await writeParquet(path, fileColumns(view), rows(), { ...metadata, what: view });
-    return count;
-  };
+  const write = (what: SqlView, path: string, where?: string) =>
+    writeViewFile(path, "parquet", readView(run, config.databaseSchema, { what, blocks, where }));
 
   const eventsFolder = join(folder, "events");
   await mkdir(eventsFolder, { recursive: true });
@@ -64,10 +53,7 @@ export async function keepFolder(
   const from = await beginOf(run, config, { eventsFolder, since });
   const added = join(eventsFolder, `${nameOf(from)}-${nameOf(to)}.parquet`);
   let events = 0;
-  if (to > from) {
-    events = await write("events", `${added}.part`, `e.timestamp >= ${from} AND e.timestamp < ${to}`);
-    await rename(`${added}.part`, added);
-  }
+  if (to > from) events = await write("events", added, `e.timestamp >= ${from} AND e.timestamp < ${to}`);
 
   const state = `.state-${Date.now()}`;
   await mkdir(join(folder, state));
