@@ -15,7 +15,8 @@ import {
 // The parts of histories: SQL of stored events with the same columns, one part for each table and way to find them. Releases have no event:
 // they follow from the dates.
 
-// Columns of all parts: the node, the holder who received it, a resolver, a key and its value, and dates. `e` is the event.
+// Columns of all parts: the node, the holder who received it, a resolver, a key and its value, and dates. `e` is the event. The SQL view
+// `events` has columns of its own: they are a contract, and its SQL determines the build id of an index.
 const partColumns = {
   id: "e.id",
   chain: "CASE WHEN split_part(e.id, '-', 2) = e.block_number::text THEN split_part(e.id, '-', 1)::int END",
