@@ -26,7 +26,7 @@ src/handlers <- abis src/{ens,deployments,indexing} | ponder:registry
 src/plugins <- abis src/{ens,deployments,indexing,handlers}
 src/status/types.ts <- src/ponder
 src/read/sql <- src/{http,config,ponder}
-src/read <- src/{ens,http,ponder,operations} src/status/types.ts src/read/sql
+src/read <- src/{log,ens,http,ponder,operations} src/status/types.ts src/read/sql
 src/read/names <- src/{ens,http,schema,deployments,ponder} src/status/types.ts src/read src/read/sql
 src/read/events <- src/{ens,schema,config} src/read src/read/{sql,names}
 src/read/roles <- src/{ens,schema} src/read src/read/names
@@ -38,7 +38,7 @@ src/feed <- src/{log,ens,http,ponder,operations} src/read src/read/{sql,names,ev
 src/api/kit <- src/{log,ens,http,config,ponder} src/status src/status/types.ts src/read src/read/{sql,names} | hono
 src/api/ensnode <- src/{ens,http,schema,deployments,ponder,operations} src/status src/status/types.ts src/read src/read/{sql,names,events,resolution} src/api/kit
 src/api/v1 <- src/{ens,http,schema,config,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events,roles,resolution,stats} src/feed src/api/{kit,ensnode}
-src/api/subgraph <- src/{http,ens,schema,config,ponder} src/status src/read/{sql,names} src/api/kit | hono graphql
+src/api/subgraph <- src/{http,ens,schema,config,ponder} src/read src/read/{sql,names} src/api/kit | hono graphql
 src/api/pages <- src/{log,http,ens,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events} src/api/{kit,ensnode,v1} | hono
 src/api/metadata <- src/{log,http,ens,deployments,rpc} src/read/{sql,names,resolution} src/api/{kit,ensnode,pages} | hono
 src/api/mcp <- src/{http,ens} src/read src/api/{kit,v1,pages} | hono @modelcontextprotocol/sdk

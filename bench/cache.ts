@@ -19,8 +19,8 @@ import type { Hex } from "viem";
 import { createRandom } from "../devnet/random.ts";
 import { createSubgraph, subgraphRoutes } from "../src/api/subgraph/routes.ts";
 import type { Pool } from "../src/ponder/sql-client.ts";
+import { createChainBlocks } from "../src/read/chain-blocks.ts";
 import { createDatabase } from "../src/read/sql/client.ts";
-import { createBlockHashes } from "../src/status/blocks.ts";
 import { checkpointOf } from "../test/support/checkpoints.ts";
 import { startNginx } from "../test/support/nginx.ts";
 import { type LoadResult, requestOf } from "./load/load.ts";
@@ -64,8 +64,8 @@ await mine();
 const blocks = setInterval(() => void mine(), Number(options.block) * 1_000);
 
 const database = createDatabase(pool as unknown as Pool);
-const hashes = createBlockHashes(async () => undefined);
-const subgraph = createSubgraph({ database, chainId: 1, deployment: "bench", hashes });
+const chainBlocks = createChainBlocks(async () => undefined, { log: () => undefined });
+const subgraph = createSubgraph({ database, chainId: 1, deployment: "bench", blocks: chainBlocks });
 const app = new Hono()
   .use(async (_, next) => {
     reached += 1;

@@ -17,7 +17,6 @@ import type { HashOf } from "../read/as-of.ts";
 import { createChainBlocks, type ReadBlock } from "../read/chain-blocks.ts";
 import { createChainClients } from "../read/resolution/chain-clients.ts";
 import { createDatabase } from "../read/sql/client.ts";
-import { createBlockHashes } from "../status/blocks.ts";
 import { openReadServers } from "../status/read-servers.ts";
 import { statusChains } from "../status/snapshot.ts";
 import { readVersions } from "../status/versions.ts";
@@ -52,12 +51,11 @@ export function openCore() {
   addGauge(registry, waiting, (gauge) => gauge.set(database.waiting()));
 
   const readBlock = createReadBlock(config.chains, (chainId) => ponder.ofChain(publicClients, chainId));
-  const hashes = createBlockHashes((chainId, number) => readBlock(chainId, { number }));
-  const hashOf: HashOf = (chainId, block) => hashes.peek(chainId, block)?.hash;
+  const blocks = createChainBlocks(readBlock, { log });
+  const hashOf: HashOf = (chainId, block) => blocks.peekHashes(chainId, block)?.hash;
   return {
-    ...{ config, ponder, log, registry, keys, sqlClient, database, readBlock, hashes, hashOf },
+    ...{ config, ponder, log, registry, keys, sqlClient, database, readBlock, blocks, hashOf },
     clients: publicClients,
-    blocks: createChainBlocks(readBlock),
     versions: readVersions(),
     /** The range of blocks of each chain. */
     chains: statusChains(config.chains, Object.values(contractSources(config))),

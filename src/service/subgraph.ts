@@ -13,7 +13,7 @@ import type { Service } from "./service.ts";
 
 /** Opens `/subgraph` for the root chain of an index. `schema`: of the index that is served. */
 export function openSubgraph(
-  { database, status, versions, hashes, blocks }: Service,
+  { database, status, versions, blocks }: Service,
   config: Config,
   { healing, firstFrom, schema }: Pick<Readings, "healing" | "firstFrom"> & { schema(): string },
 ) {
@@ -38,7 +38,7 @@ export function openSubgraph(
       if (now === undefined) return "";
       return now.part === "done" ? `-labels${now.to}` : undefined;
     },
-    hashes,
+    blocks,
     past: () => {
       const { schemas, isKept } = pastOf(schema());
       return {

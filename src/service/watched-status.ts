@@ -8,7 +8,7 @@ import type { Core } from "./core.ts";
 
 /** Follows the status of the index, which a chain that contradicts it or a range that was not verified makes stale. */
 export function openWatchedStatus(core: Core) {
-  const { config, ponder, log, database, clients, chains, registry, readSaved } = core;
+  const { config, ponder, log, database, blocks, chains, registry, readSaved } = core;
   const { write: run, schema } = ponder;
   const watches = ponder.isIndexer
     ? [
@@ -18,7 +18,7 @@ export function openWatchedStatus(core: Core) {
     : [];
   for (const { start } of watches) ponder.onStop(start());
   const status = openStatus({
-    ...{ process: ponder, log, database, clients, chains, registry, readSaved },
+    ...{ process: ponder, log, database, chains, registry, readSaved, findBlock: blocks.peekTime },
     fault: () => watches.map(({ fault }) => fault()).find((fault) => fault !== undefined),
   });
   core.whenServerFails(status.refresh);

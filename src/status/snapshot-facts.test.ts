@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CheckpointRow } from "../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../ponder/process.ts";
-import { createFindBlock } from "./blocks.ts";
 import {
   backfilledBefore,
   type ChainFacts,
@@ -153,44 +152,6 @@ test("the end of a range has its time once the status contains it", () => {
   expect(endOfChain(chain, snapshot)).toBeUndefined();
   expect(endOfChain(undefined, snapshot)).toBeUndefined();
 });
-
-class BlockNotFoundError extends Error {
-  override name = "BlockNotFoundError";
-}
-
-test.each([
-  ["that does not respond", new Error("https://rpc.example/v2/secret-key"), 3],
-  ["that has no such block yet", new BlockNotFoundError(), 0],
-])(
-  "asks a node %s again every five seconds, once at a time, until it has the block",
-  async (_, error, failed) => {
-    let [now, asked, isThere] = [1, 0, false];
-    const logged: string[] = [];
-    const getBlock = async () => {
-      asked += 1;
-      await Promise.resolve();
-      if (!isThere) throw error;
-      return { timestamp: 70n };
-    };
-    const findBlock = createFindBlock(() => ({ getBlock }), {
-      log: (_, message) => logged.push(message),
-      clock: () => now,
-    });
-    const counts: number[] = [];
-    for (now of [1, 5_001, 5_002, 10_002, 10_003]) {
-      expect([findBlock(1, 7), findBlock(1, 7)]).toEqual([undefined, undefined]);
-      await new Promise((resolve) => setImmediate(resolve));
-      counts.push(asked);
-    }
-    const failure = "Could not fetch block 7 of chain 1 for the indexing status; retrying.";
-    expect([counts, logged]).toEqual([[1, 1, 2, 2, 3], Array(failed).fill(failure)]);
-    [now, isThere] = [15_004, true];
-    findBlock(1, 7);
-    await new Promise((resolve) => setImmediate(resolve));
-    now = 1_000_000;
-    expect([findBlock(1, 7), asked]).toEqual([{ timestamp: 70, number: 7 }, 4]);
-  },
-);
 
 // Healing lets new blocks come first; the newest one is indexed while the next is on its way.
 test.each([

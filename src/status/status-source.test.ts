@@ -6,8 +6,7 @@ import { describeIndex } from "../operations/stored-indexes.ts";
 import type { PonderProcess } from "../ponder/process.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import { createDatabase } from "../read/sql/client.ts";
-import type { BlockClient } from "./blocks.ts";
-import { snapshotOf } from "./snapshot.ts";
+import { type FindBlock, snapshotOf } from "./snapshot.ts";
 import { createStatusSource, openStatus, type Reading } from "./status.ts";
 import type { Snapshot } from "./types.ts";
 
@@ -216,29 +215,17 @@ function processOf(rest: Partial<PonderProcess>) {
   return { process, logged, stop };
 }
 
-class BlockNotFoundError extends Error {
-  override name = "BlockNotFoundError";
-}
+const node: FindBlock = (_, number) =>
+  number > 201 ? undefined : { timestamp: 1_700_000_000 + number * 12, number };
+const silent: FindBlock = () => undefined;
 
-const node: BlockClient = {
-  getBlock: async ({ blockNumber }) => {
-    if (blockNumber > 201n) throw new BlockNotFoundError();
-    return { timestamp: 1_700_000_000n + blockNumber * 12n };
-  },
-};
-const broken: BlockClient = {
-  getBlock: async () => {
-    throw new Error("HTTP request failed. URL: https://rpc.example/v2/secret-key");
-  },
-};
-
-const open = ({ process, logged }: ReturnType<typeof processOf>, mainnet = node, endBlock?: number) =>
+const open = ({ process, logged }: ReturnType<typeof processOf>, findBlock = node, endBlock?: number) =>
   openStatus({
     process,
     registry,
     log: (_, message) => logged.push(message),
     database,
-    clients: { mainnet },
+    findBlock,
     chains: [{ chainId: 1, startBlock: 100, endBlock }],
   });
 
@@ -266,9 +253,9 @@ const following = {
   omnichainIndexingCursor: 1_700_002_400,
 };
 
-const serve = (mainnet = broken) => {
+const serve = (findBlock = silent) => {
   const serving = processOf({ isIndexer: false });
-  return { ...serving, status: open(serving, mainnet) };
+  return { ...serving, status: open(serving, findBlock) };
 };
 
 test("a process that only serves reports what the indexing process has saved, and nothing before", async () => {

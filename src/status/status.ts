@@ -15,7 +15,6 @@ import { addGauge } from "../ponder/gauge.ts";
 import type { PonderProcess, SyncMetrics } from "../ponder/process.ts";
 import type { RowReader } from "../ponder/sql-client.ts";
 import { stateTable } from "../ponder/state.ts";
-import { type BlockClient, createFindBlock } from "./blocks.ts";
 import {
   backfilledBefore,
   chainFacts,
@@ -241,9 +240,9 @@ const statementMs = 30_000;
  * with the process. `registry` gets its metrics.
  */
 export function openStatus({
-  process: { isIndexer, write, schema, ofChain, readMetrics, onStop },
+  process: { isIndexer, write, schema, readMetrics, onStop },
   database,
-  clients,
+  findBlock,
   chains,
   fault,
   log,
@@ -255,13 +254,11 @@ export function openStatus({
   /** Reads what the indexing process has saved; by default from `database`. */
   readSaved?: (() => Promise<SavedReading | undefined>) | undefined;
   database: RowReader;
-  /** By Ponder's chain names. */
-  clients: Readonly<Record<string, BlockClient>>;
+  findBlock: FindBlock;
   chains: readonly StatusChain[];
   registry?: Registry | undefined;
 }): StatusSource {
   const signal = () => AbortSignal.timeout(statementMs);
-  const findBlock = createFindBlock((chainId) => ofChain(clients, chainId), { log });
   const readRows = () => readCheckpoints(database, signal());
   const own = { chains, readCheckpoints: readRows, readMetrics, findBlock };
   const status = createStatusSource({

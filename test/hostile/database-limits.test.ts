@@ -10,9 +10,9 @@ import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts
 import { forClient } from "../../src/http/turn.ts";
 import { PooledConnection } from "../../src/ponder/pooled-connection.ts";
 import type { Pool } from "../../src/ponder/sql-client.ts";
+import { createChainBlocks } from "../../src/read/chain-blocks.ts";
 import { createDatabase, type DatabaseLimits, RowTooLongError } from "../../src/read/sql/client.ts";
 import { maxPrepared, planOnce, prepareOften } from "../../src/read/sql/prepared.ts";
-import { createBlockHashes } from "../../src/status/blocks.ts";
 import { programOf, startPgBouncer } from "../support/pgbouncer.ts";
 import { createPool } from "../support/postgres.ts";
 import { createGeneratedDatabase, type GeneratedDatabase } from "../support/subgraph/generated-database.ts";
@@ -41,7 +41,7 @@ async function listen(limits: Partial<DatabaseLimits>) {
     database,
     chainId: 1,
     deployment: "test",
-    hashes: createBlockHashes(async () => undefined),
+    blocks: createChainBlocks(async () => undefined, { log: () => undefined }),
     limits,
   });
   const app = new Hono()

@@ -38,7 +38,7 @@ export const createRefusal = (
 ) => new HttpError(status, message, { code, details, headers }) as GateRefusal;
 
 /** Whether an error is a refusal. */
-export const isRefusal = (error: HttpError): error is GateRefusal =>
+export const isGateRefusal = (error: HttpError): error is GateRefusal =>
   reasons.some((reason) => reason === error.code);
 
 /** The form of an endpoint's errors. `schema`: that of refusals; `failure`: the body of internal errors (500). */
@@ -60,7 +60,7 @@ export function envelope<T extends object>(
 ): Envelope {
   return {
     schema,
-    body: (error) => (isRefusal(error) ? body(error) : plainBody(error)),
+    body: (error) => (isGateRefusal(error) ? body(error) : plainBody(error)),
     failure,
     invalid: {
       schema: invalidInputSchema,

@@ -9,10 +9,10 @@ import { bodyText } from "../../../test/support/subgraph/endpoint.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
+import { createChainBlocks } from "../../read/chain-blocks.ts";
 import { v2ContractsOf } from "../../read/names/v2-names.ts";
 import { pathOf } from "../../read/names/v2-walk.ts";
 import { domain } from "../../schema/subgraph.ts";
-import { createBlockHashes } from "../../status/blocks.ts";
 import { createSubgraph, type SubgraphOptions } from "./routes.ts";
 
 // What domains have of ENSv2, against what calls returned of the recorded chain.
@@ -62,8 +62,8 @@ function open({ v2, isCounted = false, seen = [] }: Options = { v2: contracts })
       return row(...given);
     },
   };
-  const hashes = createBlockHashes(async () => undefined);
-  const given = { chainId: v2ChainId, deployment: "test", hashes };
+  const blocks = createChainBlocks(async () => undefined, { log: () => undefined });
+  const given = { chainId: v2ChainId, deployment: "test", blocks };
   const subgraph = createSubgraph({ ...given, database, v2 });
   return async (query: string, variables = {}) => {
     const extensions = { counts: isCounted, truncated: isCounted };

@@ -6,10 +6,10 @@ import { HttpError } from "../../http/error.ts";
 import { hasTag } from "../../http/etag.ts";
 import { currentClient, yieldToEventLoop } from "../../http/turn.ts";
 import { type Head, headSql, headTimeSql } from "../../ponder/checkpoints.ts";
+import type { ChainBlocks } from "../../read/chain-blocks.ts";
 import { bothGenerations } from "../../read/names/v2-domains.ts";
 import type { WalkContracts } from "../../read/names/v2-walk.ts";
 import { BusyError, type Database } from "../../read/sql/client.ts";
-import type { createBlockHashes } from "../../status/blocks.ts";
 import { ofPast, untilNextBlock } from "../kit/caching.ts";
 import { acceptsGzip, compress, createSender, type Send } from "../kit/send.ts";
 import { compileRequest, type QueryRequest } from "./compile/compile.ts";
@@ -31,7 +31,7 @@ export type SubgraphOptions = {
   deployment: string;
   /** End of that chain's block range, if it has one. */
   endBlock?: () => Head | undefined;
-  hashes: ReturnType<typeof createBlockHashes>;
+  blocks: Pick<ChainBlocks, "findHashes" | "peekHashes">;
   /** Where former blocks are read, if they can be. */
   past?: () => PastSource | undefined;
   /** Waits shortly for a block of the root chain; resolves with whether it is indexed. */
@@ -53,7 +53,7 @@ export type SubgraphOptions = {
 export type Subgraph = ReturnType<typeof createSubgraph>;
 
 /** Creates the subgraph: The Graph's query dialect over the tables of src/schema/subgraph.ts. */
-export function createSubgraph({ database, chainId, hashes, v2, ...given }: SubgraphOptions) {
+export function createSubgraph({ database, chainId, blocks, v2, ...given }: SubgraphOptions) {
   const { deployment, endBlock = () => undefined, hasErrors = () => false, edition = () => "" } = given;
   const { past = () => undefined, chainIds = [chainId], clock = Date.now } = given;
   const limits = { ...defaultSubgraphLimits, ...given.limits };
@@ -66,7 +66,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     headSql: headSql(chainId),
     endBlock,
     past,
-    hashes: (head: Head) => hashes.ask(chainId, head),
+    hashes: (head: Head) => blocks.findHashes(chainId, head),
     hasErrors,
     reach: given.reach,
   };
@@ -103,7 +103,7 @@ export function createSubgraph({ database, chainId, hashes, v2, ...given }: Subg
     head: async (signal: AbortSignal) =>
       (await answer(readMembers({ query: "{ __typename }" }, { persisted }), signal)).head,
     /** Hash of an indexed block, if it is known. */
-    hashOf: (head: Head) => head.hash ?? hashes.peek(chainId, head)?.hash,
+    hashOf: (head: Head) => head.hash ?? blocks.peekHashes(chainId, head)?.hash,
   };
 }
 

@@ -5,7 +5,7 @@ import { refuse } from "../../read/refusal.ts";
 import type { SortType } from "../../read/sql/keyset.ts";
 import type { CurrentStatus } from "../../status/types.ts";
 import { bodyOfRest } from "../kit/endpoint.ts";
-import { type Envelope, isRefusal } from "../kit/errors.ts";
+import { type Envelope, isGateRefusal } from "../kit/errors.ts";
 import { type CursorQuery, openCursorPage } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 
@@ -45,7 +45,7 @@ const ofReason = {
 export const lookupEnvelope: Envelope = {
   schema: errorSchema,
   body: (error) =>
-    isRefusal(error)
+    isGateRefusal(error)
       ? coded(ofReason[error.code], `${error.message} ${error.details}`)
       : coded(error.code, error.message, error.details),
   failure: coded("internal_error", "Internal Server Error"),

@@ -16,10 +16,10 @@ import {
   applySubregistryUpdated,
   applyTokens,
 } from "../../indexing/ensv2/entries.ts";
+import { createChainBlocks } from "../../read/chain-blocks.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { v2ContractsOf } from "../../read/names/v2-names.ts";
 import { v2Domain, v2NamingJob } from "../../schema/ensv2.ts";
-import { createBlockHashes } from "../../status/blocks.ts";
 import { createSubgraph } from "../subgraph/routes.ts";
 
 // Which names /v1 has of registries that strangers put under their own names, as many as they like.
@@ -307,8 +307,8 @@ async function openSubgraph(world: World) {
     chainId,
     checkpoint,
   ]);
-  const hashes = createBlockHashes(async () => undefined);
-  const given = { chainId, deployment: "test", hashes, database: stored.database };
+  const blocks = createChainBlocks(async () => undefined, { log: () => undefined });
+  const given = { chainId, deployment: "test", blocks, database: stored.database };
   const subgraph = createSubgraph({ ...given, v2: v2ContractsOf(datasources) });
   return async (names: string) => {
     const query = `{ domains(where: { name_in: [${names}] }) { id name labelName labelhash createdAt subdomainCount expiryDate isMigrated

@@ -2,7 +2,7 @@ import { type IndexedNamespace, isSubregistry } from "../names/indexed-namespace
 import type { Binder } from "../names/source.ts";
 import { hideFromPlanner } from "../names/stored-name.ts";
 import { begins, type EventKind, entryType, literal } from "./kinds.ts";
-import { byName } from "./parts.ts";
+import { registrationEvents } from "./parts.ts";
 
 // Conditions on entries, on the common columns of the parts of a history. The chain, the namespace and the parent of an entry are SQL too,
 // since not every event tells them.
@@ -35,7 +35,7 @@ export function namespaceOfEntry(namespaces: readonly IndexedNamespace[], of: st
 
 /** SQL condition that an entry belongs to the registration of a name that began at a time, both bound. */
 export function ofRegistrationSince(node: string, since: string): string {
-  return `timestamp >= ${since}::bigint AND timestamp < coalesce(least((SELECT min(e.timestamp) FROM ${byName}
+  return `timestamp >= ${since}::bigint AND timestamp < coalesce(least((SELECT min(e.timestamp) FROM ${registrationEvents}
     WHERE r.domain_id = ${node} AND e.type = 'NameRegistered' AND e.timestamp > ${since}::bigint),
     (SELECT min(e.timestamp) FROM v2_entries o JOIN v2_events e ON e.registry = o.registry AND e.labelhash = o.labelhash
     WHERE o.node = ${node} AND e.type IN ${literal(begins)} AND e.timestamp > ${since}::bigint)), 2147483647)`;

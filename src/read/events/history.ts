@@ -6,7 +6,7 @@ import type { SortType } from "../sql/keyset.ts";
 import type { StoredEntry } from "./entries.ts";
 import { chainOfEntry, namespaceOfEntry, parentOfEntry } from "./entry-conditions.ts";
 import { begins, type EventKind, eventsOf, literal } from "./kinds.ts";
-import { byName, ofDomain, partsOfEvents } from "./parts.ts";
+import { ofDomain, partsOfEvents, registrationEvents } from "./parts.ts";
 
 // The statements of histories: pages, counts, and entries of given events. A history is a union of parts, limited to kinds and by conditions.
 
@@ -114,7 +114,7 @@ function entriesSql(
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(namespaces)}, 'payment', ${paymentSql},
   'after', json_build_array(${keys.join(", ")})) AS found
 FROM (${entries}) h LEFT JOIN domain ON domain.id = h.node
-LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${byName} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
+LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${registrationEvents} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
   AND h.type IN ${literal([...eventsOf("registrar"), ...eventsOf("wrapper"), "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
 LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_events e ON e.registry = n.registry AND e.labelhash = n.labelhash
   WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(eventsOf("registryOfV2"))} AND e.type IN ${literal(begins)}

@@ -165,7 +165,7 @@ function entriesOfName(
 }
 
 /** Events of registrations `e` with their registrations `r`, by registration. */
-export const byName = "registration r JOIN registration_event e ON e.registration_id = r.id";
+export const registrationEvents = "registration r JOIN registration_event e ON e.registration_id = r.id";
 /** The same by event. */
 export const byEvent = "registration_event e JOIN registration r ON r.id = e.registration_id";
 
@@ -175,7 +175,7 @@ function releases(node: string, namespaces: readonly IndexedNamespace[]): string
     leases === undefined ? [] : [`WHEN '${leases}' THEN ${grace + 1}`],
   );
   const ended = `(SELECT e.id, ${partColumns.chain} AS chain, e.expiry_date, g.grace, lead(e.timestamp, 1, ($1::bigint[])[1]::int) OVER (ORDER BY e.timestamp, e.log_index) AS next
-    FROM ${byName} JOIN domain ON domain.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE domain.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
+    FROM ${registrationEvents} JOIN domain ON domain.id = r.domain_id CROSS JOIN LATERAL (SELECT CASE domain.parent_id ${["WHEN 'none' THEN 0", ...managed].join(" ")} ELSE 0 END AS grace) g
     WHERE r.domain_id = ${node} AND e.expiry_date IS NOT NULL AND e.expiry_date < 4000000000) t`;
   const isOver = `t.expiry_date + t.grace <= t.next${secondGeneration(namespaces) ? notBroughtOver(node) : ""}`;
   return partSql(ended, isOver, {
@@ -205,7 +205,7 @@ export const partsOfName = (
   options?: Parameters<typeof entriesOfName>[2],
 ) => [
   ofDomain(`e.domain_id = ${node}`),
-  ofRegistration(byName, `r.domain_id = ${node}`),
+  ofRegistration(registrationEvents, `r.domain_id = ${node}`),
   ofResolver(`s.domain_id = ${node}`),
   releases(node, namespaces),
   ...entriesOfName(namespaces, node, options),

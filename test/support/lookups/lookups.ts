@@ -111,7 +111,7 @@ export function openLookups({
     status: { current: () => status },
     clock: () => clock * 1_000,
     past: createReadPast({
-      blocks: createChainBlocks(async () => undefined),
+      blocks: createChainBlocks(async () => undefined, { log: () => undefined }),
       readBranch: async () => [],
       schema: () => "public",
       readFrom: async () => time,

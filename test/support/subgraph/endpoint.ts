@@ -6,8 +6,8 @@ import type { SubgraphAnswer } from "../../../src/api/subgraph/run/execute.ts";
 import { defaultSubgraphLimits, type SubgraphLimits } from "../../../src/config/limits.ts";
 import { forClient } from "../../../src/http/turn.ts";
 import type { Pool } from "../../../src/ponder/sql-client.ts";
+import { createChainBlocks } from "../../../src/read/chain-blocks.ts";
 import { createDatabase, type Database, queueStatements } from "../../../src/read/sql/client.ts";
-import { createBlockHashes } from "../../../src/status/blocks.ts";
 import { checkpointOf } from "../checkpoints.ts";
 import { copyDatabase, createTestDatabase, type TestDatabase, template } from "../database.ts";
 import { recordedEntities } from "../recordings.ts";
@@ -68,7 +68,10 @@ export function createEndpoint(
     database,
     chainId: 1,
     deployment: "test",
-    hashes: createBlockHashes(async (_, number) => (number === headBlock.number ? headBlock : undefined)),
+    blocks: createChainBlocks(
+      async (_, by) => ("number" in by && by.number === headBlock.number ? headBlock : undefined),
+      { log: () => undefined },
+    ),
     limits,
     ...options,
   });

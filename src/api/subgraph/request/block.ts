@@ -1,7 +1,7 @@
 import type { ChainBlock, Head } from "../../../ponder/checkpoints.ts";
+import type { BlockHashes } from "../../../read/chain-blocks.ts";
 import { BusyError } from "../../../read/sql/client.ts";
 import type { Moment } from "../../../read/sql/moment.ts";
-import type { BlockHashes } from "../../../status/blocks.ts";
 import { QueryError } from "../schema/errors.ts";
 import { coerce, isObject, show, type Value } from "../schema/inputs.ts";
 import { argument, collectFields, hasSelection, type Selected, type SelectionContext } from "./document.ts";
