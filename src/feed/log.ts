@@ -105,7 +105,7 @@ export function reconcileSql(
   const parts = partsOfEvents(namespaces, `e.timestamp >= ${from}`, { isNamed: false });
   // Not by NOT EXISTS: the planner takes both for short, and compares each row with each.
   const identity = (of: string) => `${of}.event_id, ${of}.type, ${of}.timestamp, ${of}.transaction_hash`;
-  const [time = "", ...position] = historyOrder("p");
+  const [time = "", ...position] = historyOrder("p").map(({ sql }) => sql);
   return `INSERT INTO ${feedTable} (seq, reverts, ${columns}, keys)
   WITH found AS MATERIALIZED (
     SELECT ${chainOfEntry(namespaces, "p")}::bigint AS chain_id, ${position[0]} AS block, ${time} AS timestamp, ${position[1]} AS log_index,

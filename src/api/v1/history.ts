@@ -30,12 +30,7 @@ import {
   partsOf,
   scopes,
 } from "../../read/events/entry-filters.ts";
-import {
-  type HistoryQuery,
-  historyCountSql,
-  historyOrderTypes,
-  historySql,
-} from "../../read/events/history.ts";
+import { type HistoryQuery, historyCountSql, historyOrder, historySql } from "../../read/events/history.ts";
 import { partsOfChildren, partsOfEvents, partsOfName } from "../../read/events/parts.ts";
 import {
   entriesOfHeldNames,
@@ -55,6 +50,7 @@ import {
   type StatementCall,
 } from "../../read/names/source.ts";
 import { refuse } from "../../read/refusal.ts";
+import { sortTypesOf } from "../../read/sql/keyset.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../kit/paging.ts";
 import { errorSchema, listPosition, openPage } from "./contract.ts";
@@ -145,7 +141,7 @@ async function historyPage(
   checkOrder({ from_timestamp, to_timestamp });
   const { scope = "both" } = asked;
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp, scope];
-  const opened = openPage(asked, ["history", ...subject, ...filters], historyOrderTypes);
+  const opened = openPage(asked, ["history", ...subject, ...filters], sortTypesOf(historyOrder("p")));
   // Combinations of kinds are many; most requests ask for all kinds or for one type.
   const isCommon = [type?.[1], exclude_type, kind].every((one) => one === undefined);
   const statement = openStatement(lookup, call, { isCommon });

@@ -11,6 +11,7 @@ import {
   type StatementCall,
 } from "../../read/names/source.ts";
 import type { Listed } from "../../read/names/stored-name.ts";
+import { sortTypesOf } from "../../read/sql/keyset.ts";
 import { type CursorQuery, cursorPageSchema } from "../kit/paging.ts";
 import { errorSchema, lookupEnvelope, openPage } from "./contract.ts";
 // What endpoints under `/v1` have in common: what they need, what they respond with, and how they page a list.
@@ -75,7 +76,7 @@ export async function listPage(
 ) {
   const statement = openStatement(lookup, call, { isCommon });
   const found = find(statement);
-  const opened = openPage(call.query, list, found.branches[0]?.order.map(({ type }) => type) ?? []);
+  const opened = openPage(call.query, list, sortTypesOf(found.branches[0]?.order ?? []));
   const total = maxCounted
     ? statement.count(countSql(lookup.namespaces, found, maxCounted), maxCounted)
     : null;

@@ -24,7 +24,7 @@ import { kindOfResolver, type ResolverFacts, type V2Contracts } from "../../read
 import { readV2Records } from "../../read/names/v2-records.ts";
 import { ethAttachedSql, reachedJoin } from "../../read/names/v2-walk.ts";
 import { refuse } from "../../read/refusal.ts";
-import type { SortType } from "../../read/sql/keyset.ts";
+import { beyondSql, orderBySql, rowPositionSql, type SortType, sortTypesOf } from "../../read/sql/keyset.ts";
 import { hexOf, storageIdSql } from "../../schema/sql.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
@@ -99,17 +99,17 @@ async function readPage<T>(
   { list, from, order, row }: RowsSql,
   isCounted = true,
 ) {
-  const [keys, types, all] = [Object.keys(order), Object.values(order), [from].flat()];
-  const opened = openPage(call.query, [...list, call.params], types);
+  const keys = Object.entries(order).map(([sql, type]) => ({ sql, type }));
+  const all = [from].flat();
+  const opened = openPage(call.query, [...list, call.params], sortTypesOf(keys));
   const { bind, rows, count } = openStatement(lookup, call);
-  const sorted = ` AND $1::bigint[] IS NOT NULL ORDER BY ${keys.join(", ")}`;
+  const sorted = ` AND $1::bigint[] IS NOT NULL ${orderBySql(keys, false)}`;
   const total = isCounted ? count(`SELECT ${countUpTo(max, `${all[0]}${sorted}`)}::text`, max) : null;
-  const start = opened.after?.map((value, at) => `${bind(value)}::${types[at]}`);
-  const beyond = start ? ` AND (${keys.join(", ")}) > (${start.join(", ")})` : "";
-  const after = `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`;
-  const columns = `json_build_object('row', ${row}, 'after', ${after})::text AS found, ${keys.map((key, at) => `${key} AS k${at}`).join(", ")}`;
+  const beyond = opened.after ? ` AND ${beyondSql(keys, opened.after.map(bind), false)}` : "";
+  const after = rowPositionSql(keys.map(({ sql }) => sql));
+  const columns = `json_build_object('row', ${row}, 'after', ${after})::text AS found, ${keys.map(({ sql }, at) => `${sql} AS k${at}`).join(", ")}`;
   const parts = all.map((part) => `(SELECT ${columns} FROM ${part}${beyond}${sorted} LIMIT ${opened.limit})`);
-  const page = `SELECT found FROM (${parts.join(" UNION ALL ")}) f ORDER BY ${keys.map((_, at) => `k${at}`).join(", ")} LIMIT ${opened.limit}`;
+  const page = `SELECT found FROM (${parts.join(" UNION ALL ")}) f ${orderBySql(keys, false, "k")} LIMIT ${opened.limit}`;
   const found = opened.of(...(await Promise.all([rows<{ row: T; after: string[] }>(listText(page)), total])));
   return { rows: found.shown.map((one) => one.row), page: found.page };
 }

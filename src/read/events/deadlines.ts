@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriodOfV2, isDotEth } from "../../ens/registrations.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
-import type { Branch, SortKey } from "../names/lists.ts";
+import type { Branch } from "../names/lists.ts";
 import type { Binder } from "../names/source.ts";
 import {
   entriesOf,
@@ -12,6 +12,7 @@ import {
   partsOfNames,
   secondGeneration,
 } from "../names/stored-name.ts";
+import type { SortKey } from "../sql/keyset.ts";
 
 /** A window of deadlines in Unix seconds: `from` included, `to` excluded. */
 export type DeadlineWindow = { from: number | undefined; to: number | undefined };

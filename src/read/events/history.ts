@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { hexOf } from "../../schema/sql.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { addressOfResolver, secondGeneration } from "../names/stored-name.ts";
-import type { SortType } from "../sql/keyset.ts";
+import { beyondSql, orderBySql, rowPositionSql, type SortKey } from "../sql/keyset.ts";
 import type { StoredEntry } from "./entries.ts";
 import { chainOfEntry, namespaceOfEntry, parentOfEntry } from "./entry-conditions.ts";
 import { begins, type EventKind, eventsOf, literal } from "./kinds.ts";
@@ -11,13 +11,12 @@ import { ofDomain, partsOfEvents, registrationEvents } from "./parts.ts";
 // The statements of histories: pages, counts, and entries of given events. A history is a union of parts, limited to kinds and by conditions.
 
 /** The order of entries under an alias: by time, then by position in the chain. */
-export const historyOrder = (of: string) => [
-  `${of}.timestamp`,
-  `coalesce(${of}.block_number, 2147483647)`,
-  `coalesce(${of}.log_index, -1)`,
-  `${of}.id`,
+export const historyOrder = (of: string): readonly SortKey[] => [
+  { sql: `${of}.timestamp`, type: "int" },
+  { sql: `coalesce(${of}.block_number, 2147483647)`, type: "int" },
+  { sql: `coalesce(${of}.log_index, -1)`, type: "int" },
+  { sql: `${of}.id`, type: "text" },
 ];
-export const historyOrderTypes: readonly SortType[] = ["int", "int", "int", "text"];
 
 /** A history: its parts, its kinds of events, and conditions on the common columns of parts. `ofEach`: parts of each row of a source. */
 export type HistoryQuery = {
@@ -54,17 +53,13 @@ export function historySql(
   namespaces: readonly IndexedNamespace[],
 ): string {
   const direction = isDescending ? " DESC" : "";
-  const orderOf = (alias: string) => historyOrder(alias).map((key) => `${key}${direction}`);
-  const start = after?.map((value, at) => `${value}::${historyOrderTypes[at]}`).join(", ");
-  const beyond =
-    start === undefined
-      ? ""
-      : ` AND (${historyOrder("p").join(", ")}) ${isDescending ? "<" : ">"} (${start})`;
+  const orderOf = (alias: string) => orderBySql(historyOrder(alias), isDescending);
+  const beyond = after === undefined ? "" : ` AND ${beyondSql(historyOrder("p"), after, isDescending)}`;
   const where = `${conditionsOf(query)}${beyond}`;
   const firstOf = (part: string) =>
     `(SELECT * FROM (${part}) p WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`;
   const limited = partsOf(query, firstOf).map(firstOf);
-  const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ORDER BY ${orderOf("u").join(", ")} LIMIT ${limit}`;
+  const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ${orderOf("u")} LIMIT ${limit}`;
   return listOf(entriesSql(page, orderOf("h"), namespaces));
 }
 
@@ -74,7 +69,7 @@ ${entries}) listed`;
 /** SQL of the entries of events, whose ids are bound as an array. */
 export function entriesOfIdsSql(ids: string, namespaces: readonly IndexedNamespace[]): string {
   const parts = partsOfEvents(namespaces, `e.id = ANY (${ids}::text[])`, { isNamed: true });
-  return listOf(entriesSql(parts.join("\nUNION ALL\n"), historyOrder("h"), namespaces));
+  return listOf(entriesSql(parts.join("\nUNION ALL\n"), orderBySql(historyOrder("h"), false), namespaces));
 }
 
 // What events tell beyond the common columns of parts, by their ids.
@@ -102,24 +97,20 @@ const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'Label
       AND right(a.id, 16)::bigint >= h.log_index ORDER BY a.id LIMIT 1) END`;
 
 /** SQL of a `StoredEntry` per row, as JSON in the column `found`, from rows with the common columns. */
-function entriesSql(
-  entries: string,
-  order: readonly string[],
-  namespaces: readonly IndexedNamespace[],
-): string {
-  const keys = historyOrder("h").map((key) => `(${key})::text`);
+function entriesSql(entries: string, order: string, namespaces: readonly IndexedNamespace[]): string {
+  const keys = historyOrder("h").map(({ sql }) => sql);
   return `SELECT json_build_object('id', h.id, 'type', h.type, 'timestamp', h.timestamp, 'block', h.block_number, 'log', h.log_index, 'transaction', h.transaction_id,
   'node', h.node, 'name', coalesce(domain.name, (SELECT v.name FROM v2_domains v WHERE v.id = h.node LIMIT 1)), 'parent', ${parentOfEntry("h")},
   'chain', ${chainOfEntry(namespaces, "h")}, 'namespace', ${namespaceOfEntry(namespaces, "h")}, 'holder', h.holder, 'resolver', ${addressOfResolver("h.resolver")}, 'key', left(h.key, 1000),
   'value', left(h.value, 5000), 'fuses', h.fuses, 'expiry', h.expiry::text, 'coin', h.coin::text, 'old', h.old, 'since', coalesce(l.since, b.since), 'facts', ${factsSql(namespaces)}, 'payment', ${paymentSql},
-  'after', json_build_array(${keys.join(", ")})) AS found
+  'after', ${rowPositionSql(keys)}) AS found
 FROM (${entries}) h LEFT JOIN domain ON domain.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${registrationEvents} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
   AND h.type IN ${literal([...eventsOf("registrar"), ...eventsOf("wrapper"), "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
 LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_events e ON e.registry = n.registry AND e.labelhash = n.labelhash
   WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(eventsOf("registryOfV2"))} AND e.type IN ${literal(begins)}
     AND e.timestamp <= h.timestamp) b ON true
-ORDER BY ${order.join(", ")}`;
+${order}`;
 }
 
 /** A name that has its labels now. */

@@ -1,4 +1,4 @@
-import type { SortType } from "../sql/keyset.ts";
+import { beyondSql, orderBySql, rowPositionSql, type SortKey } from "../sql/keyset.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import type { Binder } from "./source.ts";
 import {
@@ -16,17 +16,8 @@ import {
   tablesOfNames,
 } from "./stored-name.ts";
 
-/**
- * A sort key: SQL of a value that is never null, and its type. `plus` is added only where branches are compared, so that each branch can be
- * read in the order of its index. `isAscending`: ascending in any list (keys after the first only). `isDerived`: reads `names`.
- */
-export type SortKey = {
-  sql: string;
-  type: SortType;
-  plus?: number;
-  isAscending?: boolean;
-  isDerived?: boolean;
-};
+/** A sort key of names. `isDerived`: it reads `names`. */
+export type NameSortKey = SortKey & { isDerived?: boolean };
 
 /**
  * One way to find names: a source, a condition and an order. `isLater`: rows are read only up to the last row of the branches that are not,
@@ -37,7 +28,7 @@ export type Branch = {
   where: string;
   /** Further conditions on `names`. */
   derived?: readonly string[];
-  order: readonly SortKey[];
+  order: readonly NameSortKey[];
   isLater?: boolean;
   table?: string | undefined;
 };
@@ -72,7 +63,7 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
   const direction = isDescending ? " DESC" : "";
   const found = (keys: readonly string[]) =>
     objectText(nameText, {
-      after: `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`,
+      after: rowPositionSql(keys),
       ...extra,
     });
   const tables: string[] = [];
@@ -93,7 +84,7 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
       `(SELECT ${columns.join(", ")} FROM ${source}${needsNames ? joins : ""} WHERE ${conditions.join(" AND ")}\n${by} LIMIT ${max})`;
     const ofNames = [...derived, ...filters].map(hideFromPlanner);
     if (contains === undefined || !isByName)
-      return select(from, [...own, ...ofNames], orderSql(order, isDescending));
+      return select(from, [...own, ...ofNames], orderBySql(order, isDescending));
     const max = ofNames.length === 0 ? `${limit}` : `${pagesAhead} * ${limit}`;
     const text = { name: `found${at}`, limit, ...keysWithText(contains, { table, own, max, direction }) };
     const byKeys = `ORDER BY k.o0${direction}, k.id${direction}`;
@@ -110,7 +101,7 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
   if (isBounded) tables.push(`first AS MATERIALIZED (${sooner?.join("\nUNION\n")})`);
   const all = isBounded ? ["SELECT * FROM first", ...later] : parts;
   const [{ order: keys } = { order: [] }] = branches;
-  const order = `${orderSql(keys, isDescending, "f.k")} LIMIT ${limit}`;
+  const order = `${orderBySql(keys, isDescending, "f.k")} LIMIT ${limit}`;
   const page = `(${all.join("\nUNION\n")}) f`;
   const rows = needsNames
     ? `SELECT f.found FROM ${page} ${order}`
@@ -147,27 +138,6 @@ function upToSql({ sql, plus = 0 }: SortKey, limit: number | string, isDescendin
   return `${sql} ${isDescending ? ">=" : "<="} (SELECT CASE WHEN count(*) < ${limit} THEN ${none} ELSE ${extreme}(k0) - ${plus} END FROM first)`;
 }
 
-// Orders by the keys themselves, or by columns that hold them.
-const orderSql = (order: readonly SortKey[], isDescending: boolean, column?: string) =>
-  `ORDER BY ${order
-    .map(
-      ({ sql, isAscending }, at) =>
-        `${column === undefined ? sql : `${column}${at}`}${isDescending && !isAscending ? " DESC" : ""}`,
-    )
-    .join(", ")}`;
-
-// Rows after the given values, in a form that lets the first key's index read only those.
-function beyondSql(order: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
-  const start = after.map(
-    (value, at) => `${value}::${order[at]?.type}${order[at]?.plus ? ` - ${order[at].plus}` : ""}`,
-  );
-  const [first = "", ...others] = order.map(({ sql }) => sql);
-  if (!isDescending || !order[1]?.isAscending)
-    return `(${[first, ...others].join(", ")}) ${isDescending ? "<" : ">"} (${start.join(", ")})`;
-  const ties = `(${others.join(", ")}) > (${start.slice(1).join(", ")})`;
-  return `${first} <= ${start[0]} AND (${first} < ${start[0]} OR ${ties})`;
-}
-
 /** Branches of all names under a condition, in an order. */
 export const branchesFrom = (
   namespaces: readonly IndexedNamespace[],
@@ -176,7 +146,7 @@ export const branchesFrom = (
 ): Branch[] => partsOfNames(namespaces).map((from, at) => ({ from, where, order, table: tablesOfNames[at] }));
 
 /** Order by name, as indexed: the first 256 characters, then the node. Takes SQL of the name and its node. */
-export const sortedByName = ({ name, id }: { name: string; id: string }): readonly SortKey[] => [
+export const sortedByName = ({ name, id }: { name: string; id: string }): readonly NameSortKey[] => [
   { sql: `left(${name}, 256)`, type: "text" },
   { sql: id, type: "text" },
 ];
@@ -185,7 +155,7 @@ export const sortedByName = ({ name, id }: { name: string; id: string }): readon
 export const byName = sortedByName({ name: "domain.name", id: "domain.id" });
 
 /** Order by a number of `names` or of the row, missing ones as the greatest, then by name. */
-export const byNumber = (sql: string, { isDerived = true } = {}): readonly SortKey[] => [
+export const byNumber = (sql: string, { isDerived = true } = {}): readonly NameSortKey[] => [
   { sql: `coalesce(${sql}, ${noExpiry})`, type: "numeric", isDerived },
   ...byName,
 ];
