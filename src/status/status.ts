@@ -151,7 +151,7 @@ export function createStatusSource({
     const stale = current()?.stale;
     if (isOpen) {
       if (failure !== undefined && failure !== lastFailure) log("warn", failure);
-      if (stale && !wasStale) log("error", stale.reason, sectionOf(stale));
+      if (stale && !wasStale) log("error", stale.reason, fault?.() === undefined ? outage : {});
       if (wasStale && !stale) log("info", "The index is no longer stale.");
     }
     lastFailure = failure;
@@ -300,9 +300,8 @@ const metrics: [name: string, help: string, read: (status?: CurrentStatus) => nu
   ],
 ];
 
-// The reason of a chain that contradicts the index names its own section.
-const sectionOf = ({ reason }: Staleness) =>
-  reason.includes("docs/runbook.md") ? {} : { section: seeOperations("When a dependency is unavailable") };
+// A fault's reason names its own section.
+const outage = { section: seeOperations("When a dependency is unavailable") };
 
 // The snapshot is saved each second, the rows of a chain that is followed are those of its head.
 function ofRows(saved: SavedReading | undefined): Reading | undefined {
