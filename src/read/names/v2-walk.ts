@@ -75,12 +75,20 @@ WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
     OR EXISTS (SELECT FROM v2_kept_fuses f
       WHERE f.node = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time}))`;
 
-// Anyone can have the factory deploy a proxy of any code, which then emits whatever it likes.
-function isUserRegistry({ userRegistries, wrapperRegistries }: WalkContracts): string {
-  const isOther = `h.implementation <> ALL (${list(wrapperRegistries)})`;
-  return userRegistries.length === 0
-    ? isOther
-    : `${isOther} AND h.implementation = ANY (${list(userRegistries)})`;
+/**
+ * SQL of whether a registry has known code, by its address and its row of `v2_contracts` under an alias. Anyone can have the factory deploy
+ * a proxy of any code, which then emits whatever it likes.
+ */
+function isKnownRegistry(
+  { registries, wrapperRegistries, userRegistries }: WalkContracts,
+  address: string,
+  alias: string,
+): string {
+  const isOfCode =
+    userRegistries.length === 0
+      ? `${alias}.implementation IS NOT NULL`
+      : `coalesce(${alias}.implementation = ANY (${list([...wrapperRegistries, ...userRegistries])}), false)`;
+  return `(${address} = ANY (${list(registries)}) OR ${isOfCode})`;
 }
 
 /**
@@ -93,7 +101,7 @@ export function walkSql(
   contracts: WalkContracts,
   { time, hasV1 }: { time: string; hasV1: boolean },
 ): string {
-  const { chainId, root, ethRegistry, registries, v1Resolver, wrapperRegistries, graveyard } = contracts;
+  const { chainId, root, ethRegistry, v1Resolver, wrapperRegistries, graveyard } = contracts;
   const isLive = `e.expiry > ${time}`;
   // Evaluates once what several columns need.
   const fence = hasV1 ? " OFFSET 0" : "";
@@ -116,8 +124,8 @@ WITH RECURSIVE asked AS (${asked}), walk AS (
     CASE WHEN (${isLive} AND e.resolver <> ${nobody}) OR v1.is_left THEN w.level + 1 ELSE w.resolver_level END,
     w.is_claimed,
     w.is_claimed AND e.subregistry <> ${text(root)} AND coalesce(c.parent = w.registry AND c.parent_label = e.label, false),
-    w.is_proven AND (w.registry = ANY (${list(registries)}) OR coalesce(${isUserRegistry(contracts)}
-      OR h.implementation = ANY (${list(wrapperRegistries)}) AND (h.node IS NOT NULL OR e.storage_id IS NOT NULL), false)),
+    w.is_proven AND ${isKnownRegistry(contracts, "w.registry", "h")}
+      AND ((h.implementation = ANY (${list(wrapperRegistries)})) IS NOT TRUE OR h.node IS NOT NULL OR e.storage_id IS NOT NULL),
     CASE WHEN w.registry <> ${text(ethRegistry)} OR w.level <> 1 THEN w.eth_status WHEN coalesce(e.expiry, 0) <= ${time} THEN 'available'
       WHEN e.owner = ${nobody} THEN 'reserved' ELSE 'v2' END,
     v1.is_left IS TRUE, w.path || w.registry, w.label_path || e.label
@@ -147,8 +155,7 @@ LEFT JOIN v2_entries e
 LEFT JOIN v2_contracts h ON h.chain_id = ${chainId} AND h.address = f.holder
 LEFT JOIN v2_contracts r ON r.chain_id = ${chainId} AND r.address = f.resolver
 ${lease}
-CROSS JOIN LATERAL (SELECT f.holder = ANY (${list(registries)})
-  OR coalesce(${isUserRegistry(contracts)} OR h.implementation = ANY (${list(wrapperRegistries)}), false) AS is_proven) p
+CROSS JOIN LATERAL (SELECT ${isKnownRegistry(contracts, "f.holder", "h")} AS is_proven) p
 CROSS JOIN LATERAL (SELECT CASE WHEN f.eth_status IN ('v2', 'reserved') THEN f.eth_status
   ${firstGeneration} END AS authority${fence}) u
 CROSS JOIN LATERAL (SELECT CASE WHEN f.is_in_v1 AND f.level = a.depth THEN 'v1' WHEN u.authority = 'v2' THEN 'v2'
