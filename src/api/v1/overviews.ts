@@ -24,8 +24,9 @@ import { kindOfResolver, type ResolverFacts, type V2Contracts } from "../../read
 import { readV2Records } from "../../read/names/v2-records.ts";
 import { ethAttachedSql, reachedJoin } from "../../read/names/v2-walk.ts";
 import { refuse } from "../../read/refusal.ts";
+import { contractJoin, keySql, rolesOfEntry, rolesOfRegistry } from "../../read/roles/stored-roles.ts";
 import { beyondSql, orderBySql, rowPositionSql, type SortType, sortTypesOf } from "../../read/sql/keyset.ts";
-import { hexOf, storageIdSql } from "../../schema/sql.ts";
+import { hexOf } from "../../schema/sql.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { type CursorQuery, cursorParameters } from "../kit/paging.ts";
@@ -250,7 +251,7 @@ const resolverRoles = endpoint({
   WHERE p.chain_id = ${chain_id} AND p.address = '${address}' AND ${hasPowerSql("p.roles", holder)}`,
       order: { "p.account": "text", "p.resource": "text" },
       row: `json_build_object('kind', '${holder}', 'address', p.address, 'resource', p.resource, 'account', p.account, 'roles', p.roles,
-    'node', m.node, 'record', m.kind, 'key', CASE WHEN length(m.key) <= 4096 THEN m.key END, 'after', '[]'::json,
+    'node', m.node, 'record', m.kind, 'key', ${keySql}, 'after', '[]'::json,
     'granted', (SELECT ${positionSql("e")} FROM v2_events e WHERE e.registry = p.address AND e.resource = p.resource AND e.holder = p.account
       ORDER BY e.timestamp DESC, e.log_index DESC LIMIT 1))`,
     });
@@ -321,23 +322,19 @@ async function readRegistry(lookup: OverviewSource, call: OverviewCall) {
   const { v2 } = home;
   if (v2 === undefined || address === zeroAddress) return refuseContract("registry", call);
   const stored = `json_build_object('place', ${placeSql(v2, address)},
-  'proxy', (SELECT json_build_object('code', c.implementation, 'block', c.block_number, 'time', c.timestamp::text, 'transaction', ${hexOf("c.transaction_hash")})
+  'proxy', (SELECT json_build_object('block', c.block_number, 'time', c.timestamp::text, 'transaction', ${hexOf("c.transaction_hash")})
     FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = '${address}'),
-  'isReferenced', EXISTS (SELECT FROM v2_entries e WHERE e.chain_id = ${v2.chainId} AND e.subregistry = '${address}'))`;
+  'isReferenced', EXISTS (SELECT FROM v2_entries e WHERE e.chain_id = ${v2.chainId} AND e.subregistry = '${address}'),
+  'isProven', (SELECT k.is_proven AND k.kind = 'registry' FROM (SELECT) one ${contractJoin(v2, `'${address}'`)}))`;
   const sql = `SELECT json_build_array(${stored})::text WHERE $1::bigint[] IS NOT NULL`;
-  type Found = { place: PathPlace | null; proxy: Proxy | null; isReferenced: boolean };
+  type Found = { place: PathPlace | null; proxy: Proxy | null; isReferenced: boolean; isProven: boolean };
   const [found] = await openStatement(lookup, call).rows<Found>(sql);
-  const { place = null, proxy = null, isReferenced = false } = found ?? {};
-  const code = proxy?.code ?? null;
-  const codes = [...v2.wrapperRegistries, ...v2.userRegistries];
-  const isOfCode = (one: Hex) =>
-    v2.userRegistries.length === 0 ? !v2.resolvers.includes(one) : codes.includes(one);
-  const isProven = v2.registries.includes(address) || (code !== null && isOfCode(code));
+  const { place = null, proxy = null, isReferenced = false, isProven = false } = found ?? {};
   if (!isProven && !isReferenced) refuseContract("registry", call);
   return { home, meta, v2, address, place, proxy, isProven };
 }
 
-type Proxy = { code: Hex | null; block: number | null; time: string | null; transaction: Hex | null };
+type Proxy = { block: number | null; time: string | null; transaction: Hex | null };
 type FoundRegistry = Awaited<ReturnType<typeof readRegistry>>;
 
 const unsupported_reason = "registry_enumeration_not_supported";
@@ -376,7 +373,7 @@ const registryOverview = endpoint({
       row: "json_build_object('name', e.name, 'node', e.id)",
     };
     const { rows, page } = await readPage<PathPlace>(lookup, call, references, isCounted);
-    const roles = isCounted ? `, 'roles', ${countUpTo(max, rolesOf(registry))}` : "";
+    const roles = isCounted ? `, 'roles', ${countUpTo(max, rolesOfRegistry(v2, address))}` : "";
     const counts = `json_build_object('labels', ${countUpTo(max, `${labelsOf(registry)} ${inOrder}`)}${roles})`;
     const sql = `SELECT json_build_array(${counts})::text WHERE $1::bigint[] IS NOT NULL`;
     const [counted] = isProven ? await openStatement(lookup, call).rows<RegistryCounts>(sql) : [];
@@ -402,19 +399,13 @@ const labelsOf = ({ v2, place, address }: FoundRegistry) => `v2_domains e
     AND e.registry = '${address}' AND (e.owner_id <> '${zeroAddress}' OR e.expiry_date > ${indexTime})`;
 const inOrder = `ORDER BY ${Object.keys(byName).join(", ")}`;
 
-// Roles on the whole registry, and those on an entry in force for its present resource, which the limit has looked up by its key.
-const rolesOf = ({ v2, address }: FoundRegistry) => `v2_roles p
-  LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE e.chain_id = p.chain_id AND e.registry = p.address
-    AND e.storage_id = ${storageIdSql("p.resource")} LIMIT 1) e ON true
-  WHERE p.chain_id = ${v2.chainId} AND p.address = '${address}' AND p.roles <> '${wholeContract}'
-    AND (p.resource = '${wholeContract}' OR e.resource = p.resource AND e.expiry > ${indexTime})
-  ORDER BY p.resource, p.account`;
-
 // Up to which number accounts with roles are counted for each label.
 const maxHolders = 1_000;
-const holders = `v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
-  WHERE o.chain_id = e.chain_id AND o.registry = e.registry AND o.storage_id = ${storageIdSql("e.labelhash")}
-    AND o.expiry > ${indexTime} AND p.roles <> '${wholeContract}'`;
+const holdersSql = ({ chainId }: V2Contracts) =>
+  countUpTo(
+    maxHolders,
+    `${rolesOfEntry(chainId, "e.registry", "e.labelhash")} AND p.roles <> '${wholeContract}'`,
+  );
 
 type LabelOfRegistry = { node: Hex; owner: Hex | null; holders: number | null };
 
@@ -438,7 +429,7 @@ const registryLabels = endpoint({
     const { isProven } = registry;
     const ofOwner = owner ? ` AND e.owner_id = '${owner}'` : "";
     const ofOthers = exclude_owner ? ` AND e.owner_id <> '${exclude_owner}'` : "";
-    const counted = include?.includes("counts") ? `, 'holders', ${countUpTo(maxHolders, holders)}` : "";
+    const counted = include?.includes("counts") ? `, 'holders', ${holdersSql(registry.v2)}` : "";
     const list = {
       list: ["labels", owner, exclude_owner],
       from: `${labelsOf(registry)}${ofOwner}${ofOthers}`,

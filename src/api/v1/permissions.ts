@@ -23,12 +23,11 @@ import { refuse } from "../../read/refusal.ts";
 import {
   everySurface,
   grantsOfV1,
-  noRoles,
   partly,
   readRestrictions,
-  readRoles,
   surfacesOf,
 } from "../../read/roles/permissions.ts";
+import { noRoles, readRoles } from "../../read/roles/stored-roles.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorOf, cursorParameters } from "../kit/paging.ts";
 import { listPosition, openPage } from "./contract.ts";

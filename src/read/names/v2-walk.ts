@@ -79,7 +79,7 @@ WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
  * SQL of whether a registry has known code, by its address and its row of `v2_contracts` under an alias. Anyone can have the factory deploy
  * a proxy of any code, which then emits whatever it likes.
  */
-function isKnownRegistry(
+export function isKnownRegistry(
   { registries, wrapperRegistries, userRegistries }: WalkContracts,
   address: string,
   alias: string,

@@ -1,4 +1,3 @@
-import { storageIdSql } from "../../schema/sql.ts";
 import {
   type Held,
   indexTime,
@@ -7,6 +6,7 @@ import {
   secondGeneration,
 } from "../names/stored-name.ts";
 import { reachedJoin, type WalkContracts } from "../names/v2-walk.ts";
+import { isEntryOfRole, isOnPresent, rolesOfAccount, rolesOfEntry } from "./stored-roles.ts";
 
 // Roles of accounts on entries of ENSv2. Anyone can have the factory deploy a contract and grant an account any number of roles on it.
 
@@ -17,18 +17,12 @@ const bitmap = (digits: string) => `'0x${digits.padStart(64, "0")}'`;
 // Nothing, and the mark that a reserved name was registered, which allows nothing.
 const noRoles = `(${bitmap("0")}, ${bitmap("100000000")})`;
 
-// The sum keeps the planner from the primary key, which has the roles of all other accounts in between.
-const rolesOf = (account: string, chainId: number) =>
-  `v2_roles p WHERE p.account = ${account} AND p.chain_id + 0 = ${chainId}`;
-
 /** SQL condition that an account has a role on the registration in force of a row of `names`. Nobody knows the owner under unknown code. */
 export const hasRole = (
   { chainId }: WalkContracts,
   account: string,
 ): string => `(names.is_v2 AND names.owner IS NOT NULL
-  AND EXISTS (SELECT FROM v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
-    WHERE o.chain_id = ${chainId} AND o.registry = names.registry AND o.storage_id = ${storageIdSql("names.labelhash")}
-      AND o.expiry > ${indexTime} AND p.account = ${account} AND p.roles NOT IN ${noRoles}))`;
+  AND EXISTS (SELECT FROM ${rolesOfEntry(chainId, "names.registry", "names.labelhash")} AND p.account = ${account} AND p.roles NOT IN ${noRoles}))`;
 
 /**
  * Names by the roles of an account on their registrations in force, sorted by `sorted` and `id`; undefined if ENSv2 is not indexed. Only
@@ -43,9 +37,8 @@ export function namesByRole(
   if (v2 === undefined) return undefined;
   const direction = isDescending ? " DESC" : "";
   const from = `(SELECT e.id, e.name, left(e.name, 256) AS sorted
-  FROM (SELECT p.* FROM ${rolesOf(account, v2.chainId)} ORDER BY p.address, p.resource LIMIT ${maxRoles}) p
-  JOIN v2_entries o ON o.chain_id = ${v2.chainId} AND o.registry = p.address AND o.storage_id = ${storageIdSql("p.resource")}
-    AND o.resource = p.resource AND o.expiry > ${indexTime}
+  FROM (SELECT p.* FROM ${rolesOfAccount(account, v2.chainId)} ORDER BY p.address, p.resource LIMIT ${maxRoles}) p
+  JOIN v2_entries o ON ${isEntryOfRole("o", v2.chainId)} AND ${isOnPresent("o")}
   JOIN v2_domains e ON e.chain_id = o.chain_id AND e.registry = o.registry AND e.labelhash = o.labelhash
   ${reachedJoin("e", "at_e", v2, indexTime)}
   WHERE at_e.is_reached AND p.roles NOT IN ${noRoles} ORDER BY sorted${direction}, e.id${direction} OFFSET 0) e ${nameOfNode(namespaces, "e.id")}`;
@@ -54,4 +47,4 @@ export function namesByRole(
 
 /** SQL of whether an account has more roles than are read. */
 export const hasMoreRoles = ({ chainId }: WalkContracts, account: string): string =>
-  `EXISTS (SELECT FROM ${rolesOf(account, chainId)} OFFSET ${maxRoles})`;
+  `EXISTS (SELECT FROM ${rolesOfAccount(account, chainId)} OFFSET ${maxRoles})`;

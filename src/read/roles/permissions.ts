@@ -1,24 +1,17 @@
-import type { Hex } from "viem";
 import { gracePeriod } from "../../ens/registrations.ts";
 import { powersOf } from "../../ens/roles.ts";
-import { storageIdSql } from "../../schema/sql.ts";
 import { type Meta, withGaps } from "../as-of.ts";
-import { type Grant, grantOf, type StoredRole, wholeContract } from "../names/grants.ts";
+import { type Grant, grantOf, wholeContract } from "../names/grants.ts";
 import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { type NameRow, registrationId, storedResolverOf, wrapperFacts } from "../names/rows.ts";
 import { type Binder, type NamesSource, openStatement, type StatementCall } from "../names/source.ts";
-import { indexTime, type StoredName, secondGeneration } from "../names/stored-name.ts";
+import { type StoredName, secondGeneration } from "../names/stored-name.ts";
 import type { V2Contracts } from "../names/v2-names.ts";
-import { reachedJoin } from "../names/v2-walk.ts";
 import { refuse } from "../refusal.ts";
+import { askedNames, entryOfAsked, readRoles } from "./stored-roles.ts";
 
-// Who has which powers over a name. Of the first generation its row tells them, of ENSv2 the roles on its entry and its resolver. Anyone can
-// be given any number of roles and can give them on contracts of their own, so each read has a limit.
+// Who has which powers over a name. Of the first generation its row tells them, of ENSv2 the roles on its entry and its resolver.
 
-// Up to so many roles of an account are read for a page, those that do not count included.
-const maxScanned = 1_000;
-// Resources of a resolver that are limited to one name.
-const maxResources = 200;
 // Roles on one resource that decide which roles are locked.
 const maxHolders = 1_000;
 
@@ -95,117 +88,6 @@ export const partly = (surfaces: Iterable<PermissionSurface> | undefined): Meta 
         unlisted_permission_surfaces: [...new Set(surfaces)].sort(),
       };
 
-/**
- * Roles that are asked for: of names, with those on their whole registry if `hasRoot`; of a resource of a contract; or all of an account.
- * `after`: account, contract and resource of the last one of the page before. Without `isSorted` in any order.
- */
-export type AskedRoles = {
-  of: { names: readonly StoredName[]; hasRoot: boolean } | { contract: Hex; resource: string } | undefined;
-  account?: string | undefined;
-  after?: readonly string[] | undefined;
-  limit: number;
-  isSorted?: boolean | undefined;
-};
-
-const text = (placeholder: string) => `${placeholder}::text COLLATE "C"`;
-
-// Rows `q` of names whose state is an entry's: its registry and storage id, and the resolver.
-function askedNames(names: readonly StoredName[], { bind }: Binder): string {
-  const list = (value: (row: StoredName) => string | null | undefined) =>
-    `${bind(`{${names.map((row) => (row.v2?.isInForce && value(row)) || "NULL").join(",")}}`)}::text[]`;
-  const columns = [
-    list(({ node }) => node),
-    list(({ v2 }) => v2?.path?.at(-1)),
-    list(({ labelhash }) => labelhash && `${labelhash.slice(0, 58)}00000000`),
-    list(({ resolver }) => resolver),
-  ];
-  return `(SELECT q.at - 1 AS at, q.node COLLATE "C" AS node, q.registry COLLATE "C" AS registry, q.storage COLLATE "C" AS storage, q.resolver COLLATE "C" AS resolver
-    FROM unnest(${columns.join(", ")}) WITH ORDINALITY q (node, registry, storage, resolver, at)) q`;
-}
-
-const entryOf = ({
-  chainId,
-}: V2Contracts) => `v2_entries e ON e.chain_id = ${chainId} AND e.registry = q.registry
-    AND e.storage_id = q.storage AND e.expiry > ${indexTime}`;
-
-function targetsOf(v2: V2Contracts, of: NonNullable<AskedRoles["of"]>, binder: Binder): string {
-  if ("contract" in of)
-    return `SELECT 0 AS at, ${text(binder.bind(of.contract))} AS address, ${text(binder.bind(of.resource))} AS resource`;
-  const asked = askedNames(of.names, binder);
-  const roots = ` UNION ALL SELECT q.at, q.registry, '${wholeContract}' FROM asked q WHERE q.registry IS NOT NULL`;
-  return `WITH asked AS MATERIALIZED (SELECT * FROM ${asked})
-    SELECT q.at, e.registry AS address, e.resource FROM asked q JOIN ${entryOf(v2)}${of.hasRoot ? roots : ""}
-    UNION ALL SELECT q.at, m.resolver, m.resource FROM asked q CROSS JOIN LATERAL (SELECT m.resolver, m.resource FROM v2_resources m
-      WHERE m.chain_id = ${v2.chainId} AND m.resolver = q.resolver AND m.node = q.node ORDER BY m.resource LIMIT ${maxResources}) m`;
-}
-
-// Joins to roles `p` the kind of contract, null for unknown code, which says what it likes, and what the resource is.
-function toldSql(v2: V2Contracts): string {
-  const { chainId, registries, resolvers, wrapperRegistries, userRegistries } = v2;
-  const list = (addresses: readonly Hex[]) => `ANY ('{${addresses.join(",")}}'::text[])`;
-  const isOther = userRegistries.length === 0 ? "c.implementation IS NOT NULL" : "false";
-  // The limits have each row looked up by its key.
-  return `LEFT JOIN LATERAL (SELECT * FROM v2_contracts c WHERE c.chain_id = ${chainId} AND c.address = p.address LIMIT 1) c ON true
-  CROSS JOIN LATERAL (SELECT CASE WHEN c.implementation = ${list(resolvers)} THEN CASE WHEN c.has_record_ids THEN 'recordResolver' ELSE 'resolver' END
-    WHEN p.address = ${list(registries)} OR c.implementation = ${list([...wrapperRegistries, ...userRegistries])} OR ${isOther} THEN 'registry' END AS kind) k
-  LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE k.kind = 'registry' AND e.chain_id = ${chainId} AND e.registry = p.address
-    AND e.storage_id = ${storageIdSql("p.resource")} LIMIT 1) e ON true
-  LEFT JOIN LATERAL (SELECT * FROM v2_resources m WHERE k.kind <> 'registry' AND m.chain_id = ${chainId} AND m.resolver = p.address
-    AND m.resource = p.resource LIMIT 1) m ON true`;
-}
-
-// Roles on an entry count while it is in force, for its present resource. The key of a record may have any length.
-const counts = `k.kind IS NOT NULL AND p.roles <> '${wholeContract}'
-    AND (k.kind <> 'registry' OR p.resource = '${wholeContract}' OR e.resource = p.resource AND e.expiry > ${indexTime})`;
-const keyLength = 4_096;
-
-// The name of an entry in registries that names lead to.
-const nodeOfEntry = (
-  v2: V2Contracts,
-) => `(SELECT v.id FROM v2_domains v ${reachedJoin("v", "at_v", v2, indexTime)}
-    WHERE v.chain_id = ${v2.chainId} AND v.registry = p.address AND v.labelhash = e.labelhash AND at_v.is_reached ORDER BY v.id LIMIT 1)`;
-
-/** SQL of `FoundRoles` as JSON, in a list. */
-function rolesSql(v2: V2Contracts, asked: AskedRoles, binder: Binder): string {
-  const { of, account, after, limit, isSorted = true } = asked;
-  const start = after?.map((value) => text(binder.bind(value)));
-  const ofAccount = account === undefined ? "" : ` AND p.account = ${text(binder.bind(account))}`;
-  const beyond = start ? ` AND (p.account, p.address, p.resource) > (${start.join(", ")})` : "";
-  const from = start ? ` AND p.account >= ${start[0]}` : "";
-  // The sum keeps the planner from the primary key, which has the roles of all other accounts in between.
-  const scanned =
-    of === undefined
-      ? `SELECT 0 AS at, p.* FROM v2_roles p WHERE p.chain_id + 0 = ${v2.chainId}${ofAccount}${beyond} ORDER BY p.address, p.resource LIMIT ${maxScanned}`
-      : `SELECT t.at, p.* FROM (${targetsOf(v2, of, binder)}) t CROSS JOIN LATERAL (SELECT p.* FROM v2_roles p WHERE p.chain_id = ${v2.chainId}
-      AND p.address = t.address AND p.resource = t.resource AND p.roles <> '${wholeContract}'${ofAccount}${from}${beyond} ORDER BY p.account LIMIT ${limit}) p`;
-  const end = `SELECT json_build_array(p.account, p.address, p.resource) FROM scanned p ORDER BY p.address, p.resource OFFSET ${maxScanned - 1} LIMIT 1`;
-  const found = `SELECT json_build_object('at', p.at, 'kind', k.kind, 'address', p.address, 'resource', p.resource, 'account', p.account, 'roles', p.roles,
-    'node', coalesce(m.node, ${nodeOfEntry(v2)}), 'record', m.kind, 'key', CASE WHEN length(m.key) <= ${keyLength} THEN m.key END,
-    'after', json_build_array(p.account, p.address, p.resource)) AS found
-  FROM scanned p ${toldSql(v2)} WHERE ${counts}${isSorted ? " ORDER BY p.account, p.address, p.resource" : ""} LIMIT ${limit}`;
-  return `WITH scanned AS (${scanned}) SELECT json_build_array(json_build_object('roles', (SELECT coalesce(json_agg(found), '[]') FROM (${found}) listed), 'end', ${of === undefined ? `(${end})` : "NULL"}))::text`;
-}
-
-/** `end`: the position after which there may be more of an account, where not all were read. */
-type FoundRoles = { roles: StoredRole[]; end: string[] | null };
-
-/** No roles. */
-export const noRoles: FoundRoles = { roles: [], end: null };
-
-/** Reads roles. */
-export async function readRoles(
-  source: NamesSource,
-  call: StatementCall,
-  asked: AskedRoles,
-): Promise<FoundRoles> {
-  const v2 = secondGeneration(source.namespaces);
-  const isNone = asked.of && "names" in asked.of && !asked.of.names.some((row) => row.v2?.isInForce);
-  if (v2 === undefined || isNone) return noRoles;
-  const statement = openStatement(source, call);
-  const [found = noRoles] = await statement.rows<FoundRoles>(rolesSql(v2, asked, statement));
-  return found;
-}
-
 // All roles on a resource together as bits, null if they are too many.
 const bitsOf = (
   chainId: number,
@@ -220,7 +102,7 @@ function bitsSql(v2: V2Contracts, names: readonly StoredName[], binder: Binder):
   return `WITH asked AS MATERIALIZED (SELECT * FROM ${askedNames(names, binder)}), roots AS MATERIALIZED (
     SELECT q.registry, ${bitsOf(v2.chainId, "q.registry", `'${wholeContract}'`)} AS bits FROM (SELECT DISTINCT registry FROM asked WHERE registry IS NOT NULL) q)
   SELECT coalesce(json_agg(json_build_object('own', ${bitsOf(v2.chainId, "e.registry", "e.resource")}, 'root', r.bits) ORDER BY q.at), '[]')::text
-  FROM asked q LEFT JOIN roots r ON r.registry = q.registry LEFT JOIN ${entryOf(v2)}`;
+  FROM asked q LEFT JOIN roots r ON r.registry = q.registry LEFT JOIN ${entryOfAsked(v2)}`;
 }
 
 type RoleBitmaps = Record<"own" | "root", string | null>;

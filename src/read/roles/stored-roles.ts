@@ -1,0 +1,191 @@
+import type { Hex } from "viem";
+import { storageIdSql } from "../../schema/sql.ts";
+import { type StoredRole, wholeContract } from "../names/grants.ts";
+import { type Binder, type NamesSource, openStatement, type StatementCall } from "../names/source.ts";
+import { indexTime, type StoredName, secondGeneration } from "../names/stored-name.ts";
+import type { V2Contracts } from "../names/v2-names.ts";
+import { isKnownRegistry, reachedJoin, type WalkContracts } from "../names/v2-walk.ts";
+
+// Roles of accounts on contracts of ENSv2: which there are, which count, and what they are for. Anyone can be given any number of roles and
+// can give them on contracts of their own, so each read has a limit. In SQL a role is `p`.
+
+// Up to so many roles of an account are read for a page, those that do not count included.
+const maxScanned = 1_000;
+// Resources of a resolver that are limited to one name.
+const maxResources = 200;
+// The key of a record may have any length.
+const maxKeyLength = 4_096;
+
+const text = (placeholder: string) => `${placeholder}::text COLLATE "C"`;
+const addressList = (addresses: readonly Hex[]) => `'{${addresses.join(",")}}'::text[]`;
+
+/** SQL of the roles of an account. The sum keeps the planner from the primary key, which has the roles of all other accounts in between. */
+export const rolesOfAccount = (account: string, chainId: number) =>
+  `v2_roles p WHERE p.account = ${account} AND p.chain_id + 0 = ${chainId}`;
+
+/** SQL of the roles on the registration in force of a label in a registry. */
+export const rolesOfEntry = (chainId: number, registry: string, labelhash: string) =>
+  `v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
+    WHERE o.chain_id = ${chainId} AND o.registry = ${registry} AND o.storage_id = ${storageIdSql(labelhash)} AND o.expiry > ${indexTime}`;
+
+/** SQL of the roles that count on a registry of known code, on the whole of it and on its entries, in the order of an index. */
+export const rolesOfRegistry = ({ chainId }: WalkContracts, registry: Hex) =>
+  `v2_roles p CROSS JOIN (SELECT 'registry' AS kind, true AS is_proven) k ${entryJoin(chainId)}
+  WHERE p.chain_id = ${chainId} AND p.address = '${registry}' AND ${counts} ORDER BY p.resource, p.account`;
+
+/** SQL condition that an entry under an alias is the one of a role. */
+export const isEntryOfRole = (alias: string, chainId: number) =>
+  `${alias}.chain_id = ${chainId} AND ${alias}.registry = p.address AND ${alias}.storage_id = ${storageIdSql("p.resource")}`;
+
+/** SQL condition that the entry of a role, under an alias, is in force and the role is on its present resource. */
+export const isOnPresent = (alias: string) =>
+  `${alias}.resource = p.resource AND ${alias}.expiry > ${indexTime}`;
+
+// A role counts that gives something, on an entry in force. `isElsewhere`: whether it counts without an entry.
+const countsIf = (isElsewhere: string) =>
+  `p.roles <> '${wholeContract}' AND coalesce(${isOnPresent("e")}, ${isElsewhere})`;
+const counts = `k.is_proven AND ${countsIf(`k.kind <> 'registry' OR p.resource = '${wholeContract}'`)}`;
+
+/**
+ * SQL that joins to an address its contract and what that is: `k.kind`, and `k.is_proven`, whether its code is known. Others say of
+ * themselves and of anybody what they like.
+ */
+export function contractJoin(v2: V2Contracts, address: string): string {
+  const isResolver = `c.implementation = ANY (${addressList(v2.resolvers)})`;
+  const isRegistry = isKnownRegistry(v2, address, "c");
+  // The limits have each row looked up by its key.
+  return `LEFT JOIN LATERAL (SELECT * FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = ${address} LIMIT 1) c ON true
+  CROSS JOIN LATERAL (SELECT CASE WHEN ${isRegistry} AND (${isResolver}) IS NOT TRUE THEN 'registry' WHEN c.has_record_ids THEN 'recordResolver'
+    WHEN ${isResolver} THEN 'resolver' ELSE 'registry' END AS kind, ${isRegistry} OR coalesce(${isResolver}, false) AS is_proven) k`;
+}
+
+// Resolvers of known code have no entries.
+const entryJoin = (chainId: number) =>
+  `LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE (k.kind = 'registry' OR NOT k.is_proven) AND ${isEntryOfRole("e", chainId)} LIMIT 1) e ON true`;
+
+const resourceJoin = (chainId: number) =>
+  `LEFT JOIN LATERAL (SELECT * FROM v2_resources m WHERE k.kind <> 'registry' AND m.chain_id = ${chainId} AND m.resolver = p.address
+    AND m.resource = p.resource LIMIT 1) m ON true`;
+
+type FoundSql = {
+  /** Common table expressions, one of which has the roles that are `scanned`. */
+  ctes: string;
+  counts: string;
+  order: string | undefined;
+  limit: number;
+  /** SQL of further members of each role. */
+  members: Record<string, string>;
+  /** SQL of further members beside the roles. */
+  beside: Record<string, string>;
+};
+
+const jsonOf = (members: Record<string, string>) =>
+  `json_build_object(${Object.entries(members).map(([name, sql]) => `'${name}', ${sql}`)})`;
+
+/** SQL of roles as JSON, in a list with one object: what was scanned, as far as it counts, with what each role is for. */
+function foundSql(v2: V2Contracts, of: FoundSql): string {
+  const { ctes, counts, order, limit, members, beside } = of;
+  const role = {
+    ...{ at: "p.at", kind: "k.kind", address: "p.address", resource: "p.resource", account: "p.account" },
+    ...{ roles: "p.roles", record: "m.kind", ...members },
+  };
+  const found = `SELECT ${jsonOf(role)} AS found FROM scanned p ${contractJoin(v2, "p.address")}
+  ${entryJoin(v2.chainId)} ${resourceJoin(v2.chainId)} WHERE ${counts}${order ? ` ORDER BY ${order}` : ""} LIMIT ${limit}`;
+  const roles = `(SELECT coalesce(json_agg(found), '[]') FROM (${found}) listed)`;
+  return `WITH RECURSIVE ${ctes} SELECT json_build_array(${jsonOf({ roles, ...beside })})::text`;
+}
+
+/**
+ * Roles that are asked for: of names, with those on their whole registry if `hasRoot`; of a resource of a contract; or all of an account.
+ * `after`: account, contract and resource of the last one of the page before. Without `isSorted` in any order.
+ */
+export type AskedRoles = {
+  of: { names: readonly StoredName[]; hasRoot: boolean } | { contract: Hex; resource: string } | undefined;
+  account?: string | undefined;
+  after?: readonly string[] | undefined;
+  limit: number;
+  isSorted?: boolean | undefined;
+};
+
+/** SQL of rows `q` of names whose state is an entry's: its registry and storage id, and the resolver. */
+export function askedNames(names: readonly StoredName[], { bind }: Binder): string {
+  const list = (value: (row: StoredName) => string | null | undefined) =>
+    `${bind(`{${names.map((row) => (row.v2?.isInForce && value(row)) || "NULL").join(",")}}`)}::text[]`;
+  const columns = [
+    list(({ node }) => node),
+    list(({ v2 }) => v2?.path?.at(-1)),
+    list(({ labelhash }) => labelhash && `${labelhash.slice(0, 58)}00000000`),
+    list(({ resolver }) => resolver),
+  ];
+  return `(SELECT q.at - 1 AS at, q.node COLLATE "C" AS node, q.registry COLLATE "C" AS registry, q.storage COLLATE "C" AS storage, q.resolver COLLATE "C" AS resolver
+    FROM unnest(${columns.join(", ")}) WITH ORDINALITY q (node, registry, storage, resolver, at)) q`;
+}
+
+/** SQL of the entry in force of a row of `askedNames`. */
+export const entryOfAsked = ({
+  chainId,
+}: WalkContracts) => `v2_entries e ON e.chain_id = ${chainId} AND e.registry = q.registry
+    AND e.storage_id = q.storage AND e.expiry > ${indexTime}`;
+
+function targetsOf(v2: V2Contracts, of: NonNullable<AskedRoles["of"]>, binder: Binder): string {
+  if ("contract" in of)
+    return `SELECT 0 AS at, ${text(binder.bind(of.contract))} AS address, ${text(binder.bind(of.resource))} AS resource`;
+  const asked = askedNames(of.names, binder);
+  const roots = ` UNION ALL SELECT q.at, q.registry, '${wholeContract}' FROM asked q WHERE q.registry IS NOT NULL`;
+  return `WITH asked AS MATERIALIZED (SELECT * FROM ${asked})
+    SELECT q.at, e.registry AS address, e.resource FROM asked q JOIN ${entryOfAsked(v2)}${of.hasRoot ? roots : ""}
+    UNION ALL SELECT q.at, m.resolver, m.resource FROM asked q CROSS JOIN LATERAL (SELECT m.resolver, m.resource FROM v2_resources m
+      WHERE m.chain_id = ${v2.chainId} AND m.resolver = q.resolver AND m.node = q.node ORDER BY m.resource LIMIT ${maxResources}) m`;
+}
+
+// The name of an entry in registries that names lead to.
+const nodeOfEntry = (
+  v2: V2Contracts,
+) => `(SELECT v.id FROM v2_domains v ${reachedJoin("v", "at_v", v2, indexTime)}
+    WHERE v.chain_id = ${v2.chainId} AND v.registry = p.address AND v.labelhash = e.labelhash AND at_v.is_reached ORDER BY v.id LIMIT 1)`;
+
+/** SQL of the key of a record, null if it is too long. */
+export const keySql = `CASE WHEN length(m.key) <= ${maxKeyLength} THEN m.key END`;
+
+function rolesSql(v2: V2Contracts, asked: AskedRoles, binder: Binder): string {
+  const { of, account, after, limit, isSorted = true } = asked;
+  const holder = account === undefined ? undefined : text(binder.bind(account));
+  const start = after?.map((value) => text(binder.bind(value)));
+  const beyond = start ? ` AND (p.account, p.address, p.resource) > (${start.join(", ")})` : "";
+  const from = start ? ` AND p.account >= ${start[0]}` : "";
+  const scanned =
+    of === undefined
+      ? `SELECT 0 AS at, p.* FROM ${rolesOfAccount(holder ?? "NULL", v2.chainId)}${beyond} ORDER BY p.address, p.resource LIMIT ${maxScanned}`
+      : `SELECT t.at, p.* FROM (${targetsOf(v2, of, binder)}) t CROSS JOIN LATERAL (SELECT p.* FROM v2_roles p WHERE p.chain_id = ${v2.chainId} AND p.address = t.address
+      AND p.resource = t.resource AND p.roles <> '${wholeContract}'${holder ? ` AND p.account = ${holder}` : ""}${from}${beyond} ORDER BY p.account LIMIT ${limit}) p`;
+  const position = "json_build_array(p.account, p.address, p.resource)";
+  const end = `(SELECT ${position} FROM scanned p ORDER BY p.address, p.resource OFFSET ${maxScanned - 1} LIMIT 1)`;
+  return foundSql(v2, {
+    ctes: `scanned AS (${scanned})`,
+    counts,
+    order: isSorted ? "p.account, p.address, p.resource" : undefined,
+    limit,
+    members: { node: `coalesce(m.node, ${nodeOfEntry(v2)})`, key: keySql, after: position },
+    beside: { end: of === undefined ? end : "NULL" },
+  });
+}
+
+/** `end`: the position after which there may be more of an account, where not all were read. */
+type FoundRoles = { roles: StoredRole[]; end: string[] | null };
+
+/** No roles. */
+export const noRoles: FoundRoles = { roles: [], end: null };
+
+/** Reads roles on contracts of known code. */
+export async function readRoles(
+  source: NamesSource,
+  call: StatementCall,
+  asked: AskedRoles,
+): Promise<FoundRoles> {
+  const v2 = secondGeneration(source.namespaces);
+  const isNone = asked.of && "names" in asked.of && !asked.of.names.some((row) => row.v2?.isInForce);
+  if (v2 === undefined || isNone) return noRoles;
+  const statement = openStatement(source, call);
+  const [found = noRoles] = await statement.rows<FoundRoles>(rolesSql(v2, asked, statement));
+  return found;
+}
