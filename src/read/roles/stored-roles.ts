@@ -1,10 +1,12 @@
 import type { Hex } from "viem";
+import { maxLevels } from "../../ens/registrations.ts";
 import { storageIdSql } from "../../schema/sql.ts";
 import { type StoredRole, wholeContract } from "../names/grants.ts";
-import { type Binder, type NamesSource, openStatement, type StatementCall } from "../names/source.ts";
+import { type Binder, binder, type NamesSource, openStatement, type StatementCall } from "../names/source.ts";
 import { indexTime, type StoredName, secondGeneration } from "../names/stored-name.ts";
 import type { V2Contracts } from "../names/v2-names.ts";
 import { isKnownRegistry, reachedJoin, type WalkContracts } from "../names/v2-walk.ts";
+import type { Database } from "../sql/client.ts";
 
 // Roles of accounts on contracts of ENSv2: which there are, which count, and what they are for. Anyone can be given any number of roles and
 // can give them on contracts of their own, so each read has a limit. In SQL a role is `p`.
@@ -15,6 +17,9 @@ const maxScanned = 1_000;
 const maxResources = 200;
 // The key of a record may have any length.
 const maxKeyLength = 4_096;
+
+/** Up to which number roles are counted and numbered pages reach. */
+export const maxCounted = 10_000;
 
 const text = (placeholder: string) => `${placeholder}::text COLLATE "C"`;
 const addressList = (addresses: readonly Hex[]) => `'{${addresses.join(",")}}'::text[]`;
@@ -73,8 +78,9 @@ type FoundSql = {
   counts: string;
   order: string | undefined;
   limit: number;
-  /** SQL of further members of each role. */
+  /** SQL of further members of each role, and what it reads. */
   members: Record<string, string>;
+  joins?: string;
   /** SQL of further members beside the roles. */
   beside: Record<string, string>;
 };
@@ -84,13 +90,13 @@ const jsonOf = (members: Record<string, string>) =>
 
 /** SQL of roles as JSON, in a list with one object: what was scanned, as far as it counts, with what each role is for. */
 function foundSql(v2: V2Contracts, of: FoundSql): string {
-  const { ctes, counts, order, limit, members, beside } = of;
+  const { ctes, counts, order, limit, members, joins = "", beside } = of;
   const role = {
     ...{ at: "p.at", kind: "k.kind", address: "p.address", resource: "p.resource", account: "p.account" },
     ...{ roles: "p.roles", record: "m.kind", ...members },
   };
   const found = `SELECT ${jsonOf(role)} AS found FROM scanned p ${contractJoin(v2, "p.address")}
-  ${entryJoin(v2.chainId)} ${resourceJoin(v2.chainId)} WHERE ${counts}${order ? ` ORDER BY ${order}` : ""} LIMIT ${limit}`;
+  ${entryJoin(v2.chainId)} ${resourceJoin(v2.chainId)} ${joins} WHERE ${counts}${order ? ` ORDER BY ${order}` : ""} LIMIT ${limit}`;
   const roles = `(SELECT coalesce(json_agg(found), '[]') FROM (${found}) listed)`;
   return `WITH RECURSIVE ${ctes} SELECT json_build_array(${jsonOf({ roles, ...beside })})::text`;
 }
@@ -188,4 +194,115 @@ export async function readRoles(
   const statement = openStatement(source, call);
   const [found = noRoles] = await statement.rows<FoundRoles>(rolesSql(v2, asked, statement));
   return found;
+}
+
+/**
+ * A numbered page of roles: of an account in contracts of known or of unknown code; on a contract and all that it has; or on a name in its
+ * registry, with the whole of it, and in its resolver. `after`: contract, resource and account that the list continues after.
+ */
+export type AskedPage = {
+  of:
+    | { account: Hex; isProven: boolean }
+    | { contract: Hex }
+    | { registry: Hex; resource: Hex; resolver: Hex; node: Hex };
+  /** Unix seconds. */
+  time: number;
+  after: readonly string[] | undefined;
+  limit: number;
+  offset: number;
+};
+
+/**
+ * A role of such a page. `label` and `labels`: of the entry, and of the registries on `path` from the root, as stored and the lowest first;
+ * `wire`: the name that a resolver's resource is limited to.
+ */
+export type PagedRole = Omit<StoredRole, "node" | "after"> & { isProven: boolean } & Record<
+    "label" | "labels",
+    string | null
+  > & { path: Hex[] | null; wire: Hex | null };
+
+// The registries above a role's up to the root, as each claims its parent, with stored labels. The depth limit ends cycles.
+const claimedPathSql = ({ chainId, root }: WalkContracts) => `
+  WITH RECURSIVE up AS (
+    SELECT p.address AS registry, ARRAY[p.address] AS path, NULL::text COLLATE "C" AS labels, 0 AS level
+    UNION ALL
+    SELECT e.registry, e.registry || up.path, concat_ws(' ', up.labels, e.labelhash || e.label), up.level + 1
+    FROM up
+    JOIN v2_contracts c ON c.chain_id = ${chainId} AND c.address = up.registry
+    JOIN v2_entries e ON e.chain_id = ${chainId} AND e.subregistry = up.registry AND e.registry = c.parent
+      AND e.label = c.parent_label AND e.expiry > ${indexTime}
+    WHERE up.registry <> '${root}' AND up.level < ${maxLevels}
+  )
+  SELECT up.path, up.labels FROM up WHERE up.registry = '${root}' LIMIT 1`;
+
+// The contracts that may have the roles of a page, and which of their roles are asked for.
+function placesOf({ chainId }: V2Contracts, of: AskedPage["of"], { bind }: Binder) {
+  if ("contract" in of) return { contracts: `SELECT ${text(bind(of.contract))}`, isAsked: "true" };
+  if ("account" in of) {
+    const account = text(bind(of.account));
+    // Found one after the other in the index by account.
+    const next = (after: string) =>
+      `(SELECT p.address FROM ${rolesOfAccount(account, chainId)} AND p.address > ${after} ORDER BY p.address LIMIT 1)`;
+    return {
+      contracts: `${next("''")} UNION ALL SELECT ${next("contracts.address")} FROM contracts WHERE contracts.address IS NOT NULL`,
+      isAsked: `p.account = ${account} AND k.is_proven = ${of.isProven}`,
+    };
+  }
+  const [registry, resolver] = [text(bind(of.registry)), text(bind(of.resolver))];
+  const [resource, node] = [text(bind(of.resource)), text(bind(of.node))];
+  return {
+    contracts: `VALUES (${registry}), (${resolver})`,
+    isAsked: `(p.address = ${registry} AND p.resource IN ('${wholeContract}', ${resource})
+    OR p.address = ${resolver} AND (p.resource = '${wholeContract}' OR EXISTS (SELECT FROM v2_resources m WHERE m.chain_id = p.chain_id
+      AND m.resolver = p.address AND m.resource = p.resource AND coalesce(m.node, ${node}) = ${node})))`,
+  };
+}
+
+// Of contracts that the deployment or its factory deployed. Each contract's roles are read in the order of an index, no further than they
+// are counted.
+function pageSql(v2: V2Contracts, { of, after, limit, offset }: AskedPage, binder: Binder): string {
+  const { contracts, isAsked } = placesOf(v2, of, binder);
+  const start = after?.map((value) => text(binder.bind(value)));
+  const from = start ? ` WHERE address >= ${start[0]}` : "";
+  const beyond = start
+    ? ` AND (p.address > ${start[0]} OR (p.resource, p.account) > (${start[1]}, ${start[2]}))`
+    : "";
+  const order = "p.address, p.resource, p.account";
+  return foundSql(v2, {
+    ctes: `contracts (address) AS (${contracts}), known AS (
+  SELECT a.address, k.* FROM (SELECT DISTINCT address FROM contracts${from}) a ${contractJoin(v2, "a.address")}
+  WHERE a.address = ANY (${addressList(v2.registries)}) OR c.implementation IS NOT NULL
+), counted AS MATERIALIZED (
+  SELECT p.* FROM known k CROSS JOIN LATERAL (
+    SELECT p.* FROM v2_roles p ${entryJoin(v2.chainId)}
+    WHERE p.chain_id = ${v2.chainId} AND p.address = k.address AND ${isAsked} AND ${countsIf("true")}${beyond}
+    ORDER BY p.resource, p.account LIMIT ${maxCounted + 1}
+  ) p
+), scanned AS (SELECT 0 AS at, p.* FROM counted p ORDER BY ${order} LIMIT ${limit} OFFSET ${offset})`,
+    counts: "true",
+    order,
+    limit,
+    joins: `LEFT JOIN LATERAL (${claimedPathSql(v2)}) t ON k.kind = 'registry'`,
+    members: {
+      isProven: "k.is_proven",
+      label: "e.labelhash || e.label",
+      labels: "t.labels",
+      path: "t.path",
+      wire: "m.name",
+      key: "m.key",
+    },
+    beside: { count: "(SELECT count(*) FROM counted)" },
+  });
+}
+
+/** Reads a numbered page of roles, and their number up to the limit for each contract. */
+export async function readRolePage(
+  database: Database,
+  v2: V2Contracts,
+  asked: AskedPage,
+  signal: AbortSignal,
+): Promise<{ roles: PagedRole[]; count: number }> {
+  const { bind, values } = binder([asked.time]);
+  const [found] = await database.row(pageSql(v2, asked, { bind }), values, signal);
+  return JSON.parse(found ?? "[]")[0];
 }
