@@ -5,11 +5,11 @@ import { recordHeaders } from "../src/archive/headers.ts";
 import { levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
 import { exportCache } from "../src/archive/ponder-cache.ts";
 import { recordChain } from "../src/archive/record.ts";
-import { wantedOf } from "../src/archive/wanted.ts";
+import { describeWanted } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { countNoun } from "../src/log/json-log.ts";
-import { unionOf } from "../src/operations/cache.ts";
+import { joinRanges } from "../src/operations/cache.ts";
 import {
   chainsOf,
   firstOf,
@@ -116,7 +116,7 @@ function proofOf(blocks: (level: Proof) => number): string {
 function summary({ segments, children, results = [], headers = [] }: Manifest): string {
   const sum = (of: (segment: Segment) => number) => segments.reduce((all, one) => all + of(one), 0);
   const [logs, bytes, blocks] = [sum((one) => one.logs), sum((one) => one.bytes), sum((one) => one.blocks)];
-  const ranges = unionOf(segments).map(({ from, to }) => `${format(from)} to ${format(to)}`);
+  const ranges = joinRanges(segments).map(({ from, to }) => `${format(from)} to ${format(to)}`);
   const deployed = Object.values(children).reduce((all, { length }) => all + length, 0);
   const calls = results.reduce((all, { count }) => all + count, 0);
   return [
@@ -205,7 +205,7 @@ type Recorded = { folder?: string; chain?: number; to?: number; receipts?: true;
 
 const recordAll = (asked: Recorded) =>
   byChain(asked, async ({ folder, config }, chain) => {
-    const wanted = wantedOf(config, chain.name);
+    const wanted = describeWanted(config, chain.name);
     const { ask, width, finalizedBlock } = openNodes(chain, {
       perSecond: config.rpcRequestsPerSecond,
       log: say,

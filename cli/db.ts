@@ -1,16 +1,16 @@
 import { InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { ConfigurationError, isPostgresUrl, parseEnvironment } from "../src/config/environment.ts";
-import { environmentOf, type RowSettings } from "../src/config/row-settings.ts";
-import { escapeControls, spanOf } from "../src/log/json-log.ts";
-import { nearestOf } from "../src/log/nearest.ts";
+import { type RowSettings, toEnvironment } from "../src/config/row-settings.ts";
+import { escapeControls, formatSpan } from "../src/log/json-log.ts";
+import { findNearest } from "../src/log/nearest.ts";
 import { grantReadonly } from "../src/operations/readonly-role.ts";
 import { sqlViewsSchema } from "../src/operations/sql-views.ts";
 import {
-  activityOf,
   dropIndex,
   type IndexState,
   listIndexes,
   OperationError,
+  readActivity,
   switchName,
 } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
@@ -119,9 +119,9 @@ function requireAll({ away, others, hosts }: Standbys): void {
 async function describeStandbys({ named, away, others, hosts }: Standbys): Promise<string[]> {
   const lines: string[] = [];
   for (const { place, run } of named) {
-    const { longest, behind } = await activityOf(run);
-    const spent = longest < 1 ? "" : `, readers' longest statement runs for ${spanOf(longest)}`;
-    lines.push(`standby ${place}, last change ${spanOf(behind)} ago${spent}`);
+    const { longest, behind } = await readActivity(run);
+    const spent = longest < 1 ? "" : `, readers' longest statement runs for ${formatSpan(longest)}`;
+    lines.push(`standby ${place}, last change ${formatSpan(behind)} ago${spent}`);
   }
   lines.push(...away.map((place) => `standby ${place} does not respond`));
   if (others > 0)
@@ -139,7 +139,7 @@ function onIndexes(
     const indexes = await listIndexes(run, Date.now());
     const known = indexes.map(({ schema }) => schema);
     for (const schema of schemas.filter((one) => !known.includes(one))) {
-      const near = nearestOf(schema, known, 3);
+      const near = findNearest(schema, known, 3);
       const hint = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
       throw new PreflightError(
         `Unknown schema ${JSON.stringify(schema)}.${hint} There are: ${known.join(", ") || "none"}.`,
@@ -171,7 +171,7 @@ async function switchReaders(
 
 /** Throws an OperationError if readers with the environment of this process could not describe an index of these settings. */
 function requireReadable(schema: string, settings: RowSettings): void {
-  const own = environmentOf(settings, process.env);
+  const own = toEnvironment(settings, process.env);
   try {
     parseEnvironment(own.environment, own.readTextFile);
   } catch (error) {
@@ -213,6 +213,6 @@ function describe(index: IndexState, now: number): string {
     .join("\n");
 }
 
-const ago = (time: number, now: number) => spanOf((now - time) / 1_000);
+const ago = (time: number, now: number) => formatSpan((now - time) / 1_000);
 
 await runProgram(db, import.meta.url);

@@ -3,9 +3,14 @@ import type { Config } from "../src/config/environment.ts";
 import { isUsableLabel } from "../src/ens/labels.ts";
 import { interpretedLabel } from "../src/ens/normalization.ts";
 import { openLabels } from "../src/labels/open-labels.ts";
-import { escapeControls, spanOf } from "../src/log/json-log.ts";
-import { type Coverage, coverageOf, isUnknown, kindOfNameSql } from "../src/operations/label-coverage.ts";
-import { type Healing, progressOf, statusOf } from "../src/operations/stored-indexes.ts";
+import { escapeControls, formatSpan } from "../src/log/json-log.ts";
+import {
+  type Coverage,
+  isUnknown,
+  kindOfNameSql,
+  readLabelCoverage,
+} from "../src/operations/label-coverage.ts";
+import { describeProgress, type Healing, readStatuses } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
 import { beginSnapshot, withDatabase } from "./database.ts";
@@ -22,11 +27,11 @@ const heal = program(
     print(
       withDatabase(loadConfig(), async (run) => {
         const config = loadConfig();
-        const { labels } = await statusOf(run, config.databaseSchema);
+        const { labels } = await readStatuses(run, config.databaseSchema);
         await beginSnapshot(run, config);
         return dryRun
           ? countKnown(run, config)
-          : describe(labels, (await coverageOf(run, config.databaseSchema)).counts, Date.now());
+          : describe(labels, (await readLabelCoverage(run, config.databaseSchema)).counts, Date.now());
       }),
     ),
   );
@@ -47,11 +52,12 @@ function stateOf(healing: Healing | undefined, now: number): string[] {
   if (healing === undefined) return ["The index has the version of the label set with which it began."];
   const { from, to, part, asked, healed, startedAt, endedAt = now } = healing;
   const seconds = (endedAt - startedAt) / 1_000;
-  const rate = seconds > 0 ? ` in ${spanOf(seconds)}, ${grouped(Math.round(asked / seconds))} a second` : "";
+  const rate =
+    seconds > 0 ? ` in ${formatSpan(seconds)}, ${grouped(Math.round(asked / seconds))} a second` : "";
   const counts = `${grouped(healed)} of ${grouped(asked)} rows without a label healed${rate}`;
   if (part === "done") return [`Healed from version ${from} to ${to}: ${counts}.`];
-  const { percent: done, secondsLeft } = progressOf(healing, now);
-  const left = secondsLeft === undefined ? "" : `, about ${spanOf(secondsLeft)} left for them`;
+  const { percent: done, secondsLeft } = describeProgress(healing, now);
+  const left = secondsLeft === undefined ? "" : `, about ${formatSpan(secondsLeft)} left for them`;
   return [
     `Healing from version ${from} to ${to}: ${done.toFixed(1)} % of ${part} are done${left}; ${counts}.`,
   ];

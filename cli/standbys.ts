@@ -1,5 +1,5 @@
-import { hostOf, type Look, lookAt } from "../src/operations/read-servers.ts";
-import { streamsOf } from "../src/operations/stored-indexes.ts";
+import { type Look, lookAt, parseHost } from "../src/operations/read-servers.ts";
+import { readStreams } from "../src/operations/stored-indexes.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
 import { connect } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
@@ -18,7 +18,7 @@ export async function onServers<T>(
   const closes: (() => Promise<void>)[] = [];
   const away: string[] = [];
   const open = async (url: string): Promise<Server[]> => {
-    const place = hostOf(url);
+    const place = parseHost(url);
     try {
       const { run, close } = await connect(url);
       closes.push(close);
@@ -61,7 +61,7 @@ export function onStandbys<T>(
       throw new PreflightError(`${foreign.place} is not a standby of the server of DATABASE_URL.`);
     const named = servers.filter(({ isStandby }) => isStandby);
     // Standbys may stream from one another.
-    const streams = await Promise.all([{ run }, ...named].map((server) => streamsOf(server.run)));
+    const streams = await Promise.all([{ run }, ...named].map((server) => readStreams(server.run)));
     const hosts = streams.flatMap((one) => one.hosts);
     const known = streams.filter(({ isStreaming }) => isStreaming).length;
     return work({ named, away, others: Math.max(0, hosts.length - known), hosts });

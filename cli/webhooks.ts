@@ -4,8 +4,8 @@ import type { Hook } from "../src/config/webhooks-file.ts";
 import { type HookState, openPositions, type Positions } from "../src/feed/webhooks/positions.ts";
 import { post } from "../src/feed/webhooks/post.ts";
 import { placeOfReminder } from "../src/feed/webhooks/reminders.ts";
-import { publicKeyOf } from "../src/feed/webhooks/signature.ts";
-import { spanOf } from "../src/log/json-log.ts";
+import { derivePublicKey } from "../src/feed/webhooks/signature.ts";
+import { formatSpan } from "../src/log/json-log.ts";
 import { loadConfig, print, program, runProgram } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
@@ -66,7 +66,7 @@ export function placeInFeed(text: string): Partial<HookState> {
 /** A hook and its state as text; `now` in Unix milliseconds. */
 export function describeHook({ name, url, privateKey }: Hook, state: HookState, now: number): string {
   const { paused, behindSince, failures, fault, nextAt = now, position, from, reminders } = state;
-  const span = (milliseconds: number) => spanOf(milliseconds / 1_000);
+  const span = (milliseconds: number) => formatSpan(milliseconds / 1_000);
   const next = `the next is ${nextAt > now ? `in ${span(nextAt - now)}` : "now"}`;
   return [
     // A path may be a key of the receiver.
@@ -75,7 +75,7 @@ export function describeHook({ name, url, privateKey }: Hook, state: HookState, 
     paused && `  paused ${span(now - paused.at)} ago: ${paused.reason}`,
     behindSince !== undefined && `  messages wait for ${span(now - behindSince)}`,
     !paused && failures > 0 && `  ${failures} attempts failed, the last one because ${fault}; ${next}`,
-    privateKey !== undefined && `  public key ${publicKeyOf(privateKey)}`,
+    privateKey !== undefined && `  public key ${derivePublicKey(privateKey)}`,
   ]
     .filter(Boolean)
     .join("\n");

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import { labelDatabaseSchemaVersion } from "../src/labels/label-set.ts";
-import { countNoun, escapeControls, escapeControlsOfLines, spanOf } from "../src/log/json-log.ts";
+import { countNoun, escapeControls, escapeControlsOfLines, formatSpan } from "../src/log/json-log.ts";
 import { convert, exportVersion } from "./commands/export.ts";
 import { serve } from "./commands/serve.ts";
 import { validate } from "./commands/validate.ts";
@@ -106,7 +106,7 @@ function ingestSummary(
   const rows = counts.accepted + counts.invalid + counts.ignored;
   const lines = [
     `Ingested version ${facts.highestLabelSetVersion} of "${facts.labelSetId}" from ${format}: ` +
-      `${countNoun(rows, "row")} in ${spanOf(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
+      `${countNoun(rows, "row")} in ${formatSpan(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
     `${countNoun(added, "new label")}, ${number(counts.accepted - added)} known before` +
       `${counts.invalid > 0 ? `, ${countNoun(counts.invalid, "invalid row")}` : ""}` +
       `${counts.ignored > 0 ? `, ${countNoun(counts.ignored, "ignored row")}` : ""}.`,

@@ -7,7 +7,7 @@ import { type EventsOf, type LogsOf, registerHandlers, registerStrictHandlers } 
 import { createAnomalyLog } from "./indexing/anomalies.ts";
 import { createHealer } from "./indexing/healing.ts";
 import { createNodes } from "./indexing/node-reads.ts";
-import { labelhashesOf } from "./indexing/prefetch-labels.ts";
+import { listLabelhashes } from "./indexing/prefetch-labels.ts";
 import { multichainNaming, type Settings, subgraphNaming } from "./indexing/scope.ts";
 import { openLabels } from "./labels/open-labels.ts";
 import { seeOperations } from "./log/json-log.ts";
@@ -48,7 +48,7 @@ const metrics = openMetrics();
 const labels = await openLabels({ url: config.labelsUrl, ...config.labelSet, log });
 const managed = managedLabels(config.datasources);
 const heal: Settings["heal"] = (labelhash) => managed.get(labelhash) ?? labels.heal(labelhash);
-shared().prefetch = async (events) => labels.expect?.(labelhashesOf(events));
+shared().prefetch = async (events) => labels.expect?.(listLabelhashes(events));
 const naming = config.isSubgraphCompatible ? subgraphNaming : multichainNaming;
 if (config.healsLabels)
   shared().healRows = createHealer({

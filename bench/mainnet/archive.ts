@@ -3,7 +3,7 @@ import { type Block, blockOf } from "../../devnet/chain/block.ts";
 import { createChain } from "../../devnet/chain/chain.ts";
 import { openManifest } from "../../src/archive/folder.ts";
 import { addSegment, archivedBlock, logsOfSegment } from "../../src/archive/record.ts";
-import { wantedOf } from "../../src/archive/wanted.ts";
+import { describeWanted } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import type { RpcLog } from "../../src/rpc/log-answers.ts";
 import { generateBlocks, packed, serveChain } from "../backfill/chain.ts";
@@ -41,7 +41,7 @@ export async function fillArchive(folder: string, count: number) {
     SUBGRAPH_COMPAT: "true",
     START_BLOCK: String(firstBlock),
   };
-  const filters = wantedOf(
+  const filters = describeWanted(
     parseEnvironment({ ...environment, RPC_URL_1: "http://127.0.0.1", LABELS_URL: "file:none" }, () => ""),
     "mainnet",
   ).filters;

@@ -1,6 +1,6 @@
 import { checkArchive, compareWithNode, shuffled } from "../../src/archive/check.ts";
 import { readManifest } from "../../src/archive/folder.ts";
-import { believedOfArchive, levelOf } from "../../src/archive/manifest.ts";
+import { believedOfArchive, describeLevel } from "../../src/archive/manifest.ts";
 import type { IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { countNoun } from "../../src/log/json-log.ts";
@@ -66,6 +66,6 @@ async function partOf(archive: string, { id, rpc }: IndexedChain): Promise<strin
   const logs = manifest.segments.reduce((sum, one) => sum + one.logs, 0);
   const compared = isSilent ? "nothing" : countNoun(found.compared, "block");
   const checked = isRemote ? `, ${compared} compared with the node` : "";
-  const has = `${logs} logs up to block ${last.to}, ${levelOf(manifest)}${checked}`;
+  const has = `${logs} logs up to block ${last.to}, ${describeLevel(manifest)}${checked}`;
   return `${has}; believed without proof: ${believedOfArchive(manifest).join("; ")}`;
 }

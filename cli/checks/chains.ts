@@ -12,7 +12,7 @@ import {
   describeContradictions,
   findContradiction,
 } from "../../src/operations/finalized-blocks.ts";
-import { statusOf } from "../../src/operations/stored-indexes.ts";
+import { readStatuses } from "../../src/operations/stored-indexes.ts";
 import { requestHash } from "../../src/ponder/rpc-request.ts";
 import { PreflightError } from "../refusal.ts";
 import { about, type Finding } from "./finding.ts";
@@ -55,7 +55,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     }
     const ids = config.chains.map(({ id }) => id);
     const unverified = await readUnverified(run, ids);
-    const { purged } = await statusOf(run, config.databaseSchema);
+    const { purged } = await readStatuses(run, config.databaseSchema);
     const fault = faultOf(config.databaseSchema, found, unverified, purged);
     return fault === undefined ? findings : [fail(fault.found, fault.remedy, fault.section)];
   });

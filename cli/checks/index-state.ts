@@ -1,8 +1,8 @@
 import type { Config } from "../../src/config/environment.ts";
-import { changesOf, rowSettings } from "../../src/config/row-settings.ts";
+import { listChanges, rowSettings } from "../../src/config/row-settings.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import { readStartBlocks } from "../../src/operations/start-blocks.ts";
-import { heartbeatTimeout, statusOf } from "../../src/operations/stored-indexes.ts";
+import { heartbeatTimeout, readStatuses } from "../../src/operations/stored-indexes.ts";
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
 import { type DatabaseLocation, withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
@@ -30,7 +30,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
           seeOperations("When another indexer holds the schema"),
         ),
       ];
-    const { description: stored, labels } = await statusOf(run, schema);
+    const { description: stored, labels } = await readStatuses(run, schema);
     const isOpen = labels !== undefined && labels.part !== "done";
     if (isOpen && !config.healsLabels)
       return [
@@ -40,7 +40,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
           seeOperations("Heal labels"),
         ),
       ];
-    const changes = stored === undefined ? [] : changesOf(stored.settings, rowSettings(config));
+    const changes = stored === undefined ? [] : listChanges(stored.settings, rowSettings(config));
     const before = Number(stored?.settings["LABEL_SET_VERSION"]);
     const isHealed = config.healsLabels && changes.length === 1 && before !== config.labelSet.labelSetVersion;
     const fault = isHealed || isOpen ? faultOfHealing(config, before) : undefined;
@@ -61,7 +61,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
 /** The version of the label set with which the index began; undefined for a new index. */
 export function firstLabelSetVersion(config: Config): Promise<number | undefined> {
   const read = async (run: Statement) => {
-    const { description, labels } = await statusOf(run, config.databaseSchema);
+    const { description, labels } = await readStatuses(run, config.databaseSchema);
     const described = description?.settings["LABEL_SET_VERSION"];
     return labels?.from ?? (described === undefined ? undefined : Number(described));
   };

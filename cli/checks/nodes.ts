@@ -2,7 +2,7 @@ import { toHex, zeroAddress } from "viem";
 import type { IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { contractSources, logFilters } from "../../src/config/sources.ts";
-import { seeOperations, spanOf } from "../../src/log/json-log.ts";
+import { formatSpan, seeOperations } from "../../src/log/json-log.ts";
 import { requestChainId, requestHash, requestRpc } from "../../src/ponder/rpc-request.ts";
 import { believedOfUrls } from "../../src/rpc/believed.ts";
 import { about, type Finding } from "./finding.ts";
@@ -83,7 +83,7 @@ async function examineNode(chain: IndexedChain, index: number, config: Config): 
     if (Number(await askUrl(url, "eth_chainId", [])) !== id) return [];
     const latest = (await askUrl(url, "eth_getBlockByNumber", ["latest", false])) as Block;
     const age = Math.round(Date.now() / 1000 - Number(latest.timestamp));
-    const head = `chain ${id}, head ${Number(latest.number)}, ${spanOf(Math.abs(age))} ${age < 0 ? "ahead of the clock" : "old"}`;
+    const head = `chain ${id}, head ${Number(latest.number)}, ${formatSpan(Math.abs(age))} ${age < 0 ? "ahead of the clock" : "old"}`;
     const late = "Use a node that has caught up, unless the chain stands still; set the clock (NTP).";
     const findings = [age < -30 || age > 300 ? warning(head, late) : ok(head)];
     for (const { requests, lacks, remedy, isRequired } of needsOf(chain, config, latest)) {

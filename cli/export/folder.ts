@@ -6,7 +6,7 @@ import { rootDatasource } from "../../src/deployments/ens.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type SqlView, sqlOfView, sqlViews, sqlViewsSchema } from "../../src/operations/sql-views.ts";
-import { statusOf } from "../../src/operations/stored-indexes.ts";
+import { readStatuses } from "../../src/operations/stored-indexes.ts";
 import { finalizedCheckpointSql } from "../../src/ponder/checkpoints.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { PreflightError } from "../refusal.ts";
@@ -85,7 +85,7 @@ async function requireSame(folder: string, of: object): Promise<void> {
 /** The second before which no event changes any more. A later one of the second itself may come. */
 async function finalTime(run: Statement, { databaseSchema }: Settings): Promise<number> {
   const { rows } = await run(`SELECT left(${finalizedCheckpointSql}, 10) AS time`);
-  const { indexing } = await statusOf(run, databaseSchema);
+  const { indexing } = await readStatuses(run, databaseSchema);
   const isComplete = indexing?.omnichainSnapshot?.omnichainStatus === "omnichain-completed";
   return Number(rows[0]?.["time"]) + Number(isComplete);
 }

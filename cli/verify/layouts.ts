@@ -1,6 +1,6 @@
 import { concat, type Hex, numberToHex } from "viem";
 import type { Config } from "../../src/config/environment.ts";
-import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
+import { deployedContracts, findManagedName } from "../../src/deployments/namespaces.ts";
 import { zeroAddress } from "../../src/ens/ids.ts";
 import { keccak256 } from "../../src/ens/keccak.ts";
 import type { Question } from "./questions.ts";
@@ -95,7 +95,7 @@ export function readingOf({ chainId, to, field, args }: Question, { datasources 
   if (deployed === undefined) return undefined;
   const { group, datasourceId, contract, name } = deployed;
   const [key = 0n, token = 0n] = args.map((arg) => BigInt(arg as Hex | bigint));
-  const managed = () => BigInt(managedNameOf(datasources, datasourceId).node);
+  const managed = () => BigInt(findManagedName(datasources, datasourceId).node);
   const signed = () => ({ slot: recordPlace(to, managed(), "owner").slot, isThere: isSet });
   const isBasenames = "plugin" in group && group.plugin === "basenames";
   const placesOf: Record<(typeof provable)[number], () => Place[]> = {

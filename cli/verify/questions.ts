@@ -1,7 +1,7 @@
 import { type Hex, namehash, parseAbi, toHex } from "viem";
 import type { Config } from "../../src/config/environment.ts";
 import type { Role } from "../../src/deployments/deployment.ts";
-import { deployedContracts, managedNameOf } from "../../src/deployments/namespaces.ts";
+import { deployedContracts, findManagedName } from "../../src/deployments/namespaces.ts";
 import { isParentCannotControlBurned } from "../../src/ens/registrations.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { wrapperExpiry } from "../../src/read/names/v2-walk.ts";
@@ -164,7 +164,7 @@ function ofRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, 
 function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row, config: Config): Question[] {
   const [label, parent, name] = (names as (Hex | null)[] | null) ?? [];
   const registrar = contractsOf(config, "baseRegistrar").find(
-    ({ datasourceId }) => managedNameOf(config.datasources, datasourceId).node === parent,
+    ({ datasourceId }) => findManagedName(config.datasources, datasourceId).node === parent,
   );
   if (!label || registrar?.address === undefined) return [];
   const { chainId, address: to } = registrar;

@@ -1,6 +1,6 @@
 import { concatHex, type Hex, keccak256, numberToHex, stringToHex, zeroAddress, zeroHash } from "viem";
 import { emptyRoot, headerHash, receiptsRoot } from "../../src/rpc/block-proofs.ts";
-import { bloomOf } from "../../src/rpc/log-answers.ts";
+import { computeBloom } from "../../src/rpc/log-answers.ts";
 import type { EmittedLog } from "../events.ts";
 import type { Answer, Recording } from "../recording.ts";
 
@@ -128,7 +128,7 @@ export function buildBlock(planned: PlannedBlock): Block {
         logIndex: numberToHex(logIndex++),
         removed: false,
       })),
-      logsBloom: planned.bloom ?? bloomOf(logs),
+      logsBloom: planned.bloom ?? computeBloom(logs),
       ...inBlock,
       gasUsed: gas,
       effectiveGasPrice: "0x3b9aca07",
@@ -157,7 +157,7 @@ function headerOf(
         logs,
       })),
     ),
-    logsBloom: bloom ?? bloomOf(transactions.flatMap(({ logs }) => logs)),
+    logsBloom: bloom ?? computeBloom(transactions.flatMap(({ logs }) => logs)),
     difficulty: "0x0",
     number: numberToHex(parent.number + 1),
     gasLimit: "0x3b9aca00",

@@ -1,4 +1,4 @@
-import { digestOf } from "../../src/ens/keccak.ts";
+import { computeDigest } from "../../src/ens/keccak.ts";
 import { isPreimage, labelKey } from "../../src/labels/digests.ts";
 import { createProgress, type Output } from "../ingest/progress.ts";
 import type { DatabaseReader } from "../store/database.ts";
@@ -23,7 +23,7 @@ export function validate({ facts, versions, ...rows }: DatabaseReader, stderr: O
   const progress = createProgress(stderr);
   for (const some of rows.labels()) {
     for (const [key, label, version] of some) {
-      if (labelKey(digestOf(label)) !== key) report(`The label under key ${key} has another labelhash.`);
+      if (labelKey(computeDigest(label)) !== key) report(`The label under key ${key} has another labelhash.`);
       count(version);
     }
     progress("validating", found.labels, facts.recordsCount && found.labels / facts.recordsCount);

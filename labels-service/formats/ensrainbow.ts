@@ -1,5 +1,5 @@
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { digestOf } from "../../src/ens/keccak.ts";
+import { computeDigest } from "../../src/ens/keccak.ts";
 import { type LabelSetPin, labelSetIdPattern } from "../../src/labels/label-set.ts";
 import { InputError, type LabelFormat, type LabelParser, longestRow, type RowSink } from "./parser.ts";
 
@@ -146,7 +146,7 @@ export function encodeHeader({ labelSetId, labelSetVersion }: LabelSetPin): Uint
 
 /** Record of a label, with its length. */
 export function encodeRecord(label: string): Uint8Array {
-  const writer = new BinaryWriter().fork().tag(1, WireType.LengthDelimited).bytes(digestOf(label));
+  const writer = new BinaryWriter().fork().tag(1, WireType.LengthDelimited).bytes(computeDigest(label));
   // Protocol Buffers omit an empty field.
   if (label !== "") writer.tag(2, WireType.LengthDelimited).string(label);
   return writer.join().finish();

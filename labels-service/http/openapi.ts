@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import packageJson from "../../package.json" with { type: "json" };
-import { jsonSchemaOf, type Operation, openApiDocument, type ResponseDocs } from "../../src/http/openapi.ts";
+import { type Operation, openApiDocument, type ResponseDocs, toJsonSchema } from "../../src/http/openapi.ts";
 import { labelSetIdPattern, labelSetVersionPattern } from "../../src/labels/label-set.ts";
 import { batchRequest, largestAnswer, largestBody, longestBatch } from "./batch.ts";
 
@@ -51,7 +51,7 @@ const pinQuery = z.object({
 const { labelhashes, label_set_id, label_set_version } = batchRequest.shape;
 z.globalRegistry.add(labelhashes, {
   type: "array",
-  items: jsonSchemaOf(labelhashSchema),
+  items: toJsonSchema(labelhashSchema),
   maxItems: longestBatch,
 });
 z.globalRegistry.add(label_set_id, { description: pinnedId, pattern: labelSetIdPattern.source });

@@ -1,4 +1,4 @@
-import { spanOf } from "../../src/log/json-log.ts";
+import { formatSpan } from "../../src/log/json-log.ts";
 
 /** Reports the progress of a long task. `fraction` is 0 to 1, or undefined if the end is unknown. Most calls print nothing. */
 export type Progress = (step: string, rows: number, fraction: number | undefined) => void;
@@ -25,7 +25,7 @@ export function createProgress(output: Output, now: () => number = () => perform
     const done = (fraction ?? 0) - step.firstFraction;
     const percent = fraction === undefined ? "" : ` ${String(Math.floor(fraction * 100)).padStart(3)}%`;
     const left =
-      fraction === undefined || done <= 0 ? "" : `, ${spanOf(((1 - fraction) * seconds) / done)} left`;
+      fraction === undefined || done <= 0 ? "" : `, ${formatSpan(((1 - fraction) * seconds) / done)} left`;
     output.write(
       `${name}${percent} ${rows.toLocaleString("en-US")} rows, ${speed.toLocaleString("en-US")} rows/s${left}\n`,
     );

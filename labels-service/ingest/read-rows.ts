@@ -11,7 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { digestOf, keccak256 } from "../../src/ens/keccak.ts";
+import { computeDigest, keccak256 } from "../../src/ens/keccak.ts";
 import { isSameDigest } from "../../src/labels/digests.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
 import { type FormatName, formats } from "../formats/formats.ts";
@@ -150,7 +150,7 @@ function createRowVerifier({ sorter, counts, position, rejects, stderr }: Verifi
         invalid("the label is not valid UTF-8");
         return;
       }
-      const digest = digestOf(bytes.subarray(start, end));
+      const digest = computeDigest(bytes.subarray(start, end));
       if (given !== undefined && !isSameDigest(digest, given)) {
         const label = escapeControls(
           JSON.stringify(bytes.toString("utf8", start, Math.min(end, start + 200))),

@@ -1,6 +1,6 @@
 import { closeSync, constants, copyFileSync, fsyncSync, openSync, rmSync } from "node:fs";
 import Database from "better-sqlite3";
-import { digestOf } from "../../src/ens/keccak.ts";
+import { computeDigest } from "../../src/ens/keccak.ts";
 import { labelKey } from "../../src/labels/digests.ts";
 import { type LabelFile, labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
@@ -108,7 +108,7 @@ function createInserter(database: Database.Database, version: number): (batch: L
         const there = labelAt.get(key);
         if (there === undefined) added += insertOne.run([key, label]).changes;
         else if (there !== label)
-          added += insertCollision.run(Buffer.from(digestOf(label)), version, label).changes;
+          added += insertCollision.run(Buffer.from(computeDigest(label)), version, label).changes;
       }
     }
     return added;
@@ -117,7 +117,7 @@ function createInserter(database: Database.Database, version: number): (batch: L
 
 /** Batch of `labels`, with their keys. */
 export function batchOf(labels: string[]): LabelBatch {
-  const keys = labels.map((label) => labelKey(digestOf(label)));
+  const keys = labels.map((label) => labelKey(computeDigest(label)));
   return { keys, labels };
 }
 

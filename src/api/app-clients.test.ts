@@ -1,12 +1,12 @@
 import { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { clientOf } from "./kit/client-address.ts";
+import { findClient } from "./kit/client-address.ts";
 
 async function client(
   { proxies = 0, ...headers }: { proxies?: number; [header: string]: string | number },
   remoteAddress?: string,
 ): Promise<string> {
-  const app = new Hono().get("/", (c) => c.text(clientOf(c, proxies)));
+  const app = new Hono().get("/", (c) => c.text(findClient(c, proxies)));
   const env = remoteAddress === undefined ? {} : { incoming: { socket: { remoteAddress } } };
   return (await app.request("/", { headers: headers as Record<string, string> }, env)).text();
 }

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type IndexedChain, startRateOf } from "../config/chains.ts";
+import { chooseStartRate, type IndexedChain } from "../config/chains.ts";
 import { backendWithCredentials } from "../ponder/rpc-request.ts";
 import { checkedBackends } from "../rpc/checked-rpc.ts";
 import type { RpcRequest } from "../rpc/nodes.ts";
@@ -23,7 +23,7 @@ export function openNodes(
     ...{ now: Date.now, count: () => {}, reportUnverified: () => undefined, believe: () => {} },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),
   });
-  const ofUrl = Math.min(...urls.map((url) => startRateOf(url, perSecond)));
+  const ofUrl = Math.min(...urls.map((url) => chooseStartRate(url, perSecond)));
   const paced = createPaces(backends, ofUrl);
   const ask = (body: RpcRequest): Promise<unknown> => paced((backend) => backend.request(body));
   return {

@@ -8,7 +8,7 @@ import { isPublicAddress } from "../rpc/public-address.ts";
 import {
   ArchiveError,
   archiveLimits,
-  filesOf,
+  listFiles,
   type Manifest,
   newManifest,
   parseManifest,
@@ -200,7 +200,7 @@ export async function fetchArchive(
   const manifest = await readManifest(from, chainId);
   if (manifest === undefined)
     throw new ArchiveError(`${nameOfLocation(from)} has no archive of chain ${chainId}.`);
-  const files = filesOf(manifest);
+  const files = listFiles(manifest);
   for (const [index, file] of files.entries()) {
     const isThere = await readFile(folder, chainId, file).then(
       () => true,

@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Log } from "../log/json-log.ts";
 import type { Believe } from "../rpc/believed.ts";
 import { type Backend, urlsAs } from "../rpc/checked-rpc.ts";
-import { type LogsFilter, limitSize, queryOf, type RpcLog } from "../rpc/log-answers.ts";
+import { type LogsFilter, limitSize, parseLogsFilter, type RpcLog } from "../rpc/log-answers.ts";
 import { inRange, type LogsRequest, type NodesOptions, type RpcRequest, toHex } from "../rpc/nodes.ts";
 import { createPaces } from "./ask.ts";
 import { type NodeBlock, transactionDifferences } from "./check.ts";
@@ -11,12 +11,12 @@ import { archivedHashes, requireSame } from "./headers.ts";
 import {
   ArchiveError,
   believedOfArchive,
-  levelOf,
+  describeLevel,
   type Manifest,
-  piecesOf,
   type RangePiece,
   rootShare,
   type Segment,
+  splitRange,
 } from "./manifest.ts";
 import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
@@ -88,7 +88,7 @@ async function openChain(options: FrontOptions, ask: AskRpc): Promise<OpenArchiv
   const from = Math.min(...segments.map((one) => one.from));
   const to = Math.max(...segments.map((one) => one.to));
   const logs = segments.reduce((sum, one) => sum + one.logs, 0);
-  const proven = levelOf(manifest);
+  const proven = describeLevel(manifest);
   log("info", `Using archive for blocks ${from}-${to}`, { chain, logs, proven });
   options.believe?.(believedOfArchive(manifest, needsProofs));
   options.opened?.(`${nameOfLocation(location)}, ${proven}`);
@@ -109,11 +109,11 @@ async function answer(archive: OpenArchive, body: RpcRequest): Promise<unknown> 
   if (isBlock && typeof first === "string" && first.startsWith("0x"))
     return (await blockOf(archive, Number(first))) ?? ask(body);
   const isLogs = body.method === "eth_getLogs" && typeof first === "object" && first !== null;
-  const query = isLogs ? queryOf(first as LogsFilter) : undefined;
+  const query = isLogs ? parseLogsFilter(first as LogsFilter) : undefined;
   if (query === undefined || query.blockHash !== undefined) return ask(body);
   const logs: RpcLog[] = [];
   // One at a time: a range may span many segments.
-  for (const piece of piecesOf(manifest, query))
+  for (const piece of splitRange(manifest, query))
     for (const log of await logsOf(archive, piece, { filter: first as LogsFilter, query })) logs.push(log);
   return logs;
 }

@@ -66,7 +66,7 @@ type ListedFiles = {
 };
 
 /** All files of an archive. */
-export const filesOf = ({ segments, results = [], headers = [] }: ListedFiles): ListedFile[] => [
+export const listFiles = ({ segments, results = [], headers = [] }: ListedFiles): ListedFile[] => [
   ...segments,
   ...results,
   ...headers,
@@ -90,7 +90,7 @@ const manifestSchema = z
   .refine(({ segments }) => segments.every(({ from, to }) => from <= to), "a segment ends before it begins")
   .refine(
     (manifest) =>
-      filesOf(manifest).every(
+      listFiles(manifest).every(
         ({ bytes, unpacked }) => unpacked <= Math.max(archiveLimits.small, archiveLimits.ratio * bytes),
       ),
     `a file decompresses to more than ${archiveLimits.small} bytes and ${archiveLimits.ratio} times its size`,
@@ -142,7 +142,7 @@ const countsOf = ({ segments }: Pick<Manifest, "segments">) =>
   }));
 
 /** The proof that an archive claims, in words: the lowest level, and how many blocks have another. */
-export function levelOf(manifest: Pick<Manifest, "segments" | "headers">): string {
+export function describeLevel(manifest: Pick<Manifest, "segments" | "headers">): string {
   const [lowest, ...others] = countsOf(manifest).filter(({ blocks }) => blocks > 0);
   const more = others.map(({ level, blocks }) => `; of ${blocks} blocks ${level}`).join("");
   const [first, last] = [manifest.headers?.[0], manifest.headers?.at(-1)];
@@ -253,9 +253,9 @@ function covers(
 export type RangePiece = BlockRange & { segments: Segment[] };
 
 /** Splits a query's range, ascending, by whether segments cover the query. */
-export function piecesOf(manifest: Manifest, query: LogsQuery): RangePiece[] {
+export function splitRange(manifest: Manifest, query: LogsQuery): RangePiece[] {
   const pieces: RangePiece[] = [];
-  for (const { from, to, within: segments } of stretchesOf(manifest.segments, query)) {
+  for (const { from, to, within: segments } of findStretches(manifest.segments, query)) {
     const isCovered = covers(manifest, filtersOf(segments), query);
     const last = pieces.at(-1);
     if (!isCovered && last?.segments.length === 0) last.to = to;
@@ -267,7 +267,7 @@ export function piecesOf(manifest: Manifest, query: LogsQuery): RangePiece[] {
 const filtersOf = (segments: readonly Segment[]) => [...new Set(segments.flatMap(({ filters }) => filters))];
 
 /** Splits a range, ascending, where others begin or end; each part comes with those that contain it. */
-export function stretchesOf<Other extends BlockRange>(others: readonly Other[], { from, to }: BlockRange) {
+export function findStretches<Other extends BlockRange>(others: readonly Other[], { from, to }: BlockRange) {
   const near = others.filter((one) => one.from <= to && one.to >= from);
   const bounds = near.flatMap((one) => [one.from, one.to + 1]);
   const starts = [...new Set([from, ...bounds])].filter((start) => start >= from && start <= to);
@@ -283,11 +283,11 @@ export function stretchesOf<Other extends BlockRange>(others: readonly Other[], 
 export type Gap = BlockRange & { filters: readonly ArchiveFilter[] };
 
 /** What an archive lacks of filters in a range, ascending. A factory's filter is missing as a whole. */
-export function gapsOf(manifest: Manifest, filters: readonly ArchiveFilter[], range: BlockRange): Gap[] {
+export function findGaps(manifest: Manifest, filters: readonly ArchiveFilter[], range: BlockRange): Gap[] {
   // Most segments have the same filters.
   const known = new Map<string, ArchiveFilter[]>();
   const gaps: Gap[] = [];
-  for (const { from, to, within } of stretchesOf(manifest.segments, range)) {
+  for (const { from, to, within } of findStretches(manifest.segments, range)) {
     const indexes = filtersOf(within);
     const lackedHere = () => filters.flatMap((filter) => lackedOf(manifest, indexes, filter) ?? []);
     const lacked = known.get(indexes.join()) ?? lackedHere();

@@ -1,5 +1,5 @@
 import pRetry from "p-retry";
-import { unionOf } from "../operations/cache.ts";
+import { joinRanges } from "../operations/cache.ts";
 import { hasTable, type Statement } from "../ponder/sql-client.ts";
 import { headerQuantities } from "../rpc/block-proofs.ts";
 import { differingBlocks, type LogsQuery, matches, type RpcLog } from "../rpc/log-answers.ts";
@@ -10,11 +10,11 @@ import {
   ArchiveError,
   type ArchiveFilter,
   factoryKey,
-  gapsOf,
+  findGaps,
+  findStretches,
   type Manifest,
   newManifest,
   queryOfFilter,
-  stretchesOf,
 } from "./manifest.ts";
 import { archivedBlock, type BlockSource, closeGaps, logsOfSegment, type RecordOptions } from "./record.ts";
 import { type ArchivedResult, addResults, readResults } from "./results.ts";
@@ -147,9 +147,9 @@ export async function exportCache(
   const manifest = await openManifest(folder, chainId);
   const cached = await cachedParts(run, manifest);
   const whole = { from: 0, to: Math.max(-1, ...cached.map(({ to }) => to)) };
-  const gaps = stretchesOf(cached, whole).flatMap(({ within, ...range }) => {
+  const gaps = findStretches(cached, whole).flatMap(({ within, ...range }) => {
     const filters = within.map(({ filter }) => filter);
-    return gapsOf(manifest, filters, range);
+    return findGaps(manifest, filters, range);
   });
   const source: BlockSource = {
     async logsFrom({ from, to, filters }) {
@@ -214,7 +214,7 @@ export async function checkCache(
 ) {
   const known = newManifest(chainId);
   const parts = await cachedParts(run, known);
-  const ranges = unionOf(parts).flatMap((range) => {
+  const ranges = joinRanges(parts).flatMap((range) => {
     const clipped = { from: Math.max(range.from, from), to: Math.min(range.to, to) };
     return clipped.from <= clipped.to ? [clipped] : [];
   });

@@ -8,11 +8,11 @@ import {
   type ArchiveFilter,
   archiveLimits,
   factoryKey,
+  findGaps,
   type Gap,
-  gapsOf,
   type Manifest,
 } from "./manifest.ts";
-import { type ArchivedBlock, countProofs, keptHeader, proofOf } from "./segment.ts";
+import { type ArchivedBlock, buildProof, countProofs, keptHeader } from "./segment.ts";
 
 /** Readers of a deployed contract's address from its factory's log, by "<factory> <event>". */
 export type Factories = ReadonlyMap<string, (log: RpcLog) => string | undefined>;
@@ -57,7 +57,7 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
   };
   const source = { logsFrom: (gap: Gap) => logsFrom(options, manifest, gap), blocksOf };
   await closeGaps(folder, manifest, {
-    gaps: gapsOf(manifest, options.filters, options.range),
+    gaps: findGaps(manifest, options.filters, options.range),
     source,
     progress,
   });
@@ -202,7 +202,7 @@ async function blockOf(
   if (!withReceipts) return archivedBlock(full, logs);
   const whole = wholeBlock(full, (await asked("eth_getBlockReceipts", [full.hash])) as RecordedReceipt[]);
   // Some chains' receipts have more fields, or another kind of root.
-  return "proof" in proofOf(whole) ? whole : archivedBlock(full, logs);
+  return "proof" in buildProof(whole) ? whole : archivedBlock(full, logs);
 }
 
 /** A block in its archived form, with all transactions, receipts and logs. */

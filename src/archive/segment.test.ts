@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { recordedBlocks } from "../../test/support/archive/recorded.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
 import { packLines, unpackLines } from "./folder.ts";
-import { type ArchivedBlock, blockOf, keptHeader, proofOf } from "./segment.ts";
+import { type ArchivedBlock, buildProof, keptHeader, parseArchivedBlock } from "./segment.ts";
 
 const blocks = recordedBlocks(recordingOf("linea"));
 type Packed = ReturnType<typeof packLines>;
-const unpacked = ({ content, listed }: Packed) => unpackLines(content, listed.unpacked, blockOf);
+const unpacked = ({ content, listed }: Packed) => unpackLines(content, listed.unpacked, parseArchivedBlock);
 
 test("a segment gives back its blocks, in a tenth of their space", () => {
   const file = packLines(blocks);
@@ -100,11 +100,11 @@ test.each([
     "not in the block's bloom",
   ],
 ])("that %s is found", (_, block, problem) => {
-  expect(proofOf(block as ArchivedBlock)).toEqual({ problem: expect.stringContaining(problem) });
+  expect(buildProof(block as ArchivedBlock)).toEqual({ problem: expect.stringContaining(problem) });
 });
 
 test("a block with another header than its hash is of is proven by its bloom alone", () => {
   const header = { ...whole.header, timestamp: "0x1" };
-  expect(proofOf({ ...whole, header, receipts: undefined })).toEqual({ proof: "bloom" });
-  expect(proofOf({ ...whole, receipts: undefined })).toEqual({ proof: "header" });
+  expect(buildProof({ ...whole, header, receipts: undefined })).toEqual({ proof: "bloom" });
+  expect(buildProof({ ...whole, receipts: undefined })).toEqual({ proof: "header" });
 });

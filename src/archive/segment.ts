@@ -63,7 +63,7 @@ export async function readSegment(
   chainId: number,
   segment: Segment,
 ): Promise<ArchivedBlock[]> {
-  const blocks = await readLines(location, { chainId, file: segment }, blockOf);
+  const blocks = await readLines(location, { chainId, file: segment }, parseArchivedBlock);
   const numbers = blocks.map(({ header }) => Number(header.number));
   const isOrdered = numbers.every((number, i) => number > (numbers[i - 1] ?? segment.from - 1));
   const logs = blocks.reduce((sum, { logs }) => sum + logs.length, 0);
@@ -80,7 +80,7 @@ export async function readSegment(
 }
 
 /** Parses a line of a segment; undefined if it is not a block. */
-export function blockOf(line: string): ArchivedBlock | undefined {
+export function parseArchivedBlock(line: string): ArchivedBlock | undefined {
   const parsed = block.safeParse(isLean(line) ? parsedJson(line) : undefined);
   if (!parsed.success) return undefined;
   const { header, transactions, logs } = parsed.data;
@@ -105,7 +105,7 @@ const [bracket, brace, colon] = [91, 123, 58];
 // --- Proof of a block ---
 
 /** What contradicts itself in a block, or how far it is proven; `withRoot`: by the root of its receipts too, which costs most. */
-export function proofOf(block: ArchivedBlock, withRoot = true): { proof: Proof } | { problem: string } {
+export function buildProof(block: ArchivedBlock, withRoot = true): { proof: Proof } | { problem: string } {
   const { header, logs, transactions, receipts } = block;
   const name = `block ${Number(header.number)}`;
   let last = -1;
@@ -131,7 +131,7 @@ export function proofOf(block: ArchivedBlock, withRoot = true): { proof: Proof }
 export function countProofs(blocks: readonly ArchivedBlock[], share = 1): Record<Proof, number> {
   const counted = { bloom: 0, header: 0, receipts: 0 };
   for (const block of blocks) {
-    const proven = proofOf(block, Math.random() < share);
+    const proven = buildProof(block, Math.random() < share);
     if ("problem" in proven) throw new ArchiveError(`An archived block is wrong: ${proven.problem}.`);
     counted[proven.proof] += 1;
   }

@@ -10,7 +10,7 @@ import type { Factories } from "./record.ts";
 export type Wanted = { first: number; filters: ArchiveFilter[]; factories: Factories };
 
 /** The logs that any plugin of the namespace reads from a chain, in either mode, so that no other plugin needs a new recording. */
-export function wantedOf(config: Config, chain: string): Wanted {
+export function describeWanted(config: Config, chain: string): Wanted {
   const plugins = pluginIds.filter((id) => missingDatasources(id, config.datasources).length === 0);
   const every = { ...config, blockRange: {} };
   const sources = [

@@ -1,4 +1,4 @@
-import { chainOf } from "../deployments/chains.ts";
+import { findChain } from "../deployments/chains.ts";
 
 /** RPC URLs of a chain: one or more http(s), at most one ws(s). */
 export type RpcUrls = { http: string[]; ws?: string };
@@ -76,7 +76,7 @@ function parseBlock(text: string): NamedBlock | undefined {
 
 /** A chain's URLs at the hosted providers that have a key: Alchemy, QuickNode, dRPC; then Alchemy's websocket. */
 export function providerUrls(chainId: number, keys: RpcVariables): RpcUrls | undefined {
-  const { alchemy, quicknode, drpc } = chainOf(chainId).providers ?? {};
+  const { alchemy, quicknode, drpc } = findChain(chainId).providers ?? {};
   const { ALCHEMY_API_KEY, QUICKNODE_API_KEY, QUICKNODE_ENDPOINT_NAME: endpoint, DRPC_API_KEY } = keys;
   const ofAlchemy = alchemy && ALCHEMY_API_KEY && `${alchemy}.g.alchemy.com/v2/${ALCHEMY_API_KEY}`;
   const http = [
@@ -97,7 +97,7 @@ const localUrls: Record<number, string> = {
 };
 
 /** Name of a chain in logs and metrics; `chain-<id>` if unknown. */
-export const chainName = (chainId: number): string => chainOf(chainId).name;
+export const chainName = (chainId: number): string => findChain(chainId).name;
 
 /** Parses a comma-separated list of RPC URLs. Throws an Error that says what is wrong, without the URLs. */
 export function parseRpcUrls(text: string): RpcUrls {
@@ -118,15 +118,15 @@ const startRateOfEntry = 20;
 const loopbackRate = 500;
 
 /** Requests a second to a URL at the start: without a given rate 500 to a loopback URL, 20 to any other. */
-export function startRateOf(url: string, requestsPerSecond: number | undefined): number {
+export function chooseStartRate(url: string, requestsPerSecond: number | undefined): number {
   const { hostname } = new URL(url);
   const isLoopback = hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
   return requestsPerSecond ?? (isLoopback ? loopbackRate : startRateOfEntry);
 }
 
-/** The URL list that Ponder gets, each URL repeated until the list starts at about its rate (`startRateOf`). */
+/** The URL list that Ponder gets, each URL repeated until the list starts at about its rate (`chooseStartRate`). */
 export const entriesForRate = (http: readonly string[], requestsPerSecond: number | undefined): string[] =>
   http.flatMap((url) => {
-    const entries = Math.round(startRateOf(url, requestsPerSecond) / startRateOfEntry);
+    const entries = Math.round(chooseStartRate(url, requestsPerSecond) / startRateOfEntry);
     return Array<string>(Math.max(1, entries)).fill(url);
   });

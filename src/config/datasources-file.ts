@@ -8,7 +8,7 @@ import {
 } from "../deployments/deployment.ts";
 import { contractGroups, namespaces, withManagedName } from "../deployments/namespaces.ts";
 import { zeroAddress } from "../ens/ids.ts";
-import { nearestOf } from "../log/nearest.ts";
+import { findNearest } from "../log/nearest.ts";
 
 const blockNumber = z.int().min(0);
 
@@ -95,7 +95,7 @@ function misspelling(kind: string, name: string, known: readonly string[]): stri
   const unnumbered = (text: string) => text.replace(/\d/g, "");
   if (known.some((other) => unnumbered(other) === unnumbered(name))) return [];
   const isPart = (other: string) => name.length >= 6 && other.toLowerCase().includes(name.toLowerCase());
-  const near = nearestOf(name, known, 2) ?? known.find(isPart);
+  const near = findNearest(name, known, 2) ?? known.find(isPart);
   return near === undefined ? [] : [`unknown ${kind} "${name}"; did you mean "${near}"?`];
 }
 

@@ -3,9 +3,9 @@ import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   ConfigurationError,
+  describeLogChecks,
   type Environment,
   knownVariables,
-  logChecksOf,
   misspeltVariables,
   parseEnvironment,
   privateServerUrl,
@@ -90,7 +90,7 @@ test.each([
   [{ RPC_CROSS_CHECK_PERCENT: "100" }, "every log"],
   [{ RPC_VERIFY: "receipts", RPC_URL_1: "https://a.example,https://b.example" }, "every log"],
 ])("with %o the logs of each chain are checked: %s", (more, words) => {
-  expect(logChecksOf(parseEnvironment({ ...root, ...more }, noFiles))).toEqual({ 1: words });
+  expect(describeLogChecks(parseEnvironment({ ...root, ...more }, noFiles))).toEqual({ 1: words });
 });
 
 test("proofs compare all ranges of logs, and a trusted block takes the place of a second URL", () => {

@@ -6,12 +6,12 @@ import { type Namespace, namespaceIds } from "../deployments/deployment.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { labelSetIdPattern, labelSetIdRule } from "../labels/label-set.ts";
-import { nearestOf } from "../log/nearest.ts";
+import { findNearest } from "../log/nearest.ts";
 import { Refusal } from "../log/refusal.ts";
 import { apiKeysFrom } from "./api-keys-file.ts";
 import { chainsFrom } from "./chains.ts";
 import { applyDatasourcesFile } from "./datasources-file.ts";
-import { limits, limitsOf } from "./limits.ts";
+import { limits, pickLimits } from "./limits.ts";
 import { indexedChainIds, namespaceFaults, pluginIds, pluginsFrom } from "./plugins.ts";
 import { referralEditionsFrom } from "./referral-editions.ts";
 import { webhooksFrom } from "./webhooks-file.ts";
@@ -172,7 +172,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
 export type Config = ReturnType<typeof parseEnvironment>;
 
 /** How the logs of each chain are checked, in words, by chain id. */
-export function logChecksOf({ chains, rpcCrossCheckPercent: percent }: Config): Record<string, string> {
+export function describeLogChecks({ chains, rpcCrossCheckPercent: percent }: Config): Record<string, string> {
   const words = percent === 0 ? "not at all" : percent === 100 ? "every log" : `sampled ${percent} %`;
   return Object.fromEntries(chains.map(({ id }) => [id, words]));
 }
@@ -234,7 +234,7 @@ const settingsOf = (given: EnvironmentVariables) => ({
   stableSchema: given.DATABASE_STABLE_SCHEMA,
   /** Whether this index takes over `stableSchema` once it has caught up. */
   switchesWhenReady: given.SWITCH_WHEN_READY,
-  subgraphLimits: limitsOf(given),
+  subgraphLimits: pickLimits(given),
   port: given.PORT,
   /** Address that the API listens on; undefined for all of the machine's. */
   host: given.API_HOST,
@@ -261,7 +261,7 @@ export function misspeltVariables(environment: Environment): string[] {
     // Names of other programs are short, or differ in more.
     const near = /^RPC_?URLS?(_|\d|$)/i.test(name)
       ? "RPC_URL_<chain id>"
-      : nearestOf(
+      : findNearest(
           name,
           knownVariables.filter((known) => known.length >= 6),
           name.length < 8 ? 1 : 2,

@@ -50,9 +50,9 @@ export const limits = {
 export type SubgraphLimits = Record<keyof typeof limits, number>;
 
 /** The limits that the variables set, else their defaults. */
-export const limitsOf = (values: Readonly<Record<string, unknown>>) =>
+export const pickLimits = (values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     Object.entries(limits).map(([name, [variable, usual]]) => [name, values[variable] ?? usual]),
   ) as SubgraphLimits;
 
-export const defaultSubgraphLimits = limitsOf({});
+export const defaultSubgraphLimits = pickLimits({});

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { namespaces } from "../deployments/namespaces.ts";
-import { datasourcesOf, indexedChainIds, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
+import { indexedChainIds, listDatasources, missingDatasources, type PluginId, pluginIds } from "./plugins.ts";
 
 test.each<[PluginId, keyof typeof namespaces, string[], string[]?]>([
   ["subgraph", "mainnet", ["ensroot"]],
@@ -17,7 +17,7 @@ test.each<[PluginId, keyof typeof namespaces, string[], string[]?]>([
   ["threedns", "sepolia", [], ["threednsOptimism", "threednsBase"]],
   ["lineanames", "ens-test-env", [], ["lineanames"]],
 ])("%s on %s indexes the datasources %j, and lacks %j", (plugin, namespace, expected, missing = []) => {
-  expect(datasourcesOf(plugin, namespaces[namespace])).toEqual(expected);
+  expect(listDatasources(plugin, namespaces[namespace])).toEqual(expected);
   expect(missingDatasources(plugin, namespaces[namespace])).toEqual(missing);
 });
 

@@ -13,7 +13,7 @@ import type { Contract, Deployment, Namespace, Role } from "../deployments/deplo
 import { deployments } from "../deployments/deployments.ts";
 import { rootDatasource } from "../deployments/ens.ts";
 import { contractGroups } from "../deployments/namespaces.ts";
-import { nearestOf } from "../log/nearest.ts";
+import { findNearest } from "../log/nearest.ts";
 
 /** ABIs of contracts by role; a controller has its own. Only events that have a handler are read. */
 const abis: { readonly [R in Role]?: Abi } = {
@@ -63,31 +63,31 @@ export type PluginId = (typeof deployments)[number]["plugin"] | CrossingId;
 export const pluginIds: readonly PluginId[] = [...deployments.map(({ plugin }) => plugin), ...crossingIds];
 
 /** The ABI of a contract; undefined if no event of it is read. */
-export const abiOf = (contract: Contract): Abi | undefined =>
+export const findAbi = (contract: Contract): Abi | undefined =>
   contract.role === "controller" ? contract.abi : abis[contract.role];
 
 /** The roles that a plugin reads. */
-export function rolesOf(plugin: PluginId): readonly Role[] {
+export function listRoles(plugin: PluginId): readonly Role[] {
   return plugin in crossDeploymentRoles ? crossDeploymentRoles[plugin as CrossingId] : deploymentRoles;
 }
 
 /** The deployment whose names a plugin indexes; undefined for plugins of all deployments. */
-export function deploymentOf(plugin: PluginId): Deployment | undefined {
+export function findDeployment(plugin: PluginId): Deployment | undefined {
   return deployments.find((deployment) => deployment.plugin === plugin);
 }
 
 /** Datasources that a plugin indexes in a namespace, in the plugin's order. */
-export function datasourcesOf(plugin: PluginId, namespace: Namespace): string[] {
+export function listDatasources(plugin: PluginId, namespace: Namespace): string[] {
   const groups = contractGroups.filter(({ contracts }) =>
-    Object.values(contracts).some(({ role }) => rolesOf(plugin).includes(role)),
+    Object.values(contracts).some(({ role }) => listRoles(plugin).includes(role)),
   );
-  const ids = deploymentOf(plugin)?.datasources ?? groups.flatMap(({ datasources }) => datasources);
+  const ids = findDeployment(plugin)?.datasources ?? groups.flatMap(({ datasources }) => datasources);
   return ids.filter((id) => namespace[id] !== undefined);
 }
 
 /** The required datasources that the namespace lacks. */
 export function missingDatasources(plugin: PluginId, namespace: Namespace): string[] {
-  const deployment = deploymentOf(plugin);
+  const deployment = findDeployment(plugin);
   const required = deployment?.required ?? deployment?.datasources ?? [rootDatasource];
   return required.filter((id) => namespace[id] === undefined);
 }
@@ -95,7 +95,7 @@ export function missingDatasources(plugin: PluginId, namespace: Namespace): stri
 /** Ids of all chains that the plugins index: plugin by plugin, datasource by datasource, at first occurrence. */
 export function indexedChainIds(active: readonly PluginId[], namespace: Namespace): number[] {
   const chainIds = active.flatMap((plugin) =>
-    datasourcesOf(plugin, namespace).flatMap((id) => namespace[id]?.chainId ?? []),
+    listDatasources(plugin, namespace).flatMap((id) => namespace[id]?.chainId ?? []),
   );
   return [...new Set(chainIds)];
 }
@@ -115,7 +115,7 @@ export function pluginsFrom(
   const unknown = ids.filter((id) => !pluginIds.some((plugin) => plugin === id));
   if (unknown.length > 0) {
     const described = unknown.map((id) => {
-      const near = nearestOf(id, pluginIds);
+      const near = findNearest(id, pluginIds);
       return near === undefined ? `"${id}"` : `"${id}" (did you mean "${near}"?)`;
     });
     faults.push(`Unknown plugin in PLUGINS: ${described.join(", ")}. Choose from: ${pluginIds.join(", ")}.`);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseEnvironment } from "./environment.ts";
-import { changesOf, environmentOf, rowSettings } from "./row-settings.ts";
+import { listChanges, rowSettings, toEnvironment } from "./row-settings.ts";
 
 const file = '{ "mainnet": {} }';
 const base = {
@@ -28,12 +28,12 @@ test.each([
   [{ DATASOURCES_FILE: "a.json" }, ["the contents of DATASOURCES_FILE changed"]],
   [{ PLUGINS: "registrars,subgraph", LABELS_URL: "file:x", PORT: "1", LOG_LEVEL: "warn" }, []],
 ])("names what changes rows of %j, and nothing else", (changes, found) => {
-  expect(changesOf(settingsOf({}), settingsOf(changes))).toEqual(found);
+  expect(listChanges(settingsOf({}), settingsOf(changes))).toEqual(found);
 });
 
 test("spaces in DATASOURCES_FILE change nothing", () => {
   const one = settingsOf({ DATASOURCES_FILE: "a.json" });
-  expect(changesOf(one, settingsOf({ DATASOURCES_FILE: "b.json" }, '{"mainnet":{}}'))).toEqual([]);
+  expect(listChanges(one, settingsOf({ DATASOURCES_FILE: "b.json" }, '{"mainnet":{}}'))).toEqual([]);
 });
 
 test("a reader takes the settings of the index, and all others from its environment", () => {
@@ -45,7 +45,7 @@ test("a reader takes the settings of the index, and all others from its environm
     DATASOURCES_FILE: "its-own.json",
     WEBHOOKS_FILE: "hooks.json",
   };
-  const { environment, readTextFile } = environmentOf(settings, reader);
+  const { environment, readTextFile } = toEnvironment(settings, reader);
   const config = parseEnvironment(environment, readTextFile);
   expect(config).toMatchObject({ plugins: ["subgraph"], port: 42_070, datasourcesText: file, webhooks: [] });
   expect(config.blockRange).toEqual({ startBlock: undefined, endBlock: 5_000_000 });

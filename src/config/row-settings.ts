@@ -20,7 +20,7 @@ export function rowSettings(config: Config): RowSettings {
 }
 
 /** The differences between an index's settings and others, a clause each: "LABEL_SET_VERSION changed from 0 to 1". */
-export function changesOf(before: RowSettings, after: RowSettings): string[] {
+export function listChanges(before: RowSettings, after: RowSettings): string[] {
   return Object.keys(after).flatMap((name) => {
     const [was, is] = [before[name] ?? "", after[name] ?? ""];
     if (comparable(name, was) === comparable(name, is)) return [];
@@ -36,7 +36,7 @@ function comparable(name: string, value: string): string {
 }
 
 /** The environment of a reader, which has no webhooks and keys of its own, with the settings of the index it serves and a reader of its DATASOURCES_FILE. */
-export function environmentOf(settings: RowSettings, environment: Environment) {
+export function toEnvironment(settings: RowSettings, environment: Environment) {
   const { DATASOURCES_FILE = "" } = settings;
   const own = {
     DATASOURCES_FILE: DATASOURCES_FILE && "of the index",

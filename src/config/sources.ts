@@ -7,7 +7,7 @@ import type { Deployment } from "../deployments/deployment.ts";
 import { type Deployed, deployedContracts, namesKey } from "../deployments/namespaces.ts";
 import { chainName } from "./chains.ts";
 import type { Config } from "./environment.ts";
-import { abiOf, deploymentOf, type PluginId, pluginIds, rolesOf } from "./plugins.ts";
+import { findAbi, findDeployment, listRoles, type PluginId, pluginIds } from "./plugins.ts";
 
 /** Contracts that a factory deployed, from their deployment on, in the form of Ponder's configuration. */
 type Children = { address: Hex; event: (typeof proxyFactoryAbi)[0]; parameter: "proxyAddress" };
@@ -74,7 +74,7 @@ export function contractSources(config: Config): ContractSources {
   const entries = pluginIds
     .filter((id) => config.plugins.includes(id))
     .flatMap((id) => {
-      const deployment = deploymentOf(id);
+      const deployment = findDeployment(id);
       return deployment ? namesEntries(config, deployment, id) : crossingEntries(config, id);
     });
   return Object.fromEntries(fitted(entries).map(({ key, entry }) => [key, entry]));
@@ -103,10 +103,10 @@ const topicsOf = (of: readonly { abi: Abi }[]): Hex[] => [
 ];
 
 function namesEntries(config: Config, deployment: Deployment, plugin: PluginId): PlannedEntry[] {
-  return deployedContracts(config.datasources, rolesOf(plugin), [deployment]).flatMap((deployed) => {
+  return deployedContracts(config.datasources, listRoles(plugin), [deployment]).flatMap((deployed) => {
     const { contract, name } = deployed;
     const keyOf = (named: string) => namesKey(deployment, deployed.datasourceId, named);
-    const own = { key: keyOf(name), abi: abiOf(contract) };
+    const own = { key: keyOf(name), abi: findAbi(contract) };
     if (contract.role === "v2Registry") return registryEntries(config, deployed, keyOf);
     if (contract.role === "v2Factory") return factoryEntries(config, deployed, keyOf);
     if (contract.role !== "resolver") return planned(config, deployed, own);
@@ -145,12 +145,14 @@ function factoryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): Plann
 // `registrars` goes deployment by deployment, so that a registrar precedes its controllers; the others go role by role.
 function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
   // Sales of ENSv2 count if its registries are indexed.
-  const roles = rolesOf(plugin).filter((role) => role !== "v2Registrar" || config.plugins.includes("ensv2"));
+  const roles = listRoles(plugin).filter(
+    (role) => role !== "v2Registrar" || config.plugins.includes("ensv2"),
+  );
   return (plugin === "registrars" ? [roles] : roles.map((role) => [role])).flatMap((together) => {
     if (together.includes("resolver")) return everyResolver(config);
     return deployedContracts(config.datasources, together).flatMap((deployed) => {
       const key = `${plugin}/${deployed.datasourceId}/${deployed.name}`;
-      return planned(config, deployed, { key, abi: abiOf(deployed.contract) });
+      return planned(config, deployed, { key, abi: findAbi(deployed.contract) });
     });
   });
 }

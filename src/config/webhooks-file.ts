@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { nearestOf } from "../log/nearest.ts";
+import { findNearest } from "../log/nearest.ts";
 import { readJsonFile } from "./json-file.ts";
 
 const maxHooks = 50;
@@ -26,7 +26,7 @@ export function reminderSpan(word: string): number | undefined {
 
 const reminder = z.string().refine((word) => ends.includes(word) || reminderSpan(word) !== undefined, {
   error: ({ input }) => {
-    const near = nearestOf(String(input), ends);
+    const near = findNearest(String(input), ends);
     const known = `must be <n>d or <n>h from 1h to ${maxHours}h, ${ends.join(", ")}`;
     return near === undefined ? known : `${known}; did you mean ${near}?`;
   },

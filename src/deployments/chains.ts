@@ -105,7 +105,7 @@ const chains: Readonly<Record<number, Chain>> = {
 };
 
 /** What is known of a chain; an unknown one is named by its id. */
-export const chainOf = (id: number): Chain & { network: string } => {
+export const findChain = (id: number): Chain & { network: string } => {
   const chain = chains[id] ?? { name: `chain-${id}` };
   return { ...chain, network: chain.network ?? `chain-${id}` };
 };

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { chainOf, type PaymentToken } from "./chains.ts";
+import { findChain, type PaymentToken } from "./chains.ts";
 import type { Namespace } from "./deployment.ts";
 import { ensv2Datasources } from "./ensv2.ts";
 
@@ -15,7 +15,7 @@ const tokenNames = ["WETH", "USDC", "DAI"] as const;
 export function currencies(namespace: Namespace): CurrencyOf {
   const byToken = new Map<string, Currency>();
   for (const chainId of new Set(Object.values(namespace).map((source) => source.chainId))) {
-    const { tokens } = chainOf(chainId);
+    const { tokens } = findChain(chainId);
     for (const name of tokenNames) if (tokens?.[name]) byToken.set(`${chainId}:${tokens[name]}`, name);
   }
   for (const datasourceId of [...ensv2Datasources, "seaport"]) {

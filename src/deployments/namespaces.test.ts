@@ -2,15 +2,15 @@ import { labelhash } from "viem";
 import { describe, expect, test } from "vitest";
 import { currencies } from "./currencies.ts";
 import {
+  findManagedName,
   indexedSubregistries,
   managedLabels,
-  managedNameOf,
   namespaces,
   tokenIssuers,
 } from "./namespaces.ts";
 
 test("Sepolia's Base names end in basetest.eth", () => {
-  expect(managedNameOf(namespaces.sepolia, "basenames")).toEqual({
+  expect(findManagedName(namespaces.sepolia, "basenames")).toEqual({
     name: "basetest.eth",
     node: "0x646204f07e7fcd394a508306bf1148a1e13d14287fa33839bf9ad63755f547c6",
   });
@@ -21,7 +21,7 @@ test("only deployments with a registrar manage a name", () => {
     managedName ? [id] : [],
   );
   expect(managed).toEqual(["ensroot", "basenames", "lineanames"]);
-  expect(() => managedNameOf(namespaces.mainnet, "seaport")).toThrow('"seaport" manages no name');
+  expect(() => findManagedName(namespaces.mainnet, "seaport")).toThrow('"seaport" manages no name');
 });
 
 test("a deployment's resolvers on the root chain are contracts of the root datasource", () => {

@@ -72,7 +72,7 @@ export function isContractOf(namespace: Namespace): (chainId: number, address: H
 }
 
 /** The name whose subnames the contracts of a datasource issue. Throws if the datasource has none. */
-export function managedNameOf(namespace: Namespace, datasourceId: string): ManagedName {
+export function findManagedName(namespace: Namespace, datasourceId: string): ManagedName {
   const name = namespace[datasourceId]?.managedName;
   if (name === undefined) throw new Error(`Datasource "${datasourceId}" manages no name.`);
   return { name, node: namehash(name) };
@@ -94,7 +94,7 @@ export function withManagedName(datasourceId: string, source: Datasource): Datas
 }
 
 /** Names in the root datasource of the resolvers that answer from a deployment's registry. */
-export function bridgesOf({ bridges = {} }: Deployment): string[] {
+export function listBridges({ bridges = {} }: Deployment): string[] {
   return [...new Set(Object.values(bridges).flatMap((contracts) => Object.keys(contracts)))];
 }
 
@@ -158,7 +158,7 @@ export function tokenIssuers(namespace: Namespace): TokenIssuer[] {
                 address,
                 assetNamespace: role === "baseRegistrar" ? "erc721" : "erc1155",
                 managedNode:
-                  role === "baseRegistrar" ? managedNameOf(namespace, datasourceId).node : undefined,
+                  role === "baseRegistrar" ? findManagedName(namespace, datasourceId).node : undefined,
                 isNameWrapper: role === "nameWrapper",
                 mintsOverLivingTokens: role === "threednsToken",
                 namesPlugin: deployment.plugin,

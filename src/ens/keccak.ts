@@ -13,5 +13,5 @@ export const digestLength = 32;
 export const keccak256 = (data: Uint8Array | string): Hex => `0x${hasher.init().update(data).digest()}`;
 
 /** keccak-256 of bytes, or of a text's UTF-8 bytes, as 32 bytes. */
-export const digestOf = (data: Uint8Array | string): Uint8Array =>
+export const computeDigest = (data: Uint8Array | string): Uint8Array =>
   hasher.init().update(data).digest("binary");

@@ -1,7 +1,7 @@
 import { type Hex, isAddress } from "viem";
 import { z } from "zod/v4";
 import { parsedJson } from "../log/json-log.ts";
-import { nearestOf } from "../log/nearest.ts";
+import { findNearest } from "../log/nearest.ts";
 import { namehash } from "./names.ts";
 import { isEncodedLabel, normalizedName } from "./normalization.ts";
 
@@ -93,7 +93,7 @@ export const contractParameter = (name: string) =>
     });
 
 /** The distinct words of a comma-separated text. */
-export const wordsOf = (text: string) =>
+export const splitWords = (text: string) =>
   [...new Set(text.split(",").map((word) => word.trim()))].filter(Boolean);
 
 /** A comma-separated parameter with a few values. */
@@ -103,7 +103,7 @@ export const wordsParameter = <const T extends readonly [string, ...string[]]>(
   error = `${name} must be some of ${values.join(", ")} with commas between`,
 ) =>
   textParameter(name, 1_000)
-    .transform(wordsOf)
+    .transform(splitWords)
     .pipe(z.array(z.enum(values, { error })));
 
 /** Behind it an error has a hint. Clients compare whole messages, so hints go into the details. */
@@ -123,7 +123,7 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
       if (known.length === 0) return "query parameters are not supported on this route";
       const [name = ""] = issue.keys as string[];
       const given = name.slice(0, 60);
-      const near = nearestOf(given, known) ?? known.find((other) => other.startsWith(given.slice(0, 3)));
+      const near = findNearest(given, known) ?? known.find((other) => other.startsWith(given.slice(0, 3)));
       const hint = near === undefined ? `known are ${known.join(", ")}` : `did you mean ${near}?`;
       return `unknown query parameter: ${given}${hintMark}${hint}`;
     },

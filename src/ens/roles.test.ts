@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { expect, test } from "vitest";
-import { powersOf, type RoleHolder, roleNames } from "./roles.ts";
+import { listPowers, type RoleHolder, roleNames } from "./roles.ts";
 
 const recordRoles = [
   "CAN_SET_ADDR",
@@ -58,5 +58,5 @@ test.each<[Hex, RoleHolder, string[]]>([
   [`0x1${"0".repeat(31)}10001000`, "recordResolver", ["set_abi", "link", "admin_link"]],
   ["0x100001000", "resolver", ["set_pubkey", "clear_records"]],
 ])("powers in %s of a %s", (bitmap, holder, powers) => {
-  expect(powersOf(bitmap, holder)).toEqual(powers);
+  expect(listPowers(bitmap, holder)).toEqual(powers);
 });

@@ -79,9 +79,9 @@ export function hasPowerSql(bitmap: string, holder: RoleHolder): string {
 
 /**
  * The powers in a bitmap of roles, lowest first, in the words of `/v1`. Roles without a word are left out.
- * @example powersOf("0x01000000", "registry") // ["set_resolver"]
+ * @example listPowers("0x01000000", "registry") // ["set_resolver"]
  */
-export function powersOf(bitmap: Hex, holder: RoleHolder): string[] {
+export function listPowers(bitmap: Hex, holder: RoleHolder): string[] {
   const bits = BigInt(bitmap);
   return [...powers[holder]].flatMap(([index, power]) => ((bits >> (4n * BigInt(index))) & 1n ? power : []));
 }

@@ -9,7 +9,7 @@ import { namehash } from "../ens/names.ts";
 import { createStatusTable } from "../operations/stored-indexes.ts";
 import { openFeed } from "./follow.ts";
 import { createFeed, createFeedWriter, writeHealed } from "./log.ts";
-import { idOf, parsePosition, readNewest } from "./read.ts";
+import { formatFeedId, parsePosition, readNewest } from "./read.ts";
 
 // The feed over an index whose rows and checkpoints the tests write as Ponder does.
 
@@ -437,7 +437,7 @@ test("bad requests are refused before the stream begins, with the nearest known 
   const moved = [{ seq: 7 }, { transaction: "00" }, { key: [...position.key.slice(0, 3), "1-1-1"] }];
   const ofHistory = { ...parsePosition(first.id), transaction: "00" };
   const madeUp = [...moved.map((more) => ({ ...position, ...more })), ofHistory].map((one) =>
-    idOf(one as typeof position),
+    formatFeedId(one as typeof position),
   );
   for (const id of ["x", "~", "bnVsbA", ...madeUp]) {
     const { status, message } = await refusal(`?after=${id}`);

@@ -9,13 +9,13 @@ import {
   type FeedPosition,
   type FeedRequest,
   type FeedSource,
-  idOf,
+  formatFeedId,
   type LogItem,
   type Message,
-  messagesOf,
   readFeed,
   readItems,
   readNewest,
+  toMessages,
 } from "./read.ts";
 
 const pollMs = 250;
@@ -143,7 +143,7 @@ async function pageAfter(
   if (isLive && after.seq !== null && after.seq >= from) {
     const { namespaces } = source;
     const next = items.slice(after.seq - from);
-    return { ...messagesOf(next, { state, after, filter, finality, namespaces }), isAtEnd: true };
+    return { ...toMessages(next, { state, after, filter, finality, namespaces }), isAtEnd: true };
   }
   const asked = { state, filter, finality, limit };
   return forClient(client, () => readFeed(source, after, asked, signal));
@@ -210,7 +210,7 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
     // The first says that from now on messages are of what happens.
     if (left() <= 0 || (page.isAtEnd && !isLive)) {
       isLive ||= page.isAtEnd;
-      yield textOf("heartbeat", {}, idOf(position));
+      yield formatMessage("heartbeat", {}, formatFeedId(position));
       sentAt = performance.now();
     }
     while (page.isAtEnd && mayGoOn() && progress() === before && left() > 0)
@@ -224,7 +224,7 @@ const texts = new WeakMap<Message, string>();
 function* slicesOf(messages: readonly Message[]): Generator<string> {
   let slice = "";
   for (const message of messages) {
-    const text = texts.get(message) ?? textOf(message.event, message.data, message.id);
+    const text = texts.get(message) ?? formatMessage(message.event, message.data, message.id);
     texts.set(message, text);
     slice += text;
     if (slice.length < sliceCharacters) continue;
@@ -281,5 +281,5 @@ export function openFeed({ source, log, registry, maxStreams = 2_000, heartbeatM
 }
 
 /** A message as Server-Sent Events have it. */
-export const textOf = (event: string, data: object, id?: string) =>
+export const formatMessage = (event: string, data: object, id?: string) =>
   `event: ${event}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;

@@ -1,7 +1,7 @@
 import { closedQuery } from "../ens/parameters.ts";
-import { entryFilterOf, entryParameters, nodesOf } from "../read/events/entry-filters.ts";
+import { buildEntryFilter, entryParameters, resolveNodes } from "../read/events/entry-filters.ts";
 import { readReminders } from "../read/events/reminders.ts";
-import { findPlace, idOf, readFeed, readNewest, startOfFeed } from "./read.ts";
+import { findPlace, formatFeedId, readFeed, readNewest, startOfFeed } from "./read.ts";
 import type { FeedContext } from "./request.ts";
 import type { ReadFeed } from "./webhooks/read.ts";
 import type { ReadHookReminders } from "./webhooks/reminders.ts";
@@ -17,13 +17,13 @@ export const hookReader =
     if (newest === undefined) return { messages: [], position: after };
     const { state, position } = newest;
     const beginning = from === "start" ? startOfFeed(state) : position;
-    if (after === idOf(position)) return { messages: [], position: after };
+    if (after === formatFeedId(position)) return { messages: [], position: after };
     const place = after === undefined ? beginning : await findPlace(source, state, after, signal);
     if (place === "unknown" || place === "gone")
-      return { messages: [], position: idOf(position), mustRefetch: true };
-    const asked = { state, filter: entryFilterOf(words.parse(filter), context), finality, limit };
+      return { messages: [], position: formatFeedId(position), mustRefetch: true };
+    const asked = { state, filter: buildEntryFilter(words.parse(filter), context), finality, limit };
     const { messages, end } = await readFeed(source, place, asked, signal);
-    return { messages, position: idOf(end) };
+    return { messages, position: formatFeedId(end) };
   };
 
 /** Reads the reminders of hooks, by the words of their filters that are of names: the others are of events alone. */
@@ -35,7 +35,7 @@ export const reminderReader =
     return readReminders(
       context.feed.source,
       after,
-      { reminders, ...nodesOf(query, context), address, namespace, limit },
+      { reminders, ...resolveNodes(query, context), address, namespace, limit },
       signal,
     );
   };

@@ -5,8 +5,8 @@ import { repeat } from "../operations/repeat.ts";
 import { saveStatus } from "../operations/stored-indexes.ts";
 import {
   blockOfCheckpoint,
+  buildIsReadySql,
   chainOfCheckpoint,
-  isReadySqlOf,
   timeOfCheckpoint,
 } from "../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../ponder/sql-client.ts";
@@ -71,7 +71,7 @@ const momentSql = (
   own: string,
 ) => `WITH checkpoints AS MATERIALIZED (SELECT c.*, age(c.xmin) AS age, c.xmin::text AS version
   FROM ${own}._ponder_checkpoint c)
-SELECT json_build_object('isReady', coalesce(${isReadySqlOf(`${own}._ponder_meta`)}, false),
+SELECT json_build_object('isReady', coalesce(${buildIsReadySql(`${own}._ponder_meta`)}, false),
   'tables', to_regclass($1)::oid::text,
   'version', (SELECT string_agg(version, ' ' ORDER BY chain_id) FROM checkpoints),
   'final', (SELECT ${timeOfCheckpoint("least(min(finalized_checkpoint), max(latest_checkpoint))")}::int FROM checkpoints),

@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { hashSchema } from "../ens/schemas.ts";
 import { parsedJson } from "../log/json-log.ts";
 import { stateSql, stateTable } from "../ponder/state.ts";
-import { entryId, entryOf, type StoredEntry } from "../read/events/entries.ts";
+import { entryId, type StoredEntry, toEntry } from "../read/events/entries.ts";
 import type { EntryFilter } from "../read/events/entry-filters.ts";
 import { entriesOfIdsSql, type HealedName, healedNamesSql, historySql } from "../read/events/history.ts";
 import { type EventKind, hasNoNode } from "../read/events/kinds.ts";
@@ -68,7 +68,7 @@ export const healedSchema = z.strictObject({
 
 /** A message of the feed; `id`: resume after this message. */
 export type Message =
-  | { event: "event"; id: string; data: ReturnType<typeof entryOf> & { keys?: string[] } }
+  | { event: "event"; id: string; data: ReturnType<typeof toEntry> & { keys?: string[] } }
   | { event: "reverted"; id: string; data: z.output<typeof revertedSchema> }
   | { event: "healed"; id: string; data: z.output<typeof healedSchema> };
 
@@ -90,7 +90,7 @@ const idSchema = z.tuple([
 ]);
 
 /** The id of a position: opaque for clients. */
-export const idOf = ({ index, seq, key, transaction }: FeedPosition) =>
+export const formatFeedId = ({ index, seq, key, transaction }: FeedPosition) =>
   Buffer.from(JSON.stringify([index, seq, ...key, transaction])).toString("base64url");
 
 /** The position of an id; undefined for any other text. */
@@ -212,7 +212,7 @@ export async function findPlace(
   };
   if (isOwn && seq !== null) {
     const found = seq === 0 ? startOfLog(state) : await rowWhere("f.seq = $1::bigint", [String(seq)]);
-    return found && idOf(found) === id ? found : "unknown";
+    return found && formatFeedId(found) === id ? found : "unknown";
   }
   if (time < state.since) {
     const entries = event === "" ? [] : [...(await readEntries(source, [event], signal)).values()];
@@ -289,7 +289,7 @@ type Reader = {
 };
 
 /** The messages of rows of the log for a reader, and its position after them. `finalized` stops at the first row that is not final. */
-export function messagesOf(
+export function toMessages(
   items: readonly LogItem[],
   { state, after, filter, finality, namespaces }: Reader,
 ): { messages: Message[]; end: FeedPosition } {
@@ -306,7 +306,7 @@ export function messagesOf(
     if (type === healedType) {
       if (item.names === undefined || !mayBeAsked(item.names, row, filter)) continue;
       const names = item.names.map(({ node, name }) => ({ namehash: node, name: name ?? undefined }));
-      const id = idOf(positionAt(state.index, row));
+      const id = formatFeedId(positionAt(state.index, row));
       item.message ??= { event: "healed", id, data: { names, keys: row.keys } };
       messages.push(item.message);
       continue;
@@ -320,13 +320,13 @@ export function messagesOf(
         ids: [...(taken?.ids ?? []), entryId({ type, id: row.event })],
         keys: [...new Set([...(taken?.keys ?? []), ...row.keys])],
       };
-      messages.push({ event: "reverted", id: idOf(positionAt(state.index, row)), data: taken });
+      messages.push({ event: "reverted", id: formatFeedId(positionAt(state.index, row)), data: taken });
     }
     const isSent =
       entry !== undefined && isAsked(entry, filter) && !(finality === "finalized" && row.isReverted);
     if (!isSent) continue;
     // Readers of the same items share their messages.
-    item.message ??= messageOf(entry, idOf(positionAt(state.index, row)), namespaces, row.keys);
+    item.message ??= messageOf(entry, formatFeedId(positionAt(state.index, row)), namespaces, row.keys);
     messages.push(item.message);
   }
   return { messages, end: last ? positionAt(state.index, last) : after };
@@ -338,7 +338,7 @@ function messageOf(
   namespaces: readonly IndexedNamespace[],
   keys?: string[],
 ): Message {
-  const data = entryOf(entry, namespaces, { hasData: true, hasKind: true });
+  const data = toEntry(entry, namespaces, { hasData: true, hasKind: true });
   return { event: "event", id, data: keys ? { ...data, keys } : data };
 }
 
@@ -378,7 +378,7 @@ export async function readFeed(
   const { state, items } = await readItems(source, after.seq, limit, signal);
   // Another index is served from now on.
   if (state?.index !== after.index) return { messages: [], end: after, isAtEnd: true };
-  const page = messagesOf(items, { ...request, state, after, namespaces: source.namespaces });
+  const page = toMessages(items, { ...request, state, after, namespaces: source.namespaces });
   return { ...page, isAtEnd: page.end.seq !== after.seq + limit };
 }
 
@@ -412,7 +412,9 @@ async function readHistory(
       transaction: digitsOf(transaction),
     }),
   );
-  const messages = entries.map((entry, at) => messageOf(entry, idOf(positions[at] ?? after), namespaces));
+  const messages = entries.map((entry, at) =>
+    messageOf(entry, formatFeedId(positions[at] ?? after), namespaces),
+  );
   const sliceEnd = until === state.since ? startOfLog(state) : { ...startOfFeed(state), key: beginOf(until) };
   const end = entries.length < limit ? sliceEnd : (positions.at(-1) ?? after);
   return { messages, end, isAtEnd: false };

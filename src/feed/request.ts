@@ -2,7 +2,7 @@ import { choice, textParameter } from "../ens/parameters.ts";
 import type { LookupContext } from "../read/names/source.ts";
 import { refuse } from "../read/refusal.ts";
 import type { Feed } from "./follow.ts";
-import { type Finality, findPlace, idOf, readNewest } from "./read.ts";
+import { type Finality, findPlace, formatFeedId, readNewest } from "./read.ts";
 
 /** The context of the endpoints of the feed. */
 export type FeedContext = LookupContext & { feed: Feed };
@@ -18,7 +18,7 @@ export const feedParameters = {
 };
 
 /** What a word means: the index knows no blocks that are safe alone. */
-export const finalityOf = (word: "latest" | "safe" | Finality): Finality =>
+export const parseFinality = (word: "latest" | "safe" | Finality): Finality =>
   word === "latest" ? word : "finalized";
 
 /** The feed's state, its newest position, and that of an id, `gone` for an event of another index. Refuses made-up ids, and a feed that has not begun. */
@@ -30,6 +30,6 @@ export async function openPlace({ feed }: FeedContext, id: string | undefined, s
   if (place !== "unknown") return { ...newest, place };
   return refuse(
     "invalid_input",
-    `after: no message has this id; the newest known one is ${idOf(newest.position)}`,
+    `after: no message has this id; the newest known one is ${formatFeedId(newest.position)}`,
   );
 }

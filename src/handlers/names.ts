@@ -8,7 +8,7 @@ import type {
   ManagedName,
   Namespace,
 } from "../deployments/deployment.ts";
-import { deployedContracts, managedNameOf, namesKey } from "../deployments/namespaces.ts";
+import { deployedContracts, findManagedName, namesKey } from "../deployments/namespaces.ts";
 import { subnode, tokenIdToHex } from "../ens/ids.ts";
 import {
   applyExpiryExtended,
@@ -30,7 +30,7 @@ import type { EventsOf, On } from "./on.ts";
 import { registerResolvers } from "./resolver.ts";
 
 /** The events of a new registration. The registry's own events report the resolver and TTL that one of them carries. */
-export const registrationsOf = ({ registersWithRecords }: ContractOf<"baseRegistrar">) =>
+export const listRegistrations = ({ registersWithRecords }: ContractOf<"baseRegistrar">) =>
   registersWithRecords
     ? (["NameRegistered", "NameRegisteredWithRecord"] as const)
     : (["NameRegistered"] as const);
@@ -45,7 +45,7 @@ export function registerNames(events: EventsOf, namespace: Namespace, deployment
         registerRegistry(events(source, registryAbi), contract.generation === "old");
         continue;
       }
-      const managed = managedNameOf(namespace, datasourceId);
+      const managed = findManagedName(namespace, datasourceId);
       if (contract.role === "nameWrapper") registerNameWrapper(events(source, nameWrapperAbi), managed);
       else if (contract.role === "baseRegistrar")
         registerBaseRegistrar(events(source, baseRegistrarAbi), contract, managed);
@@ -77,7 +77,7 @@ function registerBaseRegistrar(
   contract: ContractOf<"baseRegistrar">,
   managed: ManagedName,
 ): void {
-  for (const event of registrationsOf(contract))
+  for (const event of listRegistrations(contract))
     on(event, (scope, { id, owner, expires }) =>
       applyNameRegistered(scope, { managed, labelhash: tokenIdToHex(id), owner, expires }),
     );

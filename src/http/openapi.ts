@@ -42,7 +42,7 @@ export function openApiDocument({
   operations: readonly Operation[];
   schemas?: Omit<OpenApiOptions, "io">;
 }) {
-  const schemaOf: SchemaOf = (schema, io) => jsonSchemaOf(schema, { ...schemas, io });
+  const schemaOf: SchemaOf = (schema, io) => toJsonSchema(schema, { ...schemas, io });
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const { path, method } = operation;
@@ -58,7 +58,7 @@ export function openApiDocument({
 }
 
 /** A schema as JSON Schema 2020-12, without `$schema`: that is OpenAPI 3.1's default dialect. */
-export function jsonSchemaOf(schema: z.core.$ZodType, options?: OpenApiOptions): Json {
+export function toJsonSchema(schema: z.core.$ZodType, options?: OpenApiOptions): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, options);
   return json;
 }

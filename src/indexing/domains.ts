@@ -31,7 +31,7 @@ export function bareDomain(scope: Scope, node: Hex, isMigrated: boolean): Domain
     resolverId: null,
     ttl: null,
     isMigrated,
-    ...homeOf(scope),
+    ...pickHome(scope),
     createdAt: scope.timestamp,
     ownerId: zeroAddress,
     registrantId: null,
@@ -42,7 +42,7 @@ export function bareDomain(scope: Scope, node: Hex, isMigrated: boolean): Domain
 }
 
 /** Namespace and chain of the event's deployment. */
-export const homeOf = ({ namespace, chainId }: Scope) => ({ namespace, chainId });
+export const pickHome = ({ namespace, chainId }: Scope) => ({ namespace, chainId });
 
 /** The domain of a node that the registry should have named; a bare one if it did not (an index from the middle of the history). */
 export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean): Promise<DomainRow> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { labelhashesOf } from "./prefetch-labels.ts";
+import { listLabelhashes } from "./prefetch-labels.ts";
 
 const labelhash = `0x${"ab".repeat(32)}`;
 
@@ -9,7 +9,7 @@ test("expects the labels of new owners of names, of any registry, and no other a
     event: args === undefined ? {} : { args },
   });
   expect(
-    labelhashesOf([
+    listLabelhashes([
       event("subgraph/ENSv1Registry:NewOwner", { node: labelhash, label: labelhash }),
       event("subgraph/ENSv1Registry:Transfer", { label: labelhash }),
       event("basenames/Registry:NewOwner", { label: "0x01" }),

@@ -4,8 +4,8 @@ import { accountId, subnode } from "../ens/ids.ts";
 import { decodedReferrer, gracePeriod } from "../ens/registrations.ts";
 import { registrarAction, registrationLifecycle, subregistry } from "../schema/registrars.ts";
 import { registration, wrappedDomain } from "../schema/subgraph.ts";
-import { actorOf } from "./actors.ts";
-import { type DomainRow, expectDomain, findDomain, healedLabel, homeOf, saveDomain } from "./domains.ts";
+import { findActor } from "./actors.ts";
+import { type DomainRow, expectDomain, findDomain, healedLabel, pickHome, saveDomain } from "./domains.ts";
 import { addRegistrationEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import { applyNewOwner } from "./registry.ts";
 import { childName, type Scope, type StoredLabel, upsert } from "./scope.ts";
@@ -34,7 +34,7 @@ export async function applyNameRegistered(
   await saveDomain(scope, before, {
     registrantId: owner,
     expiryDate: expires + gracePeriod,
-    ...homeOf(scope),
+    ...pickHome(scope),
     ...(leavesWrapper ? { wrappedOwnerId: null } : {}),
     ...nameUnder(scope, { managed, labelhash }, known, before),
   });
@@ -250,7 +250,7 @@ export async function openAction(
     id: scope.eventId,
     ...{ ...action, ...facts },
     incrementalDuration: duration,
-    registrant: await actorOf(scope),
+    registrant: await findActor(scope),
     blockNumber: BigInt(scope.blockNumber),
     timestamp: scope.timestamp,
     transactionHash: scope.transactionHash,

@@ -3,7 +3,7 @@ import { subnode } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
 import { labelsOfNode } from "../ens/names.ts";
 import { parsedJson } from "../log/json-log.ts";
-import { bareDomain, countSubdomain, expectDomain, findDomain, homeOf, saveDomain } from "./domains.ts";
+import { bareDomain, countSubdomain, expectDomain, findDomain, pickHome, saveDomain } from "./domains.ts";
 import { ensureAccount, ensureResolver } from "./events.ts";
 import { readTokenUri } from "./node-reads.ts";
 import { extendRegistration, startRegistration } from "./registrar.ts";
@@ -43,7 +43,7 @@ export async function applyRegistrationCreated(
   if (before === undefined) await countSubdomain(scope, parentNode, true);
   await saveDomain(scope, before ?? bareDomain(scope, node, true), {
     parentId: parentNode,
-    ...homeOf(scope),
+    ...pickHome(scope),
     ownerId: registrantId,
     registrantId,
     createdAt: scope.timestamp,
@@ -81,7 +81,7 @@ export async function applyDomainCreated(
       naming.proven(labelhash, await scope.heal(labelhash))
     );
   });
-  await saveDomain(scope, await expectDomain(scope, node, true), homeOf(scope));
+  await saveDomain(scope, await expectDomain(scope, node, true), pickHome(scope));
 }
 
 // The contract gives some tokens the second, malformed prefix.

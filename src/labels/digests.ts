@@ -1,11 +1,11 @@
-import { digestLength, digestOf } from "../ens/keccak.ts";
+import { computeDigest, digestLength } from "../ens/keccak.ts";
 
 // Labelhashes as 32 bytes each, in lists one after another, for the innermost loops.
 
 /**
  * Key of a stored label: the first 52 bits of its labelhash, which a JavaScript number holds exactly. If labels share a key, `collisions`
  * has all but the first, by their whole labelhash.
- * @example labelKey(digestOf("eth")) // 0x4f5b812789fc6
+ * @example labelKey(computeDigest("eth")) // 0x4f5b812789fc6
  */
 export function labelKey(digests: Uint8Array, start = 0): number {
   const byte = (i: number) => digests[start + i] ?? 0;
@@ -15,7 +15,7 @@ export function labelKey(digests: Uint8Array, start = 0): number {
 
 /** Whether the 32 bytes from `start` on are the keccak-256 of the label. */
 export function isPreimage(label: string, digests: Uint8Array, start = 0): boolean {
-  return isSameDigest(digestOf(label), digests, start);
+  return isSameDigest(computeDigest(label), digests, start);
 }
 
 /** Whether the 32 bytes of `digests` from `start` on equal `digest`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createJsonLog, escapeControls, spanOf } from "./json-log.ts";
+import { createJsonLog, escapeControls, formatSpan } from "./json-log.ts";
 
 describe("text for logs and terminals", () => {
   test.each([
@@ -31,5 +31,5 @@ test.each([
   [600, "10 min"],
   [12, "12 s"],
 ])("%i seconds are %s", (seconds, text) => {
-  expect(spanOf(seconds)).toBe(text);
+  expect(formatSpan(seconds)).toBe(text);
 });

@@ -71,7 +71,7 @@ export const countNoun = (count: number, noun: string): string =>
   `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 
 /** A duration, given in seconds: "12 s", "10 min", "2 h", "330 days". */
-export function spanOf(seconds: number): string {
+export function formatSpan(seconds: number): string {
   const [unit, length] = spans.find(([, length]) => seconds >= 2 * length) ?? ["s", 1];
   return `${Math.round(Math.max(0, seconds) / length).toLocaleString("en-US")} ${unit}`;
 }

@@ -1,7 +1,7 @@
 import { distance as distanceOf } from "fastest-levenshtein";
 
 /** The nearest of the known texts, ignoring case: at most half of the letters differ, and at most `max`. */
-export function nearestOf(
+export function findNearest(
   text: string,
   known: readonly string[],
   max = Number.POSITIVE_INFINITY,

@@ -5,7 +5,7 @@ import { addBlocks, addIndex, openPonderCache, resetPonderCache } from "../../te
 import type { Shared } from "../ponder/shared.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import { createUnverifiedWatch, mergeRanges, purgeCache, readUnverified, saveUnverified } from "./cache.ts";
-import { statusOf } from "./stored-indexes.ts";
+import { readStatuses } from "./stored-indexes.ts";
 
 let database: TestDatabase;
 const run: Statement = (text, values) => database.query(text, values);
@@ -87,7 +87,7 @@ test("an index above the first removed block is marked as orphaned, one below an
   await addIndex(database, "below", { chainId: 1, block: 19 });
   await addIndex(database, "other", { chainId: 2, block: 25 });
   expect((await purgeCache(run, { chainId: 1, from: 20 }, now)).orphaned).toEqual(["above"]);
-  const indexes = await Promise.all(["above", "below", "other"].map((schema) => statusOf(run, schema)));
+  const indexes = await Promise.all(["above", "below", "other"].map((schema) => readStatuses(run, schema)));
   expect(indexes).toEqual([{ purged: { chainId: 1, from: 20 } }, {}, {}]);
 });
 

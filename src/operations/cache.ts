@@ -80,7 +80,7 @@ function restsOn(index: CachedChain, { chainId, from }: CachedRange): boolean {
 // --- Unverified ranges ---
 
 /** The union of ranges, ascending; those that overlap or touch are one. */
-export function unionOf(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
+export function joinRanges(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
   const union: { from: number; to: number }[] = [];
   for (const { from, to } of [...ranges].sort((a, b) => a.from - b.from)) {
     const last = union.at(-1);
@@ -92,7 +92,7 @@ export function unionOf(ranges: readonly { from: number; to: number }[]): { from
 
 /** The union of ranges; beyond five, the range that spans them all. */
 export function mergeRanges(ranges: readonly { from: number; to: number }[]): { from: number; to: number }[] {
-  const union = unionOf(ranges);
+  const union = joinRanges(ranges);
   const [first, last] = [union[0], union.at(-1)];
   if (union.length <= 5 || first === undefined || last === undefined) return union;
   return [{ from: first.from, to: last.to }];

@@ -4,7 +4,7 @@ import type { HealRows } from "../ponder/shared.ts";
 import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
 import { lacksLabel, shortIdOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
-import { type Healing, isBusy, pastSchemaOf, saveStatus, statusOf } from "./stored-indexes.ts";
+import { type Healing, isBusy, namePastSchema, readStatuses, saveStatus } from "./stored-indexes.ts";
 
 // Heals the rows of an index whose labels a newer version of the label set knows (src/indexing/healing.ts), while indexing goes on. Handlers
 // already read and write healed rows, so only rows that none of them reads are left. They are healed in the order of their ids. Once an id is
@@ -19,7 +19,7 @@ export async function beginHealing(
   schema: string,
   { from, to }: { from: number | undefined; to: number },
 ): Promise<void> {
-  const { description } = await statusOf(run, schema);
+  const { description } = await readStatuses(run, schema);
   if (from === undefined || Number(description?.settings["LABEL_SET_VERSION"]) >= to) return;
   const first = { part: "domain", cursor: "", asked: 0, healed: 0, startedAt: Date.now() } as const;
   await saveStatus(run, schema, "labels", { from, to, ...first } satisfies Healing);
@@ -86,7 +86,7 @@ export function keepHealing({ isReady, isBehind, onDone, log, ...options }: Heal
 /** Heals the next rows. Each batch is one transaction, which also says the progress of healing. */
 export async function healBatch(options: HealOptions): Promise<Healing> {
   const { run, schema, inTransaction } = options;
-  const { labels: state } = await statusOf(run, schema);
+  const { labels: state } = await readStatuses(run, schema);
   if (state === undefined) throw new Error(`Nothing is to be healed in schema ${quoted(schema)}.`);
   const { part } = state;
   if (part === "done") return state;
@@ -172,7 +172,7 @@ const healRowsOf =
     };
     const changed = await changesOf(rows);
     const former = [];
-    for (const table of [`${own}._reorg__${part}`, `${quoted(pastSchemaOf(schema))}.${part}_versions`]) {
+    for (const table of [`${own}._reorg__${part}`, `${quoted(namePastSchema(schema))}.${part}_versions`]) {
       if (!(await hasTable(run, table))) continue;
       const text = select(table, "ctid::text", "AND ($2::text IS NULL OR id <= $2)");
       const { rows: found } = await run(text, [after, last ?? null]);

@@ -20,7 +20,7 @@ export const kindOfNameSql = (
 export type Parent = { namehash: string; name: string | null; subname_count: number };
 
 /** The coverage of all kinds, and below the ten parents with most unknown labels; and the 100 parents with most names. Reads all names. */
-export async function coverageOf(
+export async function readLabelCoverage(
   run: Statement,
   schema: string,
 ): Promise<{ counts: Coverage[]; parents: Parent[] }> {
@@ -46,7 +46,7 @@ export function keepCoverage({ run, schema, isReady, log }: CoverageOptions) {
   let ms = 5_000;
   const count = async () => {
     if (!isReady()) return;
-    await saveStatus(run, schema, "coverage", { at: Date.now(), ...(await coverageOf(run, schema)) });
+    await saveStatus(run, schema, "coverage", { at: Date.now(), ...(await readLabelCoverage(run, schema)) });
     ms = 3_600_000;
   };
   return repeat(count, {

@@ -6,7 +6,7 @@ import { stateSql } from "../ponder/state.ts";
 import { tablesOfEvents } from "../schema/past.ts";
 import { type TrackedTable, trackedTables } from "./checksums.ts";
 import { repeat } from "./repeat.ts";
-import { type KeptSince, pastSchemaOf, saveStatus, statusOf } from "./stored-indexes.ts";
+import { type KeptSince, namePastSchema, readStatuses, saveStatus } from "./stored-indexes.ts";
 
 // Reads of the past: a schema beside the index's, with a view for each of its tables. A statement that finds the views first and has set
 // `nsindex.at`, a position, reads the rows as they were there. A position is the beginning of a checkpoint: ten digits of time (Unix seconds),
@@ -26,7 +26,7 @@ const isAfterAt = (checkpoint: string) => `${checkpoint} > rpad(${at}, 75, '9')`
 // The tables of rows come first, without conditions, so that Postgres reads each in the order of its index and merges them. The condition
 // looks each key up: as a join, it would read all of the table.
 function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): string {
-  const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
+  const [own, past] = [quoted(schema), quoted(namePastSchema(schema))];
   const live = `${own}.${quoted(table.name)}`;
   const columns = table.all.join(", ");
   if (isOfEvents(table))
@@ -55,7 +55,7 @@ const headsText = (own: string) => `
 
 // Of several changes within a block, the first has the row from before.
 const keepingText = (schema: string, table: TrackedTable) => {
-  const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
+  const [own, past] = [quoted(schema), quoted(namePastSchema(schema))];
   const versions = `${past}.${quoted(versionsOf(table))}`;
   const key = table.keys.join(", ");
   return `
@@ -80,14 +80,14 @@ export async function installPast(
   schema: string,
   { since, functions }: { since: number | undefined; functions: (schema: string) => string },
 ): Promise<KeptPast | undefined> {
-  const [own, past] = [quoted(schema), quoted(pastSchemaOf(schema))];
+  const [own, past] = [quoted(schema), quoted(namePastSchema(schema))];
   const tables = await trackedTables(run, schema);
   const { rows } = await run(
     `SELECT to_regclass($1)::oid::text AS tables, (SELECT max(${timeOfCheckpoint("safe_checkpoint")})::integer FROM ${own}._ponder_checkpoint) AS reached`,
     [`${own}.domain`],
   );
   const [{ tables: oid, reached } = {}] = rows as { tables?: string; reached?: number | null }[];
-  const { past: kept } = await statusOf(run, schema);
+  const { past: kept } = await readStatuses(run, schema);
   const versioned = tables.filter(({ name }) => !tablesOfEvents.has(name));
   const hasVersions = kept?.tables === oid && (await hasTable(run, `${past}.domain_versions`));
   const keptFrom = since !== undefined && hasVersions ? kept?.from : undefined;
@@ -105,7 +105,7 @@ export async function installPast(
         `CREATE OR REPLACE VIEW ${past}.${quoted(table.name)} AS ${viewText(schema, table, from !== undefined)};`,
     ),
     `CREATE OR REPLACE VIEW ${past}._ponder_checkpoint AS ${headsText(own)};`,
-    `${functions(pastSchemaOf(schema))};`,
+    `${functions(namePastSchema(schema))};`,
   ];
   await throughOutage(() => run(`DO $install$ BEGIN ${texts.join("\n")} END $install$`));
   await saveStatus(
@@ -115,7 +115,7 @@ export async function installPast(
     from === undefined ? {} : ({ from, tables: String(oid) } satisfies KeptSince),
   );
   if (from === undefined) return undefined;
-  return { from, schema: pastSchemaOf(schema), tables: new Set(versioned.map(({ name }) => name)) };
+  return { from, schema: namePastSchema(schema), tables: new Set(versioned.map(({ name }) => name)) };
 }
 
 /** SQL, among the tables of an index, of the first second (Unix time) that can be read. ponder: notes of final changes are deleted. */
@@ -123,15 +123,15 @@ export const pastFromSql = `coalesce((${stateSql("past")} ->> 'from')::integer,
   (SELECT ${timeOfCheckpoint("max(finalized_checkpoint)")}::integer FROM _ponder_checkpoint))`;
 
 /** A position: after all blocks up to a second (Unix time), or of one chain up to a block. */
-export function positionOf(second: number, block?: { chainId: number; number: number }): string {
+export function buildPosition(second: number, block?: { chainId: number; number: number }): string {
   const digits = (value: number, length: number) => String(value).padStart(length, "0");
   const rest = block === undefined ? "9".repeat(32) : digits(block.chainId, 16) + digits(block.number, 16);
   return digits(second, 10) + rest;
 }
 
 /** The schemas in which an index is found as it was, and SQL of whether the past from a second (Unix time) on can be read in them. */
-export function pastOf(schema: string) {
-  const past = pastSchemaOf(schema);
+export function describePast(schema: string) {
+  const past = namePastSchema(schema);
   const found = `to_regnamespace('${quoted(past).replaceAll("'", "''")}')::oid`;
   return {
     schemas: [past, schema],
@@ -150,9 +150,9 @@ type PruneOptions = {
 
 /** Drops former rows that are older than what is kept. Returns how to stop it. */
 export function pruneVersions({ run, schema, since, log }: PruneOptions): () => void {
-  const past = quoted(pastSchemaOf(schema));
+  const past = quoted(namePastSchema(schema));
   const prune = async () => {
-    const { past: kept } = await statusOf(run, schema);
+    const { past: kept } = await readStatuses(run, schema);
     const from = await since();
     if (kept?.from === undefined || from === undefined || from <= kept.from) return;
     // Whoever reads meanwhile is told first.

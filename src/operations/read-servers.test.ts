@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseServer, hostOf } from "./read-servers.ts";
+import { chooseServer, parseHost } from "./read-servers.ts";
 
 // `behind` in seconds; of a server that is away undefined.
 const look = (position: number, behind = 0) => ({ position, savedAt: 1_700_000_000_000 - behind * 1_000 });
@@ -27,5 +27,5 @@ test("never goes to a server that lacks what was shown", () => {
 });
 
 test("names a server without its secrets", () => {
-  expect(hostOf("postgresql://reader:secret@db.example:5433/names")).toBe("db.example:5433");
+  expect(parseHost("postgresql://reader:secret@db.example:5433/names")).toBe("db.example:5433");
 });

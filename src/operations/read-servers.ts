@@ -21,7 +21,7 @@ export async function lookAt(run: Statement): Promise<Look> {
 }
 
 /** Host and port of a database URL, without its secrets. */
-export const hostOf = (url: string) => new URL(url).host;
+export const parseHost = (url: string) => new URL(url).host;
 
 /** A look at a server, with the time of the indexing process's last report that the server has, in milliseconds. */
 type Report = Pick<Look, "position"> & { savedAt: number };

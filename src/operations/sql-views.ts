@@ -1,5 +1,5 @@
 import { zeroAddress } from "../ens/ids.ts";
-import { headSqlOf } from "../ponder/checkpoints.ts";
+import { buildHeadSql } from "../ponder/checkpoints.ts";
 import { quoted } from "../ponder/sql-client.ts";
 import { hexOf } from "../schema/sql.ts";
 
@@ -132,7 +132,7 @@ FROM ${of("account")} a LEFT JOIN ${of("reverse_name_records")} n ON n.address =
   // Before a chain's first block the checkpoint is its start, or another chain's.
   blocks: (of) => `
 SELECT h.chain_id, h.chain_name AS chain, substr(h.head, 27, 16) AS block_number, ${time("left(h.head, 10)::bigint")} AS block_time
-FROM (SELECT c.chain_id, c.chain_name, ${headSqlOf(of("_ponder_meta"))} AS head FROM ${of("_ponder_checkpoint")} c) h
+FROM (SELECT c.chain_id, c.chain_name, ${buildHeadSql(of("_ponder_meta"))} AS head FROM ${of("_ponder_checkpoint")} c) h
 WHERE substr(h.head, 11, 16)::bigint = h.chain_id AND substr(h.head, 43) <> repeat('0', 33)`,
 };
 

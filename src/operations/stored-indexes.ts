@@ -71,13 +71,13 @@ export type Healing = {
 };
 
 /** The schema of the views over an index as it was. */
-export const pastSchemaOf = (schema: string) => `${schema}_past`;
+export const namePastSchema = (schema: string) => `${schema}_past`;
 
 /** How far back an index keeps its past, in Unix seconds; `tables` tells it from another one that was in its schema before. */
 export type KeptSince = { from: number; tables: string };
 
 /** Percentage of the table that is healed now, rounded to one place, and the seconds left for it; undefined if not known. `now` in Unix milliseconds. */
-export function progressOf({ part, cursor, startedAt }: Healing, now: number) {
+export function describeProgress({ part, cursor, startedAt }: Healing, now: number) {
   // Ids are hashes, so they are spread evenly.
   const isById = part === "registration" || part === "domain";
   const share = isById ? Number.parseInt(cursor.slice(2, 8) || "0", 16) / 2 ** 24 : 1;
@@ -103,7 +103,7 @@ type Statuses = {
 };
 
 /** The statuses of the index in a schema, or behind a views schema. */
-export async function statusOf(run: Statement, schema: string): Promise<Statuses> {
+export async function readStatuses(run: Statement, schema: string): Promise<Statuses> {
   if (!(await hasTable(run, `${quoted(schema)}.${stateTable}`))) return {};
   const { rows } = await run(`SELECT id, snapshot FROM ${quoted(schema)}.${stateTable}`);
   return Object.fromEntries(rows.map(({ id, snapshot }) => [id, snapshot]));
@@ -172,7 +172,7 @@ export async function listIndexes(run: Statement, now: number, standbys: readonl
   for (const { schema, bytes, app, heads, expiry } of await listPonderIndexes(run, now)) {
     const tables: unknown[] = Array.isArray(app.table_names) ? app.table_names : [];
     if (!tables.includes("domain") || !tables.includes("resolver")) continue;
-    const status = await statusOf(run, schema);
+    const status = await readStatuses(run, schema);
     const views = names.filter((one) => one["schema"] === schema).map(({ name }) => String(name));
     const isAlive = expiry > 0;
     indexes.push({
@@ -222,7 +222,7 @@ async function allReadersOf(schemas: readonly string[], run: Statement, standbys
 }
 
 /** The addresses of the standbys that stream from a server, one for each, and whether it streams from another one itself. */
-export async function streamsOf(run: Statement): Promise<{ hosts: string[]; isStreaming: boolean }> {
+export async function readStreams(run: Statement): Promise<{ hosts: string[]; isStreaming: boolean }> {
   // Logical replication and copies have no readers.
   const { rows } = await run(
     `SELECT coalesce((SELECT json_agg(coalesce(host(r.client_addr), 'this machine')) FROM pg_stat_replication r
@@ -234,7 +234,7 @@ export async function streamsOf(run: Statement): Promise<{ hosts: string[]; isSt
 }
 
 /** How long readers' longest statement runs on a server, and how long ago the last change was made that it has replayed; in seconds. */
-export async function activityOf(run: Statement): Promise<{ longest: number; behind: number }> {
+export async function readActivity(run: Statement): Promise<{ longest: number; behind: number }> {
   const { rows } = await run(
     `SELECT coalesce(extract(epoch FROM max(clock_timestamp() - query_start)), 0)::float AS longest,
       coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 0)::float AS behind
@@ -401,7 +401,7 @@ export async function dropIndex(
     if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
     const uses = usesOf(index);
     if (uses.length > 0) throw new OperationError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
-    await run(`DROP SCHEMA IF EXISTS ${quoted(schema)}, ${quoted(pastSchemaOf(schema))} CASCADE`);
+    await run(`DROP SCHEMA IF EXISTS ${quoted(schema)}, ${quoted(namePastSchema(schema))} CASCADE`);
   });
 }
 
@@ -443,7 +443,7 @@ export function takeOverWhenReady(
     if (!isNoted && !(await isReady())) return undefined;
     if (!isNoted) await note("servable");
     isNoted = true;
-    if (name === undefined || (await statusOf(run, schema))["took over"] !== undefined) return "done";
+    if (name === undefined || (await readStatuses(run, schema))["took over"] !== undefined) return "done";
     if (!(await hasCaughtUp(run, { schema, name }, Date.now()))) return undefined;
     const former = await switchName(run, { schema, name });
     await note("took over");

@@ -1,9 +1,9 @@
 import { leaseAbi } from "../../abis/ensv2.ts";
 import { baseRegistrarAbi, referralRenewalsAbi } from "../../abis/registrars.ts";
 import type { Namespace } from "../deployments/deployment.ts";
-import { deployedContracts, managedNameOf, v2Subregistries } from "../deployments/namespaces.ts";
+import { deployedContracts, findManagedName, v2Subregistries } from "../deployments/namespaces.ts";
 import { tokenIdToHex } from "../ens/ids.ts";
-import { onController, registrationsOf } from "../handlers/names.ts";
+import { listRegistrations, onController } from "../handlers/names.ts";
 import type { EventsOf, LogsOf } from "../handlers/on.ts";
 import * as leases from "../indexing/ensv2/records.ts";
 import { applyControllerFacts, applyRegistration, applyRenewal } from "../indexing/registrar.ts";
@@ -13,7 +13,7 @@ export function registerRegistrars(events: EventsOf, namespace: Namespace, logs:
   const roles = ["baseRegistrar", "controller", "referrals"] as const;
   for (const { datasourceId, name, contract } of deployedContracts(namespace, roles)) {
     const source = `registrars/${datasourceId}/${name}`;
-    const managed = managedNameOf(namespace, datasourceId);
+    const managed = findManagedName(namespace, datasourceId);
     if (contract.role === "controller") {
       onController(events, { source, contract }, (scope, facts) =>
         applyControllerFacts(scope, managed, facts),
@@ -25,7 +25,7 @@ export function registerRegistrars(events: EventsOf, namespace: Namespace, logs:
       );
     } else {
       const on = events(source, baseRegistrarAbi);
-      for (const event of registrationsOf(contract))
+      for (const event of listRegistrations(contract))
         on(event, (scope, { id, owner, expires }) =>
           applyRegistration(scope, { managed, labelhash: tokenIdToHex(id), owner, expires }),
         );

@@ -4,7 +4,7 @@ import { createTestDatabase } from "../../test/support/database.ts";
 import { createDatabase } from "../read/sql/client.ts";
 import {
   headSql,
-  headsOf,
+  joinHeads,
   parseCheckpoint,
   parseHead,
   readCheckpoints,
@@ -87,7 +87,7 @@ test("the checkpoints of all chains are keyed by chain id, with whether the back
 test("the heads differ once a block was replaced by one of the same number and time, and else stay", async () => {
   await setReady(1);
   await addRow(1, mainnet(90), mainnet(100));
-  const heads = async () => headsOf(await readCheckpoints(database, signal()));
+  const heads = async () => joinHeads(await readCheckpoints(database, signal()));
   const before = await heads();
   expect(await heads()).toBe(before);
   await client.query("insert into _indexing_status values ('reorganizations', '1', now())");

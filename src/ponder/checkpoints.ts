@@ -62,10 +62,10 @@ const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
  * The heads of all chains as one text, which differs once rows of another block can be read, even one of the same number and time: a
  * reorganization is counted in the transaction that reverts the rows (docs/ponder.md). The count is the text's first word.
  */
-export const headsOf = (rows: readonly (HeadRow & Pick<CheckpointRow, "reorganizations">)[]): string =>
+export const joinHeads = (rows: readonly (HeadRow & Pick<CheckpointRow, "reorganizations">)[]): string =>
   [rows[0]?.reorganizations ?? 0, ...rows.map(headOf)].join(" ");
 
-/** Whether a reorganization came between the readings of two texts of `headsOf`. */
+/** Whether a reorganization came between the readings of two texts of `joinHeads`. */
 export const isReorganized = (before: string | undefined, after: string | undefined): boolean =>
   before?.split(" ", 1)[0] !== after?.split(" ", 1)[0];
 
@@ -86,9 +86,9 @@ export const chainOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 
 export const blockOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 27, 16)`;
 
 /** SQL of whether the backfill of all chains is complete; null before the index has begun. `meta`: SQL of the table `_ponder_meta`. */
-export const isReadySqlOf = (meta: string) =>
+export const buildIsReadySql = (meta: string) =>
   `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
-const isReadySql = isReadySqlOf("_ponder_meta");
+const isReadySql = buildIsReadySql("_ponder_meta");
 
 const members = `'chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false),
   'latestCheckpoint', c.latest_checkpoint, 'safeCheckpoint', c.safe_checkpoint, 'finalizedCheckpoint', c.finalized_checkpoint,
@@ -105,11 +105,11 @@ export const headNumberSql = (chainId: number) => headPartSql(chainId, blockOfCh
 export const headTimeSql = (chainId: number) => headPartSql(chainId, timeOfCheckpoint);
 
 /** SQL expression for the checkpoint that `indexedBlock` reads, of a row `c` of `_ponder_checkpoint`. `meta`: SQL of the table `_ponder_meta`. */
-export const headSqlOf = (meta: string) =>
-  `(CASE WHEN coalesce(${isReadySqlOf(meta)}, false) OR c.latest_checkpoint <= c.safe_checkpoint THEN c.latest_checkpoint ELSE c.safe_checkpoint END)`;
+export const buildHeadSql = (meta: string) =>
+  `(CASE WHEN coalesce(${buildIsReadySql(meta)}, false) OR c.latest_checkpoint <= c.safe_checkpoint THEN c.latest_checkpoint ELSE c.safe_checkpoint END)`;
 
 function headPartSql(chainId: number, partOf: (checkpoint: string) => string): string {
-  return `(SELECT ${partOf(headSqlOf("_ponder_meta"))}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
+  return `(SELECT ${partOf(buildHeadSql("_ponder_meta"))}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 }
 
 /** The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row. */
@@ -141,10 +141,10 @@ export async function forgetBranches(run: Statement, schema: string): Promise<vo
  * SQL expression for the last checkpoint that all chains have reached and no reorganization reverts; empty before the first. It is also
  * the id of the last event up to there: Ponder's event ids are checkpoints.
  */
-export const finalizedCheckpointSql = finalizedCheckpointOf("_ponder_checkpoint");
+export const finalizedCheckpointSql = buildFinalizedCheckpointSql("_ponder_checkpoint");
 
 /** The same of a table of checkpoints, given as SQL. */
-export function finalizedCheckpointOf(table: string): string {
+export function buildFinalizedCheckpointSql(table: string): string {
   return `(SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" FROM ${table})`;
 }
 

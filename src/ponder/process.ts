@@ -120,7 +120,10 @@ export function shareMetricsText(registry: Pick<Registry, "metrics">, now: () =>
 }
 
 /** A metric's counts by the value of its only label; undefined if it does not exist or has counted nothing. */
-export async function countsOf(metric: string, label: string): Promise<Record<string, number> | undefined> {
+export async function readMetricCounts(
+  metric: string,
+  label: string,
+): Promise<Record<string, number> | undefined> {
   const { values } = (await metricsRegistry()?.getSingleMetric(metric)?.get()) ?? { values: [] };
   const counts = values.flatMap(({ labels, value }) => {
     const kind = labels[label];

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { isDatabaseAway, sqlClientOf } from "./sql-client.ts";
+import { findSqlClient, isDatabaseAway } from "./sql-client.ts";
 
 test("reports what a database without a client lacks", () => {
-  expect(() => sqlClientOf({})).toThrow("Unsupported Ponder version: db lacks $client");
+  expect(() => findSqlClient({})).toThrow("Unsupported Ponder version: db lacks $client");
 });
 
 // Codes of Node's errors and SQLSTATEs (Postgres, appendix A); messages of node-postgres 8.

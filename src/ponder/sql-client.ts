@@ -165,7 +165,7 @@ export const slowConnections = <Own extends Pool>(other: Own) =>
   });
 
 /** The client of the database of `ponder:api`, whose type does not show it. Throws PonderDiffersError. */
-export function sqlClientOf(db: object): Pool {
+export function findSqlClient(db: object): Pool {
   // ponder: drizzle keeps it under this name.
   return membersOfPonder<{ $client: Pool }>(db, "db", "$client").$client;
 }

@@ -3,7 +3,7 @@ import { type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { moduleOfPonder } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
-import { shapeOf } from "./rows/table-shape.ts";
+import { describeTable } from "./rows/table-shape.ts";
 import { withOtherResults } from "./saved-results.ts";
 import { type ResultStore, shared } from "./shared.ts";
 
@@ -75,14 +75,14 @@ function together(write: (rows: StoredRow[]) => Promise<void>): (rows: StoredRow
 async function insert(qb: SyncConnection, table: PgTable, rows: readonly StoredRow[]): Promise<void> {
   for (let from = 0; from < rows.length; from += maxRows) {
     const statement = insertion(table, rows.slice(from, from + maxRows));
-    await qb.wrap({ label: `insert_${shapeOf(table).name}` }, (db) => db.execute(statement));
+    await qb.wrap({ label: `insert_${describeTable(table).name}` }, (db) => db.execute(statement));
   }
 }
 
 const isAbsent = (value: unknown) => value === null || value === undefined;
 
 function insertion(table: PgTable, rows: readonly StoredRow[]): SQL {
-  const { schema, name, columns } = shapeOf(table);
+  const { schema, name, columns } = describeTable(table);
   const arrays = columns.map(({ property, column }) => {
     const type = column.getSQLType();
     // A cast to a text of limited length would cut it; the insertion refuses what is too long.

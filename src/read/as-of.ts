@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { type CurrentStatus, headHash, indexedBlockOf } from "../status/types.ts";
+import { type CurrentStatus, findIndexedBlock, headHash } from "../status/types.ts";
 
 // Which blocks a response is of, and what it leaves out.
 
@@ -39,11 +39,11 @@ export function withGaps(meta: Meta, more: Meta): Meta {
 export type HashOf = (chainId: number, block: { number: number; timestamp: number }) => string | undefined;
 
 /** The last indexed block of each chain. */
-export function asOf(current: CurrentStatus, hashOf: HashOf): Meta {
+export function describePosition(current: CurrentStatus, hashOf: HashOf): Meta {
   const as_of: z.output<typeof blocks> = {};
   const missing: NonNullable<Meta["as_of_completeness"]> = {};
   for (const [id, chain] of Object.entries(current.snapshot.omnichainSnapshot.chains)) {
-    const indexed = indexedBlockOf(chain);
+    const indexed = findIndexedBlock(chain);
     if (indexed === undefined) {
       missing[id] = { completeness: "unsupported", unsupported_reason: "temporarily_unavailable" };
       continue;
@@ -58,7 +58,7 @@ export function asOf(current: CurrentStatus, hashOf: HashOf): Meta {
 
 /** The last indexed block of each chain, and a token that changes with them. For responses about one thing, not for lists. */
 export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): Meta {
-  const meta = asOf(current, hashOf);
+  const meta = describePosition(current, hashOf);
   return { ...meta, as_of_token: Buffer.from(JSON.stringify(meta.as_of)).toString("hex") };
 }
 
@@ -88,7 +88,7 @@ export function isTokenOf(text: string, current: CurrentStatus): boolean {
   });
   const { chains } = current.snapshot.omnichainSnapshot;
   const indexed = Object.entries(chains).flatMap(([id, chain]) => {
-    const block = indexedBlockOf(chain);
+    const block = findIndexedBlock(chain);
     return block === undefined ? [] : [[id, block.number, String(block.timestamp)]];
   });
   return named.length > 0 && JSON.stringify(named) === JSON.stringify(indexed);

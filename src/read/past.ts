@@ -1,8 +1,8 @@
 import { BaseError } from "viem";
 import { readTime } from "../ens/parameters.ts";
-import { pastOf, positionOf } from "../operations/past.ts";
+import { buildPosition, describePast } from "../operations/past.ts";
 import type { BlockRef, ChainBlock } from "../ponder/checkpoints.ts";
-import { type ChainSnapshot, type CurrentStatus, headHash, indexedBlockOf } from "../status/types.ts";
+import { type ChainSnapshot, type CurrentStatus, findIndexedBlock, headHash } from "../status/types.ts";
 import { isTokenOf, readToken, tokenTime } from "./as-of.ts";
 import type { ChainBlocks } from "./chain-blocks.ts";
 import type { Moment } from "./sql/moment.ts";
@@ -40,7 +40,7 @@ async function blockOf(at: string, { snapshot, blocks }: CurrentStatus, find: Fi
   const token = others.length === 0 ? named : undefined;
   const asked = token === undefined ? at : `${token[0]}:${token[1].block_number}`;
   const [, id = "", block = ""] = /^(\d{1,15}):(\d{1,15})$/.exec(asked) ?? [];
-  const head = indexedBlockOf(snapshot.omnichainSnapshot.chains[id]);
+  const head = findIndexedBlock(snapshot.omnichainSnapshot.chains[id]);
   if (head === undefined || Number(block) > head.number) return undefined;
   const isHead = Number(block) === head.number;
   const found = isHead ? { ...head, hash: headHash(blocks?.[id], head) } : await find(id, Number(block));
@@ -55,7 +55,7 @@ async function blockOf(at: string, { snapshot, blocks }: CurrentStatus, find: Fi
 export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: PastSources): ReadPast {
   // The last block up to a second of a chain that went on, which may be before its start; undefined of one that did not.
   const lastOf = async (id: string, chain: ChainSnapshot, second: number, signal: AbortSignal) => {
-    const head = indexedBlockOf(chain);
+    const head = findIndexedBlock(chain);
     if (head === undefined || head.timestamp <= second) return undefined;
     const branch = await readBranch(Number(id), signal);
     return (await blocks.lastUpTo(Number(id), second, head, branch)) ?? "none";
@@ -71,7 +71,7 @@ export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: 
     const time = block?.timestamp ?? readTime(at) ?? tokenTime(at);
     if (time === undefined || time > Math.max(newest, clock() / 1_000))
       return { refusal: "The index has not reached it, or the chain has no such block." };
-    const isNewest = block === undefined || block.number === indexedBlockOf(chains[block.id])?.number;
+    const isNewest = block === undefined || block.number === findIndexedBlock(chains[block.id])?.number;
     if (time >= newest && isNewest && !(isToken && !isTokenOf(at, current)))
       return { current, at: String(time) };
     const second = Math.floor(time);
@@ -92,7 +92,7 @@ export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: 
       chains: Object.fromEntries(await Promise.all(entries)),
       omnichainIndexingCursor: second,
     };
-    const { schemas, isKept } = pastOf(schema());
+    const { schemas, isKept } = describePast(schema());
     // Of several chains, all are read at the block's time.
     const isOnly = block !== undefined && Object.keys(chains).length === 1;
     const ofBlock = isOnly ? { chainId: Number(block.id), number: block.number } : undefined;
@@ -107,7 +107,7 @@ export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: 
     return {
       current: pinned,
       at: String(second),
-      moment: { schemas, position: positionOf(second, ofBlock), isKept: isKept(second) },
+      moment: { schemas, position: buildPosition(second, ofBlock), isKept: isKept(second) },
     };
   };
   return async (at, current, signal) => {

@@ -1,6 +1,6 @@
 import { type Hex, toRlp } from "viem";
 import { keccak256 } from "../ens/keccak.ts";
-import { bloomOf, type Header, type RpcLog } from "./log-answers.ts";
+import { computeBloom, type Header, type RpcLog } from "./log-answers.ts";
 
 // A block proves itself: its hash covers its header, which contains the root of its receipts.
 
@@ -106,7 +106,7 @@ function encodeReceipt(receipt: Receipt): Hex {
   const items = logs.map(({ address, topics, data }) => [address, topics, data] as [Hex, Hex[], Hex]);
   const deposit = depositReceiptVersion === undefined ? [] : [depositNonce ?? "0x0", depositReceiptVersion];
   const gas = quantityOf(cumulativeGasUsed ?? "0x");
-  const body = toRlp([statusOrRoot, gas, bloomOf(logs) as Hex, items, ...deposit.map(quantityOf)]);
+  const body = toRlp([statusOrRoot, gas, computeBloom(logs) as Hex, items, ...deposit.map(quantityOf)]);
   const kind = Number(type ?? "0x0");
   if (kind === 0 || kind === arbitrumLegacy) return body;
   return `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;

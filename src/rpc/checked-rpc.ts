@@ -2,10 +2,10 @@ import { backendWithCredentials, hasCredentials } from "../ponder/rpc-request.ts
 import { believedOfUrls } from "./believed.ts";
 import { requestCall } from "./checked-calls.ts";
 import { checkBlock, otherBlock, requestLiveLogs, requestLogs, requireNamed } from "./compared-logs.ts";
-import { headerIn, type LogsFilter, queryOf } from "./log-answers.ts";
+import { headerIn, type LogsFilter, parseLogsFilter } from "./log-answers.ts";
 import {
+  chooseSubstitute,
   hashProblem,
-  inPlaceOf,
   type Node,
   type Nodes,
   type NodesOptions,
@@ -63,7 +63,7 @@ export function checkedBackends(
   options.believe(believedOfUrls(byUrl.size, crossCheckShare, needsProofs), isPublic ? "warn" : "info");
   return nodes.map((node) => ({
     hostname: node.host,
-    request: (body) => checkedRequest(all, inPlaceOf(all, node), body),
+    request: (body) => checkedRequest(all, chooseSubstitute(all, node), body),
   }));
 }
 
@@ -85,7 +85,7 @@ function checkedAnswer(nodes: Nodes, node: Node, body: RpcRequest): Promise<unkn
   if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash")
     return requestBlock(nodes, node, body);
   const isLogs = method === "eth_getLogs" && typeof first === "object" && first !== null;
-  const query = isLogs ? queryOf(first as LogsFilter) : undefined;
+  const query = isLogs ? parseLogsFilter(first as LogsFilter) : undefined;
   if (query === undefined) return requestCall(nodes, node, body);
   if (query.blockHash !== undefined) return requestLiveLogs(nodes, node, query, query.blockHash);
   return requestLogs(nodes, node, { filter: first as LogsFilter, query });

@@ -1,6 +1,6 @@
 import { emptyRoot } from "./block-proofs.ts";
 import {
-  bloomOf,
+  computeBloom,
   differingBlocks,
   differingLogs,
   digestOfLogs,
@@ -150,7 +150,7 @@ export async function requestLiveLogs(
   const isOfBlock = logs.every(
     (log, index) => Number(log.logIndex) === index && Number(log.blockNumber) === Number(header.number),
   );
-  if (!isOfBlock || bloomOf(logs) !== header.logsBloom.toLowerCase())
+  if (!isOfBlock || computeBloom(logs) !== header.logsBloom.toLowerCase())
     throw refusal(nodes, node, `${problem}, and they do not fit its header`);
   sayUnverified(nodes, node, "data of live logs, because no URL serves the receipts of whole blocks");
   return logs.filter((log) => matches(log, query));

@@ -4,13 +4,13 @@ import { createRandom } from "../../devnet/random.ts";
 import { readRecording } from "../../devnet/recording.ts";
 import { lies } from "../../devnet/rpc/liar.ts";
 import {
-  bloomOf,
+  computeBloom,
   differingBlocks,
   logsProblem,
   matches,
   mayBeCutOff,
   mayContain,
-  queryOf,
+  parseLogsFilter,
   type RpcLog,
 } from "./log-answers.ts";
 
@@ -23,7 +23,7 @@ const recordings = ["a", "a-base", "a-linea"].map((name) => {
 });
 const [{ logs: recorded }] = recordings as [(typeof recordings)[number]];
 const all = { fromBlock: "0x0", toBlock: "0xffff" };
-const query = (filter: Parameters<typeof queryOf>[0]) => queryOf(filter)!;
+const query = (filter: Parameters<typeof parseLogsFilter>[0]) => parseLogsFilter(filter)!;
 
 test.each(recordings)("accepts all logs of recording $name, and those of each block", ({ logs, byBlock }) => {
   expect(logsProblem(logs, query(all))).toBeUndefined();
@@ -77,7 +77,7 @@ test("refuses logs of another block than the one asked for by hash, and one bloc
 });
 
 test("has no query for a range between tags; an anonymous log does not match a filter of events", () => {
-  expect(queryOf({ fromBlock: "latest", toBlock: "latest" })).toBeUndefined();
+  expect(parseLogsFilter({ fromBlock: "latest", toBlock: "latest" })).toBeUndefined();
   expect(matches({ ...first, topics: [] }, query({ ...all, topics: [first.topics[0]!] }))).toBe(false);
 });
 
@@ -91,11 +91,11 @@ test.each(recordings)("the blooms of recording $name are those of its headers", 
   for (const block of blocks) {
     const logs = byBlock.get(block["number"] as string) ?? [];
     const bloom = block["logsBloom"] as string;
-    expect(bloomOf(logs)).toBe(bloom);
+    expect(computeBloom(logs)).toBe(bloom);
     for (const { address, topics } of logs)
       expect([address, ...topics].every((item) => mayContain(bloom, item))).toBe(true);
   }
-  expect(mayContain(bloomOf([]), first.address)).toBe(false);
+  expect(mayContain(computeBloom([]), first.address)).toBe(false);
 });
 
 test("names the blocks in which two answers differ", () => {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { digestOf } from "../ens/keccak.ts";
+import { computeDigest } from "../ens/keccak.ts";
 
 /** A log of Ethereum JSON-RPC; quantities are hex. */
 export type RpcLog = {
@@ -33,7 +33,7 @@ export type LogsQuery = {
 };
 
 /** Parses a filter; undefined if a bound is a tag, whose block is unknown. */
-export function queryOf(filter: LogsFilter): LogsQuery | undefined {
+export function parseLogsFilter(filter: LogsFilter): LogsQuery | undefined {
   const { address, topics, fromBlock, toBlock, blockHash } = filter;
   const [from, to] = blockHash === undefined ? [Number(fromBlock), Number(toBlock)] : [0, Infinity];
   if (Number.isNaN(from) || Number.isNaN(to)) return undefined;
@@ -159,7 +159,7 @@ const maxItems = 20_000;
 
 /** The three bloom bits of an address or topic; bit 0 is the last of the bloom. */
 function bitsOf(hex: string): BloomBits {
-  const digest = new DataView(digestOf(Buffer.from(hex.slice(2), "hex")).buffer);
+  const digest = new DataView(computeDigest(Buffer.from(hex.slice(2), "hex")).buffer);
   const bit = (offset: number) => digest.getUint16(offset) & 2047;
   return [bit(0), bit(2), bit(4)];
 }
@@ -203,7 +203,7 @@ export function mayHaveMore(
 }
 
 /** The bloom of logs as hex: the `logsBloom` of a block with exactly these logs. */
-export function bloomOf(logs: readonly Pick<RpcLog, "address" | "topics">[]): string {
+export function computeBloom(logs: readonly Pick<RpcLog, "address" | "topics">[]): string {
   const bloom = Buffer.alloc(256);
   const add = (item: string) => {
     for (const bit of knownBitsOf(item)) {

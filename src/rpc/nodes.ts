@@ -170,7 +170,7 @@ const refusalsUntilAside = 3;
 const asideMinutes = 10;
 
 /** The URL that answers for `node`: itself unless it is put aside. If all are, one that has not lied and serves the chain comes first. */
-export function inPlaceOf(nodes: Nodes, node: Node): Node {
+export function chooseSubstitute(nodes: Nodes, node: Node): Node {
   const rank = (one: Node) => (isAside(nodes, one) ? (one.hasLied || one.isForeign ? 2 : 1) : 0);
   return [node, ...nodes.all].reduce((best, one) => (rank(one) < rank(best) ? one : best));
 }
@@ -232,7 +232,7 @@ export function missingLogs(
 export function putAside(nodes: Nodes, node: Node, reason: string) {
   if (isAside(nodes, node)) return;
   node.asideUntil = nodes.now() + asideMinutes * 60_000;
-  const another = inPlaceOf(nodes, node);
+  const another = chooseSubstitute(nodes, node);
   if (another === node) {
     node.asideUntil = 0;
     return;

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import {
-  inPlaceOf,
+  chooseSubstitute,
   isAside,
   type Node,
   type Nodes,
@@ -89,5 +89,5 @@ test("one that is proven to serve another chain changes places with one that was
   expect(isAside(nodes, other)).toBe(true);
   served = holesky;
   await expect(requireSameChain(nodes, node)).rejects.toThrow(`it serves chain ${holesky}`);
-  expect([inPlaceOf(nodes, node), inPlaceOf(nodes, other)]).toEqual([other, other]);
+  expect([chooseSubstitute(nodes, node), chooseSubstitute(nodes, other)]).toEqual([other, other]);
 });

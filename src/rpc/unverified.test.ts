@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { watchedOptions } from "../../test/support/ponder/rpc-nodes.ts";
 import { keepRange } from "./compared-logs.ts";
-import { queryOf, type RpcLog } from "./log-answers.ts";
+import { parseLogsFilter, type RpcLog } from "./log-answers.ts";
 import { newNode, newNodes, type RpcRequest, toHex } from "./nodes.ts";
 import { provesChain, requireSameChain } from "./same-chain.ts";
 import { recheckUnverified } from "./unverified.ts";
@@ -35,7 +35,7 @@ function createChain() {
   const fetchRange = async (from: number, to: number, by = node) => {
     state.now += 10;
     const filter = { fromBlock: toHex(from), toBlock: toHex(to) };
-    const query = queryOf(filter)!;
+    const query = parseLogsFilter(filter)!;
     const logs = (await answer({ method: "eth_getLogs", params: [filter] })) as RpcLog[];
     keepRange(nodes, { node: by, logs }, { filter, query });
   };

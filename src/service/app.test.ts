@@ -9,13 +9,13 @@ import { openActions } from "../api/ensnode/registrar-actions.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { openFeed } from "../feed/follow.ts";
 import { knownContracts } from "../read/names/known-contracts.ts";
-import { snapshotOf } from "../status/snapshot.ts";
+import { buildSnapshot } from "../status/snapshot.ts";
 import type { CurrentStatus } from "../status/types.ts";
 import { createApi } from "./app.ts";
 import { endpoints } from "./endpoints.ts";
 
 const at = (timestamp: number, number: number) => ({ timestamp, number });
-const snapshot = snapshotOf(
+const snapshot = buildSnapshot(
   [
     {
       chainId: 1,

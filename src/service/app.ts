@@ -3,15 +3,15 @@ import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { Admission, openApiKeys } from "../api/kit/api-keys.ts";
-import { clientOf } from "../api/kit/client-address.ts";
-import { addAssets, docsRoutes, documentOf } from "../api/kit/docs.ts";
+import { findClient } from "../api/kit/client-address.ts";
+import { addAssets, buildDocument, docsRoutes } from "../api/kit/docs.ts";
 import type { GateContext } from "../api/kit/endpoint.ts";
 import { mount } from "../api/kit/endpoint.ts";
 import { errorResponse, notFound } from "../api/kit/errors.ts";
 import { mcpRoutes } from "../api/mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "../api/metadata/routes.ts";
 import type { Ask } from "../api/pages/ask.ts";
-import { type Frame, frameOf, note, sendPage, surroundOf } from "../api/pages/layout.ts";
+import { createFrame, createSurround, type Frame, note, sendPage } from "../api/pages/layout.ts";
 import { nameRoutes } from "../api/pages/routes.ts";
 import { statsRoutes } from "../api/pages/stats-page.ts";
 import { type StatusSources, statusRoutes } from "../api/pages/status-page.ts";
@@ -141,11 +141,11 @@ export function createApi(sources: AppSources): Hono {
   const { context, subgraph, pages, metadata, trustedProxies, keys, log } = sources;
   const version = context.versions.nsIndexer;
   const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });
-  const frame = pages && frameOf(version, subgraph !== undefined);
+  const frame = pages && createFrame(version, subgraph !== undefined);
   const app = new Hono();
 
   app.use(async (c: Context, next) => {
-    const address = clientOf(c, trustedProxies ?? 0);
+    const address = findClient(c, trustedProxies ?? 0);
     const { isOwn = false } = (c.env ?? {}) as { isOwn?: boolean };
     const admission = isOwn ? undefined : keys?.admit({ path: c.req.path, secret: secretOf(c), address });
     const { client = address, refusal } = admission ?? {};
@@ -166,7 +166,7 @@ export function createApi(sources: AppSources): Hono {
   app.onError((error, c) => errorResponse(error, c, log));
   if (pages && frame) addPages(app, pages, frame, context.lookup.namespaces[0]?.chainId);
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
-  app.route("/", docsRoutes(documentOf(version, endpoints), frame && surroundOf(frame)));
+  app.route("/", docsRoutes(buildDocument(version, endpoints), frame && createSurround(frame)));
   if (subgraph) app.route("/subgraph", subgraph);
   if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
   const { namespace } = context.config;

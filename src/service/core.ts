@@ -12,7 +12,7 @@ import {
   processLog,
   shareMetricsText,
 } from "../ponder/process.ts";
-import { sqlClientOf } from "../ponder/sql-client.ts";
+import { findSqlClient } from "../ponder/sql-client.ts";
 import type { HashOf } from "../read/as-of.ts";
 import { createChainBlocks, type ReadBlock } from "../read/chain-blocks.ts";
 import { createChainClients } from "../read/resolution/chain-clients.ts";
@@ -37,7 +37,7 @@ export function openCore() {
   const keys = config.apiKeys && openApiKeys({ ...config.apiKeys, log, registry });
   if (keys !== undefined) ponder.onStop(keys.stop);
 
-  const ownClient = sqlClientOf(db);
+  const ownClient = findSqlClient(db);
   const { readUrls: urls, readLagSeconds: lagSeconds } = config;
   let onFailure = () => undefined as unknown;
   const servers =

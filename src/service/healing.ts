@@ -1,6 +1,6 @@
 import { readReindexed, writeHealed } from "../feed/log.ts";
 import { keepHealing } from "../operations/heal-labels.ts";
-import { statusOf } from "../operations/stored-indexes.ts";
+import { readStatuses } from "../operations/stored-indexes.ts";
 import { shared } from "../ponder/shared.ts";
 import { hasWaitingBlocks } from "../status/status.ts";
 import type { Service } from "./service.ts";
@@ -8,7 +8,7 @@ import type { Service } from "./service.ts";
 /** Starts healing, if rows lack labels that the configured version of the label set has. Adds the names that handlers heal to `healed`. */
 export async function startHealing({ config, ponder, log, status, isBackfilling, running }: Service) {
   const { write: run, schema } = ponder;
-  const { labels, feed } = await statusOf(run, schema);
+  const { labels, feed } = await readStatuses(run, schema);
   const { healRows } = shared();
   if (labels === undefined || labels.part === "done" || healRows === undefined) {
     shared().healRows = undefined;

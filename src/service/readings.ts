@@ -2,13 +2,13 @@ import type { Coverage } from "../operations/label-coverage.ts";
 import { pastFromSql } from "../operations/past.ts";
 import { readProvenFrom } from "../operations/proven-blocks.ts";
 import { repeat } from "../operations/repeat.ts";
-import { type Healing, progressOf } from "../operations/stored-indexes.ts";
+import { describeProgress, type Healing } from "../operations/stored-indexes.ts";
 import { branchSql, parseBranch } from "../ponder/branch.ts";
 import { stateSql, stateTable } from "../ponder/state.ts";
 import { createReadPast } from "../read/past.ts";
 import { shareReading } from "../status/shared-reading.ts";
 import type { StatusSource } from "../status/status.ts";
-import { indexedBlockOf } from "../status/types.ts";
+import { findIndexedBlock } from "../status/types.ts";
 import type { Core } from "./core.ts";
 
 /** What endpoints and pages read of the index now and then, shared by all requests. */
@@ -47,7 +47,7 @@ export async function openReadings(
     "The first block that can be read",
     async (signal) => {
       const from = await readFrom(signal);
-      const head = indexedBlockOf(status.current()?.snapshot.omnichainSnapshot.chains[rootChainId]);
+      const head = findIndexedBlock(status.current()?.snapshot.omnichainSnapshot.chains[rootChainId]);
       if (from === undefined || head === undefined || from > head.timestamp) return undefined;
       const branch = await readBranch(rootChainId, signal);
       const number = await firstFrom(rootChainId, from, head, branch);
@@ -65,7 +65,7 @@ export async function openReadings(
     /** The progress of healing labels; undefined if the index has none. */
     healing: () => {
       const now = healing();
-      return now && { ...now, ...progressOf(now, Date.now()) };
+      return now && { ...now, ...describeProgress(now, Date.now()) };
     },
   };
 }

@@ -4,8 +4,13 @@ import { namesContext } from "../api/ensnode/name-tokens.ts";
 import { openActions } from "../api/ensnode/registrar-actions.ts";
 import { startMedia } from "../api/metadata/process.ts";
 import type { MetadataSources } from "../api/metadata/routes.ts";
-import { type Config, ConfigurationError, logChecksOf, parseEnvironment } from "../config/environment.ts";
-import { changesOf, environmentOf, type RowSettings, rowSettings } from "../config/row-settings.ts";
+import {
+  type Config,
+  ConfigurationError,
+  describeLogChecks,
+  parseEnvironment,
+} from "../config/environment.ts";
+import { listChanges, type RowSettings, rowSettings, toEnvironment } from "../config/row-settings.ts";
 import { indexedSubregistries, tokenIssuers } from "../deployments/namespaces.ts";
 import { openFeed } from "../feed/follow.ts";
 import { hookReader, reminderReader } from "../feed/hook-feed.ts";
@@ -13,13 +18,13 @@ import { labelDatabaseSchemaVersion } from "../labels/label-set.ts";
 import { openLabels } from "../labels/open-labels.ts";
 import { seeOperations } from "../log/json-log.ts";
 import { watchShownSchema } from "../operations/stored-indexes.ts";
-import { countsOf } from "../ponder/process.ts";
+import { readMetricCounts } from "../ponder/process.ts";
 import { shared } from "../ponder/shared.ts";
 import { openReferrals } from "../read/events/referrals.ts";
-import { indexedNamespaces, timesOf } from "../read/names/indexed-namespaces.ts";
+import { indexedNamespaces, listTimes } from "../read/names/indexed-namespaces.ts";
 import { knownContracts } from "../read/names/known-contracts.ts";
 import { createNamesSource } from "../read/names/lookups.ts";
-import { readNodesOfToken, type V2Contracts, v2ContractsOf } from "../read/names/v2-names.ts";
+import { findV2Contracts, readNodesOfToken, type V2Contracts } from "../read/names/v2-names.ts";
 import { createAdmission, resolutionLimits } from "../read/resolution/admission.ts";
 import { createChainClients } from "../read/resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "../read/resolution/gateway.ts";
@@ -49,9 +54,9 @@ export async function openServing(service: Service) {
   ponder.onStop(stopServing);
   let served = serveIndex(service, config, { ...parts, onStop: (stop) => void stops.push(stop) });
   const serveAs = (settings: RowSettings) => {
-    const changes = changesOf(rowSettings(served.config), settings);
+    const changes = listChanges(rowSettings(served.config), settings);
     if (changes.length === 0) return;
-    const own = environmentOf(settings, process.env);
+    const own = toEnvironment(settings, process.env);
     try {
       const next = parseEnvironment(own.environment, own.readTextFile);
       stopServing();
@@ -99,7 +104,7 @@ type ServedParts = Readings & {
 function serveIndex(service: Service, config: Config, parts: ServedParts) {
   const { database, status, registry, log, keys, hashOf } = service;
   const isEnsv2 = config.plugins.includes("ensv2");
-  const v2 = v2ContractsOf(config.datasources);
+  const v2 = findV2Contracts(config.datasources);
   const names = createNamesSource({
     database,
     namespaces: indexedNamespaces(config.datasources, config.plugins),
@@ -107,7 +112,7 @@ function serveIndex(service: Service, config: Config, parts: ServedParts) {
   });
   const times = () => {
     const current = status.current();
-    return current ? timesOf(names.namespaces, current) : [];
+    return current ? listTimes(names.namespaces, current) : [];
   };
   const feed = openFeed({ source: { database, namespaces: names.namespaces, times }, log, registry });
   parts.onStop(feed.stop);
@@ -122,7 +127,7 @@ function serveIndex(service: Service, config: Config, parts: ServedParts) {
   const app = createApi({
     context: {
       ...common,
-      anomalies: () => countsOf("nsindex_anomalies_total", "anomaly"),
+      anomalies: () => readMetricCounts("nsindex_anomalies_total", "anomaly"),
       past: parts.past,
       subregistries: indexedSubregistries(config.datasources, config.plugins),
       names: namesContext(config.datasources, config.plugins),
@@ -158,7 +163,7 @@ function describeService(service: Service, config: Config, parts: ServedParts) {
     ...{ versions, labelSource, status, database, provenFrom, healing, coverage },
     indexes: () => running.indexBuild?.progress(),
     // A reader asks no logs.
-    logChecks: ponder.isIndexer ? logChecksOf(service.config) : undefined,
+    logChecks: ponder.isIndexer ? describeLogChecks(service.config) : undefined,
     clock: Date.now,
   };
 }

@@ -1,11 +1,11 @@
-import { frameOf, surroundOf } from "../api/pages/layout.ts";
+import { createFrame, createSurround } from "../api/pages/layout.ts";
 import { createSubgraph, subgraphRoutes } from "../api/subgraph/routes.ts";
 import type { Config } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
-import { pastFromSql, pastOf, positionOf } from "../operations/past.ts";
+import { buildPosition, describePast, pastFromSql } from "../operations/past.ts";
 import { branchSql, hasBlockSql } from "../ponder/branch.ts";
 import { headNumberSql } from "../ponder/checkpoints.ts";
-import { v2ContractsOf } from "../read/names/v2-names.ts";
+import { findV2Contracts } from "../read/names/v2-names.ts";
 import { endOfChain, statusChains } from "../status/snapshot.ts";
 import { missingBlocks } from "../status/types.ts";
 import type { Readings } from "./readings.ts";
@@ -25,7 +25,7 @@ export function openSubgraph(
     chainId,
     deployment: versions.nsIndexer,
     limits: config.subgraphLimits,
-    v2: config.plugins.includes("ensv2") ? v2ContractsOf(config.datasources) : undefined,
+    v2: config.plugins.includes("ensv2") ? findV2Contracts(config.datasources) : undefined,
     chainIds: config.chains.map(({ id }) => id),
     endBlock: () => endOfChain(rootChain, status.current()?.snapshot),
     hasErrors: () => status.current()?.stale !== undefined,
@@ -40,12 +40,12 @@ export function openSubgraph(
     },
     blocks,
     past: () => {
-      const { schemas, isKept } = pastOf(schema());
+      const { schemas, isKept } = describePast(schema());
       return {
         ...{ fromSql: pastFromSql, branchSql: branchSql(chainId), start: rootChain?.startBlock ?? 0 },
         momentOf: ({ number, timestamp, hash }) => ({
           schemas,
-          position: positionOf(timestamp, config.chains.length === 1 ? { chainId, number } : undefined),
+          position: buildPosition(timestamp, config.chains.length === 1 ? { chainId, number } : undefined),
           isKept:
             `${isKept(timestamp)} AND ${headNumberSql(chainId)} >= ${number}` +
             (hash === undefined ? "" : ` AND ${hasBlockSql(chainId, { number, hash })}`),
@@ -55,5 +55,5 @@ export function openSubgraph(
       };
     },
   });
-  return subgraphRoutes(subgraph, "/subgraph", surroundOf(frameOf(versions.nsIndexer, true)));
+  return subgraphRoutes(subgraph, "/subgraph", createSurround(createFrame(versions.nsIndexer, true)));
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { chooseServer, hostOf, type Look, lookAt } from "../operations/read-servers.ts";
+import { chooseServer, type Look, lookAt, parseHost } from "../operations/read-servers.ts";
 import { isDatabaseAway, ownConnections, type Pool, type Statement } from "../ponder/sql-client.ts";
 import { readSavedSnapshot, type SavedReading } from "./status.ts";
 
@@ -70,7 +70,7 @@ function openProbe(like: Pool, connectionString: string) {
  * returns the report that it has, so that no response claims what its server lacks. `like`: a pool to one of them.
  */
 export function openReadServers(like: Pool, { urls, lagSeconds, onFailure, log }: ReadServerOptions) {
-  const servers = urls.map((url) => ({ url, place: hostOf(url), look: openProbe(like, url) }));
+  const servers = urls.map((url) => ({ url, place: parseHost(url), look: openProbe(like, url) }));
   let present = Math.max(0, urls.indexOf(like.options.connectionString ?? ""));
   let { pool, leave } = openServer(like, urls[present] ?? "");
   let [shown, seenAt] = [0, performance.now()];

@@ -3,11 +3,11 @@ import type { CheckpointRow } from "../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../ponder/process.ts";
 import {
   backfilledBefore,
+  buildSnapshot,
   type ChainFacts,
   chainFacts,
   endOfChain,
   type FindBlock,
-  snapshotOf,
   statusChains,
 } from "./snapshot.ts";
 import { hasWaitingBlocks } from "./status.ts";
@@ -145,7 +145,7 @@ test("a chain begins with its earliest contract, and ends with its last one if e
 
 test("the end of a range has its time once the status contains it", () => {
   const facts: ChainFacts = { chainId, startBlock: at(100), endBlock: at(300), sync: "live" };
-  const snapshot = snapshotOf([facts], 1_700_004_000);
+  const snapshot = buildSnapshot([facts], 1_700_004_000);
   const ending = { ...chain, endBlock: 300 };
   expect(endOfChain(ending, snapshot)).toEqual(at(300));
   expect(endOfChain(ending, undefined)).toEqual({ number: 300 });
@@ -163,6 +163,6 @@ test.each([
   const facts = { chainId, startBlock: at(100), latestIndexedBlock: at(200) };
   const known =
     sync === "live" ? { latestKnownBlock: at(200 + ahead) } : { backfillEndBlock: at(200 + ahead) };
-  expect(hasWaitingBlocks(snapshotOf([{ ...facts, ...known, sync }], timeOf(300)))).toBe(expected);
+  expect(hasWaitingBlocks(buildSnapshot([{ ...facts, ...known, sync }], timeOf(300)))).toBe(expected);
   expect(hasWaitingBlocks(undefined)).toBe(false);
 });

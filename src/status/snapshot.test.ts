@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import {
   backfilledBlocks,
+  buildSnapshot,
   type ChainFacts,
-  distancesOf,
+  computeDistances,
+  findSlowest,
   project,
-  slowestOf,
-  snapshotOf,
 } from "./snapshot.ts";
 
 const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
@@ -26,7 +26,7 @@ function stateOf({ at: indexed, target, known, sync = "backfill" }: Given, secon
   };
   const latestIndexedBlock = { number: 1, timestamp: 1_000_000 + (second ?? 0) };
   const other: ChainFacts = { ...chain(2), startBlock: latestIndexedBlock, latestIndexedBlock };
-  const snapshot = snapshotOf(second === undefined ? [facts] : [facts, other], 0)!;
+  const snapshot = buildSnapshot(second === undefined ? [facts] : [facts, other], 0)!;
   const { chainStatus, config, ...blocks } = snapshot.omnichainSnapshot.chains["1"]!;
   const [startBlock, endBlock] = [at(100), blockOf(end)];
   const open = { configType: "indefinite", startBlock };
@@ -69,7 +69,7 @@ test("blocks of the same second are compared by number", () => {
     latestKnownBlock,
     sync: "live",
   };
-  expect(snapshotOf([facts], 0)?.omnichainSnapshot.chains["1"]).toMatchObject({ latestKnownBlock });
+  expect(buildSnapshot([facts], 0)?.omnichainSnapshot.chains["1"]).toMatchObject({ latestKnownBlock });
 });
 
 const chain = (chainId: number, facts: Partial<ChainFacts> = {}): ChainFacts => ({
@@ -83,7 +83,7 @@ const following: Partial<ChainFacts> = { latestIndexedBlock: at(250), sync: "liv
 const backfilling: Partial<ChainFacts> = { latestIndexedBlock: at(120), backfillEndBlock: at(300) };
 const later: Partial<ChainFacts> = { startBlock: at(900) };
 
-const snapshotAt = (facts: readonly ChainFacts[]) => snapshotOf(facts, 0)?.omnichainSnapshot;
+const snapshotAt = (facts: readonly ChainFacts[]) => buildSnapshot(facts, 0)?.omnichainSnapshot;
 
 test.each([
   ["omnichain-unstarted", [chain(1), chain(2, later)]],
@@ -100,11 +100,11 @@ test.each([
 
 test("a chain that pauses is the slowest, and each chain has its own distance", () => {
   const paused = { ...following, latestIndexedBlock: at(150) };
-  const snapshot = snapshotOf([chain(1, following), chain(2, paused), chain(3, completed)], 0)!;
+  const snapshot = buildSnapshot([chain(1, following), chain(2, paused), chain(3, completed)], 0)!;
   // Block 150 is 1,000 seconds before block 250.
-  expect(slowestOf(snapshot, 999)).toEqual({ time: at(150).timestamp, chainId: "2" });
-  expect(slowestOf(snapshot, 1_000)).toEqual({ time: snapshot.slowestChainIndexingCursor });
-  expect(distancesOf(snapshot, at(260).timestamp)).toEqual({ "1": 100, "2": 1_100 });
+  expect(findSlowest(snapshot, 999)).toEqual({ time: at(150).timestamp, chainId: "2" });
+  expect(findSlowest(snapshot, 1_000)).toEqual({ time: snapshot.slowestChainIndexingCursor });
+  expect(computeDistances(snapshot, at(260).timestamp)).toEqual({ "1": 100, "2": 1_100 });
 });
 
 describe("the cursor", () => {
@@ -128,7 +128,7 @@ describe("the cursor", () => {
 
   test("starts chains without events, and completes them, where the backfill has passed them", () => {
     const quiet = [chain(1, { sync: "live" }), chain(2, { sync: "live", endBlock: at(200) })];
-    expect(snapshotOf(quiet, 0, at(200).timestamp)?.omnichainSnapshot).toEqual({
+    expect(buildSnapshot(quiet, 0, at(200).timestamp)?.omnichainSnapshot).toEqual({
       omnichainStatus: "omnichain-following",
       chains: {
         "1": {
@@ -146,7 +146,7 @@ describe("the cursor", () => {
       },
       omnichainIndexingCursor: at(100).timestamp,
     });
-    const past = snapshotOf(quiet, 0, at(200).timestamp + 1)?.omnichainSnapshot;
+    const past = buildSnapshot(quiet, 0, at(200).timestamp + 1)?.omnichainSnapshot;
     expect(past?.chains["2"]).toMatchObject({ chainStatus: "chain-completed", latestIndexedBlock: at(200) });
   });
 
@@ -167,7 +167,7 @@ test.each<[string, ChainFacts[], number, number]>([
   ["a target of the backfill", [chain(1, backfilling)], 1, 1_003_000],
   ["a start or an end", [chain(1, backfilling), chain(2, { ...later, endBlock: at(990) })], 1, 1_009_900],
 ])("a snapshot is dated by %s, whichever is the latest", (_, facts, now, time) => {
-  const { omnichainSnapshot, ...dated } = snapshotOf(facts, now)!;
+  const { omnichainSnapshot, ...dated } = buildSnapshot(facts, now)!;
   const slowestChainIndexingCursor = omnichainSnapshot.omnichainIndexingCursor;
   expect(dated).toEqual({ strategy: "omnichain", slowestChainIndexingCursor, snapshotTime: time });
 });
@@ -185,7 +185,7 @@ test("blocks of a backfill are those of chains whose turn has come", () => {
     { ...ofBackfill, chainId: 2, startBlock: at(9_000), backfillEndBlock: at(9_999) },
     { chainId: 3, sync: "live", startBlock: at(0), latestIndexedBlock: at(90), latestKnownBlock: at(100) },
   ];
-  const chains = snapshotOf(facts, 0)?.omnichainSnapshot.chains ?? {};
+  const chains = buildSnapshot(facts, 0)?.omnichainSnapshot.chains ?? {};
   expect(chains["2"]?.chainStatus).toBe("chain-queued");
   expect(backfilledBlocks(chains)).toEqual({ done: 140, all: 290 });
 });

@@ -7,7 +7,7 @@ import {
 } from "../ponder/checkpoints.ts";
 import type { SyncMetrics } from "../ponder/process.ts";
 import { shared } from "../ponder/shared.ts";
-import { type ChainSnapshot, indexedBlockOf, type Snapshot } from "./types.ts";
+import { type ChainSnapshot, findIndexedBlock, type Snapshot } from "./types.ts";
 // From facts of chains to a snapshot, without reading anything.
 
 /** What is known of one chain at one moment. */
@@ -82,7 +82,7 @@ export function backfilledBlocks(chains: Readonly<Record<string, ChainSnapshot>>
  * The snapshot of all chains, dated `now` or by a newer block; undefined if the facts fit no status (some completed, the rest queued). All
  * times are Unix seconds.
  */
-export function snapshotOf(
+export function buildSnapshot(
   facts: readonly ChainFacts[],
   now: number,
   backfilledBefore = 0,
@@ -126,7 +126,7 @@ function omnichainStatusOf(chains: readonly ChainSnapshot[]) {
  * chain counts for all. Before the first, it is one second before the earliest start.
  */
 export function omnichainCursor(chains: readonly ChainSnapshot[]): number {
-  const indexed = chains.flatMap((chain) => indexedBlockOf(chain)?.timestamp ?? []);
+  const indexed = chains.flatMap((chain) => findIndexedBlock(chain)?.timestamp ?? []);
   if (indexed.length > 0) return Math.max(...indexed);
   return Math.min(...chains.map((chain) => chain.config.startBlock.timestamp)) - 1;
 }
@@ -147,13 +147,13 @@ export function project(
  * The time (Unix seconds) up to which every chain is indexed, and the chain that has come least far, if one pauses: its last indexed block
  * is more than `pauseSeconds` before the cursor. The others have no events up to the cursor that are not indexed.
  */
-export function slowestOf(
+export function findSlowest(
   { omnichainSnapshot: { chains, omnichainIndexingCursor } }: Snapshot,
   pauseSeconds = shared().chainPauseMs / 1_000,
 ): { time: number; chainId?: string } {
   const slowest: { time: number; chainId?: string } = { time: omnichainIndexingCursor };
   for (const [chainId, chain] of Object.entries(chains)) {
-    const { timestamp: time } = indexedBlockOf(chain) ?? { timestamp: omnichainIndexingCursor };
+    const { timestamp: time } = findIndexedBlock(chain) ?? { timestamp: omnichainIndexingCursor };
     const isPaused = chain.chainStatus === "chain-following" && omnichainIndexingCursor - time > pauseSeconds;
     if (isPaused && time < slowest.time) Object.assign(slowest, { time, chainId });
   }
@@ -161,7 +161,7 @@ export function slowestOf(
 }
 
 /** Seconds from the last indexed block of each followed chain until `now` (Unix seconds), by chain id. */
-export const distancesOf = ({ omnichainSnapshot: { chains } }: Snapshot, now: number) =>
+export const computeDistances = ({ omnichainSnapshot: { chains } }: Snapshot, now: number) =>
   Object.fromEntries(
     Object.entries(chains).flatMap(([chainId, chain]) =>
       chain.chainStatus === "chain-following"

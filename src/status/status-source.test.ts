@@ -6,7 +6,7 @@ import { describeIndex } from "../operations/stored-indexes.ts";
 import type { PonderProcess } from "../ponder/process.ts";
 import type { Statement } from "../ponder/sql-client.ts";
 import { createDatabase } from "../read/sql/client.ts";
-import { type FindBlock, snapshotOf } from "./snapshot.ts";
+import { buildSnapshot, type FindBlock } from "./snapshot.ts";
 import { createStatusSource, openStatus, type Reading } from "./status.ts";
 import type { Snapshot } from "./types.ts";
 
@@ -19,7 +19,7 @@ function reading(cursor: number, age = 0, end?: number): Reading {
     endBlock: end === undefined ? undefined : at(end),
     sync: "live" as const,
   };
-  const snapshot = snapshotOf([chain], 9_000)!;
+  const snapshot = buildSnapshot([chain], 9_000)!;
   return { snapshot, heads: String(cursor), reportedAt: 1_768_400_411 - age, age };
 }
 

@@ -6,9 +6,9 @@ import { saveStatus } from "../operations/stored-indexes.ts";
 import {
   type CheckpointRow,
   checkpointsSql,
-  headsOf,
   indexedBlock,
   indexedHead,
+  joinHeads,
   readCheckpoints,
 } from "../ponder/checkpoints.ts";
 import { addGauge } from "../ponder/gauge.ts";
@@ -17,13 +17,13 @@ import type { RowReader } from "../ponder/sql-client.ts";
 import { stateTable } from "../ponder/state.ts";
 import {
   backfilledBefore,
+  buildSnapshot,
   chainFacts,
   type FindBlock,
+  findSlowest,
   higherBlock,
   omnichainCursor,
   type StatusChain,
-  slowestOf,
-  snapshotOf,
 } from "./snapshot.ts";
 import {
   type CurrentStatus,
@@ -39,7 +39,7 @@ import {
 const headBlocksOf = (rows: readonly CheckpointRow[]): HeadBlocks =>
   Object.fromEntries(rows.flatMap((row) => [[row.chainId, indexedHead(row)]]).filter(([, head]) => head));
 
-/** A snapshot, the heads that it was read with (`headsOf`), when the indexing process reported it (Unix seconds), and how many seconds ago. */
+/** A snapshot, the heads that it was read with (`joinHeads`), when the indexing process reported it (Unix seconds), and how many seconds ago. */
 export type Reading = {
   snapshot: Snapshot;
   heads: string;
@@ -68,9 +68,9 @@ export function createIndexerStatus(facts: IndexerFacts): () => Promise<Reading 
     });
     if (found.length < chains.length) return undefined;
     const now = Math.floor(clock() / 1000);
-    const snapshot = snapshotOf(found, now, backfilledBefore(found, [...metrics.values()]));
+    const snapshot = buildSnapshot(found, now, backfilledBefore(found, [...metrics.values()]));
     return (
-      snapshot && { snapshot, heads: headsOf(rows), blocks: headBlocksOf(rows), reportedAt: now, age: 0 }
+      snapshot && { snapshot, heads: joinHeads(rows), blocks: headBlocksOf(rows), reportedAt: now, age: 0 }
     );
   };
 }
@@ -96,7 +96,7 @@ export const hasWaitingBlocks = (snapshot: Snapshot | undefined): boolean =>
 
 type SourceOptions = {
   read: () => Promise<Reading | undefined>;
-  /** Reads the heads that the tables have now (`headsOf`). */
+  /** Reads the heads that the tables have now (`joinHeads`). */
   readHeads: () => Promise<string>;
   /** Saves a reading for other processes. */
   save?: ((snapshot: Snapshot) => Promise<void>) | undefined;
@@ -263,7 +263,7 @@ export function openStatus({
   const own = { chains, readCheckpoints: readRows, readMetrics, findBlock };
   const status = createStatusSource({
     read: isIndexer ? createIndexerStatus(own) : async () => ofRows(await readSaved()),
-    readHeads: async () => headsOf(await readRows()),
+    readHeads: async () => joinHeads(await readRows()),
     save: isIndexer ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
     fault: isIndexer ? fault : undefined,
     log,
@@ -291,7 +291,7 @@ const metrics: [name: string, help: string, read: (status?: CurrentStatus) => nu
   [
     "nsindex_index_distance_seconds",
     "Seconds from the time up to which every chain is indexed until now",
-    (status) => status && Math.max(0, nowSeconds() - slowestOf(status.snapshot).time),
+    (status) => status && Math.max(0, nowSeconds() - findSlowest(status.snapshot).time),
   ],
   [
     "nsindex_index_is_backfilled",
@@ -322,7 +322,7 @@ function ofRows(saved: SavedReading | undefined): Reading | undefined {
   };
   return {
     ...saved,
-    heads: headsOf(checkpoints),
+    heads: joinHeads(checkpoints),
     blocks: headBlocksOf(checkpoints),
     snapshot: { ...snapshot, ...of },
   };

@@ -52,7 +52,7 @@ export type OmnichainSnapshot = Snapshot["omnichainSnapshot"];
 export type ChainSnapshot = z.output<typeof chainSchema>;
 
 /** The last indexed block of a chain; undefined before the first. */
-export const indexedBlockOf = (chain: ChainSnapshot | undefined): BlockRef | undefined =>
+export const findIndexedBlock = (chain: ChainSnapshot | undefined): BlockRef | undefined =>
   chain === undefined || chain.chainStatus === "chain-queued" ? undefined : chain.latestIndexedBlock;
 
 /** Whether the backfill of all chains is over: they are followed, or complete. */
@@ -83,6 +83,6 @@ export type WantedBlock = { chainId: string; number: number };
 
 /** How many blocks a status lacks up to a block. */
 export function missingBlocks({ chainId, number }: WantedBlock, status: CurrentStatus | undefined): number {
-  const indexed = indexedBlockOf(status?.snapshot.omnichainSnapshot.chains[chainId]);
+  const indexed = findIndexedBlock(status?.snapshot.omnichainSnapshot.chains[chainId]);
   return indexed === undefined ? Number.POSITIVE_INFINITY : number - indexed.number;
 }

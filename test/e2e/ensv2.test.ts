@@ -14,7 +14,7 @@ import {
 } from "../../devnet/recorded-chains.ts";
 import { readRecording } from "../../devnet/recording.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
-import { positionOf } from "../../src/operations/past.ts";
+import { buildPosition } from "../../src/operations/past.ts";
 import type { Pool } from "../../src/ponder/sql-client.ts";
 import { createDatabase } from "../../src/read/sql/client.ts";
 import { v2Entry, v2Role } from "../../src/schema/ensv2.ts";
@@ -240,7 +240,7 @@ describe("the tables equal the contracts", () => {
     try {
       for (const { block } of sampled(truth, 7)) {
         const timestamp = node.chain.block(block)?.timestamp ?? 0;
-        const position = positionOf(timestamp, { chainId: v2ChainId, number: block });
+        const position = buildPosition(timestamp, { chainId: v2ChainId, number: block });
         await past.query(
           "SELECT set_config('search_path', 'public_past, public', false), set_config('nsindex.at', $1, false)",
           [position],

@@ -5,7 +5,7 @@ import { createStatusTable } from "../../src/operations/stored-indexes.ts";
 import type { Pool, Statement } from "../../src/ponder/sql-client.ts";
 import type { IndexedNamespace } from "../../src/read/names/indexed-namespaces.ts";
 import { createDatabase, type Database } from "../../src/read/sql/client.ts";
-import { createFigures, figuresOf } from "../../src/read/stats/count.ts";
+import { buildFiguresSql, createFigures } from "../../src/read/stats/count.ts";
 import { checkpointOf } from "../support/checkpoints.ts";
 import { indexStatements, tableStatements } from "../support/create-tables.ts";
 import { maxSorted, type Plan, planOf, recordStatements, scannedTables } from "../support/plans.ts";
@@ -145,7 +145,7 @@ describe(`among ${actions.toLocaleString("en")} actions`, () => {
     await createFigures(run, "public");
     const span = { from: lastTimestamp - 500, to: 9_999_999_999 };
     const { rows } = await pool.query(
-      `EXPLAIN (ANALYZE, FORMAT JSON) WITH ${figuresOf(namespaces, span)} SELECT * FROM figures`,
+      `EXPLAIN (ANALYZE, FORMAT JSON) WITH ${buildFiguresSql(namespaces, span)} SELECT * FROM figures`,
     );
     const nodes = planOf(rows);
     expect(scannedTables(nodes, 10)).toEqual([]);

@@ -9,7 +9,13 @@ import { lookupPermissions } from "../../src/api/v1/permissions.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { openFeed } from "../../src/feed/follow.ts";
 import { createFeed, createFeedWriter, reconcileSql } from "../../src/feed/log.ts";
-import { type FeedPosition, idOf, positionOfBlock, readItems, startOfFeed } from "../../src/feed/read.ts";
+import {
+  type FeedPosition,
+  formatFeedId,
+  positionOfBlock,
+  readItems,
+  startOfFeed,
+} from "../../src/feed/read.ts";
 import type { FeedContext } from "../../src/feed/request.ts";
 import { createSearchIndexes } from "../../src/operations/indexes.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
@@ -504,7 +510,7 @@ describe("the feed, at the end of a long log and of many events", () => {
     const ofLog = [await positionOf(3), await positionOf(20_000), await positionOf(39_500)];
     const ofOther = ofLog.map((one) => ({ ...one, index: "ba9876543210" }));
     for (const position of [...ofLog, ...ofOther, startOfFeed(state)]) {
-      const response = await ask(`/v1/events?page_size=200&after=${idOf(position)}${filter}`);
+      const response = await ask(`/v1/events?page_size=200&after=${formatFeedId(position)}${filter}`);
       expect([response.status, await response.json()]).toEqual([
         200,
         expect.objectContaining({ data: expect.any(Array) }),

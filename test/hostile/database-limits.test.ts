@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { clientOf } from "../../src/api/kit/client-address.ts";
+import { findClient } from "../../src/api/kit/client-address.ts";
 import { errorResponse } from "../../src/api/kit/errors.ts";
 import { createSubgraph, subgraphRoutes } from "../../src/api/subgraph/routes.ts";
 import { forClient } from "../../src/http/turn.ts";
@@ -45,7 +45,7 @@ async function listen(limits: Partial<DatabaseLimits>) {
     limits,
   });
   const app = new Hono()
-    .use((c, next) => forClient(clientOf(c, 1), next))
+    .use((c, next) => forClient(findClient(c, 1), next))
     .get("/slow/:ms", async (c) => {
       const seconds = String(Number(c.req.param("ms")) / 1_000);
       return c.json(await database.row("SELECT pg_sleep($1::float)::text", [seconds], c.req.raw.signal));

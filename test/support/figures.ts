@@ -1,4 +1,4 @@
-import { coverageOf } from "../../src/operations/label-coverage.ts";
+import { readLabelCoverage } from "../../src/operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
 import type { IndexedNamespace } from "../../src/read/names/indexed-namespaces.ts";
 import { createCounting, createFigures } from "../../src/read/stats/count.ts";
@@ -21,7 +21,7 @@ export async function countFigures(
     chainId,
     checkpointOf(block, chainId),
   ]);
-  const counted = await coverageOf(run, "public");
+  const counted = await readLabelCoverage(run, "public");
   await saveStatus(run, "public", "coverage", { at: block.timestamp * 1_000, ...counted });
   const count = createCounting({ run, schema: "public", namespaces });
   while (await count());

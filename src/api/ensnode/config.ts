@@ -78,7 +78,7 @@ const schema = z.strictObject({
 });
 
 /** Healing as responses show it. */
-export const healingOf = ({ part, from, to, asked, healed }: HealingState) => ({
+export const describeHealing = ({ part, from, to, asked, healed }: HealingState) => ({
   ...{ from, to, asked, healed },
   state: part === "done" ? ("complete" as const) : ("under way" as const),
 });
@@ -100,7 +100,7 @@ export const config = endpoint({
       labelSet: schema.shape.labelSet.strip().parse(config.labelSet),
       versionInfo: { ...versions, nsRainbow: version, nsRainbowSchema: schemaVersion },
       provenFrom: await provenFrom?.(),
-      labelHealing: state && healingOf(state),
+      labelHealing: state && describeHealing(state),
     });
     return { status: 200, body };
   },

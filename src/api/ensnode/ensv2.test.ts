@@ -18,7 +18,7 @@ import { allPages } from "../../../test/support/recordings.ts";
 import { indexedSubregistries } from "../../deployments/namespaces.ts";
 import { rootNode, subnode, zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
-import { readNodesOfToken, v2ContractsOf } from "../../read/names/v2-names.ts";
+import { findV2Contracts, readNodesOfToken } from "../../read/names/v2-names.ts";
 import type { Endpoint } from "../kit/endpoint.ts";
 import { type NameTokensContext, namesContext, nameTokens } from "./name-tokens.ts";
 import { openActions, type RegistrarActionsContext, registrarActions } from "./registrar-actions.ts";
@@ -56,7 +56,7 @@ const stored = await createStoredIndex();
 
 function open(time: number, active = plugins) {
   const { datasources } = index.config;
-  const contracts = v2ContractsOf(datasources);
+  const contracts = findV2Contracts(datasources);
   const all: readonly Endpoint<RegistrarActionsContext & NameTokensContext>[] = [
     ...registrarActions,
     nameTokens,

@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { oneText } from "../../ens/parameters.ts";
 import { countSchema, secondsSchema } from "../../ens/schemas.ts";
 import { HttpError } from "../../http/error.ts";
-import { distancesOf, project, slowestOf } from "../../status/snapshot.ts";
+import { computeDistances, findSlowest, project } from "../../status/snapshot.ts";
 import { snapshotSchema } from "../../status/types.ts";
 import { endpoint, type GateContext } from "../kit/endpoint.ts";
 import { envelope, messageSchema } from "../kit/errors.ts";
@@ -78,9 +78,9 @@ export const indexingStatus = endpoint({
       responseCode: "ok" as const,
       realtimeProjection,
       distances:
-        slowestOf(snapshot).chainId === undefined
+        findSlowest(snapshot).chainId === undefined
           ? undefined
-          : distancesOf(snapshot, realtimeProjection.projectedAt),
+          : computeDistances(snapshot, realtimeProjection.projectedAt),
       stale,
       indexes: found !== undefined && found.built < found.total ? found : undefined,
       anomalies: await anomalies?.(),
@@ -131,7 +131,7 @@ export const realtime = ["/amirealtime", "/api/realtime"].map((path) =>
       if (current === undefined) throw new HttpError(503, "The indexing status is not available.");
       const { snapshot, stale } = current;
       if (stale !== undefined) throw new HttpError(503, stale.reason);
-      const { time: slowestChainIndexingCursor, chainId } = slowestOf(snapshot);
+      const { time: slowestChainIndexingCursor, chainId } = findSlowest(snapshot);
       const { projectedAt } = project(snapshot, Math.floor(clock() / 1000));
       const worstCaseDistance = projectedAt - slowestChainIndexingCursor;
       if (worstCaseDistance > maxWorstCaseDistance) {

@@ -18,15 +18,15 @@ import {
   secondsSchema,
 } from "../../ens/schemas.ts";
 import { readV2Names, type V2Contracts, type V2Name } from "../../read/names/v2-names.ts";
-import { pathOfName } from "../../read/names/v2-walk.ts";
+import { parseNamePath } from "../../read/names/v2-walk.ts";
 import type { Database } from "../../read/sql/client.ts";
-import { field, readingOf } from "../../read/sql/fields.ts";
+import { combineFields, field } from "../../read/sql/fields.ts";
 import { planOnce } from "../../read/sql/prepared.ts";
 import { hexOf } from "../../schema/sql.ts";
-import { slowestOf } from "../../status/snapshot.ts";
+import { findSlowest } from "../../status/snapshot.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { envelope } from "../kit/errors.ts";
-import { pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../kit/paging.ts";
+import { describePage, pageContextSchema, pagedQuery, pagedRefusal, readPaging } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 
 /** Fields of a token, from a table under an alias. */
@@ -41,7 +41,7 @@ function tokenFields(table: string) {
   };
 }
 
-const token = readingOf({
+const token = combineFields({
   token: tokenFields("t"),
   owner: { chainId: field("t.chain_id", chainIdSchema), address: field("t.owner", addressSchema) },
   mintStatus: field("t.mint_status", z.enum(["minted", "burned"])),
@@ -195,7 +195,7 @@ export const nameTokens = endpoint({
       version,
       reserved,
       isExpired: v2 && expiresAt <= time,
-      accurateAsOf: slowestOf(current.snapshot).time,
+      accurateAsOf: findSlowest(current.snapshot).time,
     };
     return { status: 200, body: { responseCode: "ok" as const, registeredNameTokens } };
   },
@@ -292,7 +292,7 @@ async function readTokens(
   const leased = isOutside ? undefined : (lease ?? undefined);
   const isEth = parentName(name) === ethName.name;
   const isWalked = v2 && (isEth || (!leased && (isOutside || given === undefined)));
-  const asked = { paths: [pathOfName(name)], time, hasV1: true };
+  const asked = { paths: [parseNamePath(name)], time, hasV1: true };
   const [walked] = isWalked ? await readV2Names(database, v2, asked, signal) : [];
   const entry = walked?.entry;
   const ofV2 = v2 && walked ? tokensOfEntry(v2.chainId, walked) : [];
@@ -343,7 +343,7 @@ const salesQuery = pagedQuery({
   when: ({ issues }) => issues.length === 0,
 });
 
-const sale = readingOf({
+const sale = combineFields({
   id: field("s.id", z.string()),
   domainId: field("s.domain_id", hashSchema),
   name: field(
@@ -399,7 +399,7 @@ export const nameSales = endpoint({
     400: pagedRefusal,
   },
   handle: async ({ query, current, request }, { database }: { database: Database }) => {
-    const paging = pagingOf(query);
+    const paging = readPaging(query);
     const node = query.name === undefined ? query.domainId : namehash(query.name);
     const { page, recordsPerPage } = paging;
     const values = [recordsPerPage, (page - 1) * recordsPerPage].map(String);
@@ -408,8 +408,8 @@ export const nameSales = endpoint({
       node === undefined ? values : [...values, node],
       request.raw.signal,
     );
-    const { pageContext, headers } = pageOf(request.url, paging, Number(total));
-    const accurateAsOf = slowestOf(current.snapshot).time;
+    const { pageContext, headers } = describePage(request.url, paging, Number(total));
+    const accurateAsOf = findSlowest(current.snapshot).time;
     const body = { responseCode: "ok" as const, nameSales: sale.rows(rows), pageContext, accurateAsOf };
     return { status: 200, headers, body };
   },

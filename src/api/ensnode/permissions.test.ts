@@ -6,8 +6,8 @@ import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { allPages } from "../../../test/support/recordings.ts";
 import { dnsLabels } from "../../ens/names.ts";
-import { v2ContractsOf } from "../../read/names/v2-names.ts";
-import { cursorOf } from "../kit/paging.ts";
+import { findV2Contracts } from "../../read/names/v2-names.ts";
+import { encodeCursor } from "../kit/paging.ts";
 import { permissions } from "./permissions.ts";
 
 // Roles at the last block of the recorded chain, as the registries' own views give them.
@@ -20,7 +20,7 @@ const snapshots = readTruth();
 const last = snapshots[snapshots.length - 1];
 const { index, ...stored } = await openLastIndex();
 
-function open(ensv2 = v2ContractsOf(index.config.datasources), plugins = ["subgraph", "ensv2"]) {
+function open(ensv2 = findV2Contracts(index.config.datasources), plugins = ["subgraph", "ensv2"]) {
   const status = { current: () => currentStatus("omnichain-following", last?.timestamp) };
   return openEndpoints([permissions], { database: stored.database, plugins, status, ensv2 }).ask;
 }
@@ -166,7 +166,7 @@ test("a name has the path of its registries, and what is in force for it", async
 test("a registry of forty levels has its path", async () => {
   const { client } = stored;
   const [root, eth] = [v2Addresses["RootRegistry"], v2Addresses["ETHRegistry"]];
-  const code = v2ContractsOf(index.config.datasources)?.userRegistries[0];
+  const code = findV2Contracts(index.config.datasources)?.userRegistries[0];
   const registryOf = (level: number) => `0x5f${String(level).padStart(38, "0")}`;
   const sqlOf = (level: string) => `'0x5f' || lpad((${level})::text, 38, '0')`;
   const parent = `CASE i WHEN 0 THEN '${eth}' ELSE ${sqlOf("i - 1")} END`;
@@ -228,7 +228,7 @@ test("roles by contracts of unknown code are in a list of their own, which curso
     const found = new Set<string>();
     const idOf = (i: number) => `0x${`${i.toString(16)}00000000`.padStart(64, "0")}`;
     const list = ["permissions", null, null, account, "false"];
-    const start = cursorOf(list, [liar, idOf(count - 345), account]);
+    const start = encodeCursor(list, [liar, idOf(count - 345), account]);
     const elsewhere = await ask(`/api/permissions?registry=${liar}&cursor=${start}`);
     expect([elsewhere.status, elsewhere.body.message]).toEqual([
       400,

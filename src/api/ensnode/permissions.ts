@@ -6,20 +6,20 @@ import { roleNames } from "../../ens/roles.ts";
 import { addressSchema, chainIdSchema, hashSchema, secondsSchema } from "../../ens/schemas.ts";
 import { HttpError } from "../../http/error.ts";
 import { readV2Names, storedLabel, type V2Name } from "../../read/names/v2-names.ts";
-import { pathOfName } from "../../read/names/v2-walk.ts";
+import { parseNamePath } from "../../read/names/v2-walk.ts";
 import { type AskedPage, maxCounted, type PagedRole, readRolePage } from "../../read/roles/stored-roles.ts";
-import { slowestOf } from "../../status/snapshot.ts";
+import { findSlowest } from "../../status/snapshot.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import {
   type CursorList,
-  cursorOf,
   cursorParameter,
+  describePage,
+  encodeCursor,
   pageContextSchema,
   pagedQuery,
   pagedRefusal,
-  pageOf,
-  pagingOf,
   readCursor,
+  readPaging,
 } from "../kit/paging.ts";
 import type { NameTokensContext } from "./name-tokens.ts";
 
@@ -145,15 +145,15 @@ export const permissions = endpoint({
     if (ensv2 === undefined) throw new HttpError(503, "The namespace has no contracts of ENSv2.");
     const { signal } = request.raw;
     const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
-    const asked = { paths: [pathOfName(query.name ?? "")], time, hasV1: plugins.includes("subgraph") };
+    const asked = { paths: [parseNamePath(query.name ?? "")], time, hasV1: plugins.includes("subgraph") };
     const [name] = query.name === undefined ? [] : await readV2Names(database, ensv2, asked, signal);
     const cursors = cursorsOf(query);
     const after = readCursor(query.cursor, cursors);
-    const paging = pagingOf(query);
+    const paging = readPaging(query);
     const limit = paging.recordsPerPage;
     const listed = { of: subjectOf(query, name), time, after, limit, offset: (paging.page - 1) * limit };
     const { roles, count } = await readRolePage(database, ensv2, listed, signal);
-    const { pageContext, headers } = pageOf(request.url, paging, Math.min(count, maxCounted));
+    const { pageContext, headers } = describePage(request.url, paging, Math.min(count, maxCounted));
     // A full page may be the last one.
     const last = roles.length === limit ? roles.at(-1) : undefined;
     const end = last && [last.address, last.resource, last.account];
@@ -161,8 +161,8 @@ export const permissions = endpoint({
       responseCode: "ok" as const,
       name: name && describe(query.name ?? "", name),
       permissions: roles.map((role) => permissionOf(role, ensv2.chainId)),
-      pageContext: { ...pageContext, nextCursor: end && cursorOf(cursors.list, end) },
-      accurateAsOf: slowestOf(current.snapshot).time,
+      pageContext: { ...pageContext, nextCursor: end && encodeCursor(cursors.list, end) },
+      accurateAsOf: findSlowest(current.snapshot).time,
     };
     return { status: 200, headers, body };
   },

@@ -24,14 +24,21 @@ import { hasReferrer, idAt } from "../../read/events/referrals.ts";
 import { nameOfStored, type V2Contracts } from "../../read/names/v2-names.ts";
 import { generationSql, versionSql } from "../../read/names/v2-walk.ts";
 import type { Database } from "../../read/sql/client.ts";
-import { field, readingOf } from "../../read/sql/fields.ts";
+import { combineFields, field } from "../../read/sql/fields.ts";
 import { currentMoment } from "../../read/sql/moment.ts";
 import { hexOf } from "../../schema/sql.ts";
-import { slowestOf } from "../../status/snapshot.ts";
+import { findSlowest } from "../../status/snapshot.ts";
 import type { CurrentStatus } from "../../status/types.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { envelope } from "../kit/errors.ts";
-import { type Paging, pageContextSchema, pagedQuery, pagedRefusal, pageOf, pagingOf } from "../kit/paging.ts";
+import {
+  describePage,
+  type Paging,
+  pageContextSchema,
+  pagedQuery,
+  pagedRefusal,
+  readPaging,
+} from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 
 /** The context of the endpoints. */
@@ -72,7 +79,7 @@ const generation = z.enum(["v1", "v2"]);
 
 /** How an action is read, with the current state of its name. `v2`: the contracts of ENSv2 if it is indexed. */
 const createActionReading = (v2: V2Contracts | undefined) =>
-  readingOf({
+  combineFields({
     action: {
       id: field("a.id", z.string().min(1)),
       type: field("a.type", z.enum(["registration", "renewal"])),
@@ -247,12 +254,12 @@ async function respond(
   const filter = isLimited
     ? { ...query, subregistryIds: wanted.map(({ subregistryId }) => subregistryId) }
     : query;
-  const paging = pagingOf(query);
+  const paging = readPaging(query);
   const totalRecords = await actions.count(filter, signal);
-  const { pageContext, headers } = pageOf(request.url, paging, totalRecords);
+  const { pageContext, headers } = describePage(request.url, paging, totalRecords);
   const page = { ...paging, totalRecords, time: current.snapshot.omnichainSnapshot.omnichainIndexingCursor };
   const registrarActions = await actions.read(filter, page, signal);
-  const accurateAsOf = slowestOf(current.snapshot).time;
+  const accurateAsOf = findSlowest(current.snapshot).time;
   const body = { responseCode: "ok" as const, registrarActions, pageContext, accurateAsOf };
   return { status: 200 as const, headers, body };
 }

@@ -2,7 +2,7 @@ import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
 import { addressParameter, booleanParameter } from "../../ens/parameters.ts";
 import { HttpError } from "../../http/error.ts";
-import { decodedOf, decodedSchema } from "../../read/names/content-hash.ts";
+import { decodedSchema, describeContentHash } from "../../read/names/content-hash.ts";
 import type { KnownContracts } from "../../read/names/known-contracts.ts";
 import { isEmptySelection, recordsSchema } from "../../read/names/selection.ts";
 import type { V2Contracts } from "../../read/names/v2-names.ts";
@@ -14,7 +14,7 @@ import { primaryName, type Resolution, resolveRecords } from "../../read/resolut
 import { traced } from "../../read/resolution/trace.ts";
 import type { Database } from "../../read/sql/client.ts";
 import { currentMoment } from "../../read/sql/moment.ts";
-import { slowestOf } from "../../status/snapshot.ts";
+import { findSlowest } from "../../status/snapshot.ts";
 import type { StatusSource } from "../../status/status.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { messageSchema } from "../kit/errors.ts";
@@ -101,7 +101,7 @@ export const resolvedRecords = endpoint({
     const asked = { name: call.params.name, selection: call.query };
     const body = await resolve(context, call, async (resolution) => {
       const records = await resolveRecords(resolution, asked);
-      return { records: { ...records, ...decodedOf(records.contenthash) } };
+      return { records: { ...records, ...describeContentHash(records.contenthash) } };
     });
     return { status: 200, body };
   },
@@ -210,7 +210,7 @@ function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext)
   const contracts = ensv2?.isInForce ? ensv2 : undefined;
   const needed = ["protocol-acceleration", ...(contracts ? ["ensv2"] : [])];
   if (snapshot === undefined || !needed.every((plugin) => plugins.includes(plugin))) return undefined;
-  if (Math.floor(clock() / 1000) - slowestOf(snapshot).time > maxDistance) return undefined;
+  if (Math.floor(clock() / 1000) - findSlowest(snapshot).time > maxDistance) return undefined;
   const time = snapshot.omnichainSnapshot.omnichainIndexingCursor;
   return { database, ensv2: contracts && { contracts, time } };
 }

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { digestOpenApi } from "../../../test/support/openapi-digest.ts";
 import { graphiqlFiles } from "../../http/assets.ts";
 import { endpoints } from "../../service/endpoints.ts";
-import { addAssets, docsRoutes, documentOf } from "./docs.ts";
+import { addAssets, buildDocument, docsRoutes } from "./docs.ts";
 
 test("the document is frozen", async () => {
-  const document = documentOf("1.2.3", endpoints);
+  const document = buildDocument("1.2.3", endpoints);
   await expect(digestOpenApi(document)).toMatchFileSnapshot("../../../test/fixtures/openapi.txt");
 });
 

@@ -12,7 +12,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { createSender } from "./send.ts";
 
 /** The OpenAPI 3.1 document of the endpoints. */
-export const documentOf = (version: string, endpoints: readonly Endpoint<never>[]) => ({
+export const buildDocument = (version: string, endpoints: readonly Endpoint<never>[]) => ({
   ...openApiDocument({
     title: "nsindex",
     version,

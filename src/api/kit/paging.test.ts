@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod/v4";
 import { HttpError } from "../../http/error.ts";
-import { pagedQuery, pageOf, pagingOf } from "./paging.ts";
+import { describePage, pagedQuery, readPaging } from "./paging.ts";
 
 const schema = pagedQuery({ type: z.string().optional() });
 const pageContext = (paging: { page: number; recordsPerPage: number }, total: number) =>
-  pageOf("http://localhost/api/list", paging, total).pageContext;
+  describePage("http://localhost/api/list", paging, total).pageContext;
 const pageLinks = (url: string, paging: { page: number; recordsPerPage: number }, total: number) =>
-  pageOf(url, paging, total).headers.link;
+  describePage(url, paging, total).headers.link;
 
 const queryOf = (text: string) => Object.fromEntries(new URLSearchParams(text));
 
@@ -19,7 +19,7 @@ test.each([
   ["limit=5&recordsPerPage=5", 1, 5],
   ["limit=5&recordsPerPage=", 1, 5],
 ])("reads %j as page %i of %i records each", (given, page, recordsPerPage) => {
-  expect(pagingOf(schema.parse(queryOf(given)))).toEqual({ page, recordsPerPage });
+  expect(readPaging(schema.parse(queryOf(given)))).toEqual({ page, recordsPerPage });
 });
 
 test.each(["page=0", "page=1.5", "page= 1", "page=99999999999999999999", "recordsPerPage=101", "limit=x"])(
@@ -73,7 +73,7 @@ test("links lead to the adjacent, first and last pages, with the request's other
 
 test("there are no links where they would fill a client's room for headers", () => {
   const long = `http://localhost/api/registrar-actions?other=${"a".repeat(5_000)}`;
-  expect(pageOf(long, { page: 1, recordsPerPage: 10 }, 30)).toMatchObject({ headers: {} });
+  expect(describePage(long, { page: 1, recordsPerPage: 10 }, 30)).toMatchObject({ headers: {} });
   expect(pageLinks(long, { page: 1, recordsPerPage: 10 }, 30)).toBeUndefined();
 });
 

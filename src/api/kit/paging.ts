@@ -52,7 +52,7 @@ export function pagedQuery<T extends z.core.$ZodLooseShape>(parameters: T) {
 export type Paging = { page: number; recordsPerPage: number };
 
 /** The requested page, with defaults. */
-export function pagingOf({ page, recordsPerPage, limit }: Parameters): Paging {
+export function readPaging({ page, recordsPerPage, limit }: Parameters): Paging {
   return { page: page ?? 1, recordsPerPage: recordsPerPage ?? limit ?? defaultRecordsPerPage };
 }
 
@@ -78,7 +78,7 @@ export const pageContextSchema = z.strictObject({
  * The `pageContext` of a response and its `Link` header (RFC 8288) to the first, previous, next and last page, unless that would be too
  * long. Throws an HttpError 400 for a page past the last one.
  */
-export function pageOf(url: string, { page, recordsPerPage }: Paging, totalRecords: number) {
+export function describePage(url: string, { page, recordsPerPage }: Paging, totalRecords: number) {
   const totalPages = Math.max(1, Math.ceil(totalRecords / recordsPerPage));
   if (page > totalPages) {
     throw new HttpError(400, `Page ${page} is past the last page, which is ${totalPages}.`);
@@ -140,7 +140,7 @@ export const cursorMembers = {
 export type CursorQuery = { cursor?: string | undefined; page_size?: number | undefined };
 
 /** The number of rows per page. */
-export const pageSizeOf = ({ page_size = 50 }: CursorQuery) => page_size;
+export const readPageSize = ({ page_size = 50 }: CursorQuery) => page_size;
 
 const maxInt = 2 ** 31 - 1;
 const isForm: Readonly<Record<SortType, (text: string) => boolean>> = {
@@ -161,7 +161,7 @@ export type CursorList = {
 const cursorVersion = 1;
 
 /** Encodes a cursor: the list that it belongs to, and the sort values of the last row of a page. */
-export function cursorOf(list: readonly unknown[], after: readonly (string | null)[]): string {
+export function encodeCursor(list: readonly unknown[], after: readonly (string | null)[]): string {
   return Buffer.from(JSON.stringify([cursorVersion, JSON.stringify(list), after])).toString("base64url");
 }
 
@@ -196,7 +196,7 @@ export const cursorPageSchema = z.strictObject({
 });
 
 /** The number of rows to read: the page and at least one more. Few distinct values keep the forms of statements few. */
-export const limitOf = (size: number) => [11, 51].find((max) => max > size) ?? maxPageSize + 1;
+export const chooseLimit = (size: number) => [11, 51].find((max) => max > size) ?? maxPageSize + 1;
 
 /**
  * A page of a list: the sort values after which it begins, the number of rows to read, and, from the rows read and the total if counted,
@@ -204,18 +204,18 @@ export const limitOf = (size: number) => [11, 51].find((max) => max > size) ?? m
  */
 export function openCursorPage(query: CursorQuery, of: CursorList) {
   const { cursor } = query;
-  const size = pageSizeOf(query);
+  const size = readPageSize(query);
   return {
     size,
     after: readCursor(cursor, of),
-    limit: limitOf(size),
+    limit: chooseLimit(size),
     of<T extends { after: readonly (string | null)[] }>(rows: readonly T[], total: number | null = null) {
       const shown = rows.slice(0, size);
       const last = shown.at(-1);
       const hasMore = rows.length > size;
       const page = {
         cursor: cursor ?? null,
-        next_cursor: hasMore && last !== undefined ? cursorOf(of.list, last.after) : null,
+        next_cursor: hasMore && last !== undefined ? encodeCursor(of.list, last.after) : null,
         page_size: size,
         total_count: total,
         has_more: hasMore,

@@ -1,7 +1,7 @@
 import { maxHeaderSize } from "node:http";
 import { type CallToolResult, ErrorCode, McpError, type Tool } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod/v4";
-import { jsonSchemaOf } from "../../http/openapi.ts";
+import { toJsonSchema } from "../../http/openapi.ts";
 import { ReadError, refuse } from "../../read/refusal.ts";
 import type { Endpoint } from "../kit/endpoint.ts";
 import type { Ask } from "../pages/ask.ts";
@@ -33,7 +33,7 @@ function toolOf(name: string, endpoint: Endpoint<never>, changes: ToolChanges = 
   const { path: route, params = z.object({}), query, summary, description } = { ...endpoint, ...changes };
   const shape: Record<string, z.core.$ZodType> = { ...params.shape, ...query?.shape };
   const fields = Object.entries(shape).filter(([key]) => !hidden.includes(key));
-  const properties = fields.map(([key, schema]) => [key, jsonSchemaOf(schema, { io: "input", override })]);
+  const properties = fields.map(([key, schema]) => [key, toJsonSchema(schema, { io: "input", override })]);
   const required = fields.filter(([, schema]) => !z.safeParse(schema, undefined).success);
   const inputSchema = {
     ...{ type: "object" as const, properties: Object.fromEntries(properties), additionalProperties: false },

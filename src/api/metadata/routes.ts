@@ -15,7 +15,7 @@ import type { Ask } from "../pages/ask.ts";
 import { memberOf } from "../pages/layout.ts";
 import { locate } from "./media.ts";
 import type { AskMedia, MediaRequest } from "./process.ts";
-import { metadataOf, nameOfToken, versionOf } from "./token.ts";
+import { chooseVersion, describeToken, nameOfToken } from "./token.ts";
 
 /** What the paths are served from. `network`: the root chain in paths; `url`: where clients reach the service, if it is set. */
 export type MetadataSources = {
@@ -104,8 +104,8 @@ async function sendToken(sources: MetadataSources, c: Context): Promise<Response
   const { row, isNameWrapper, tokenId } = await tokenOf(sources, c);
   const base = baseOf(sources, c);
   const links = { token: `${base}/${param(c, "contract")}/${tokenId}`, avatars: `${base}/avatar` };
-  const version = versionOf(row, isNameWrapper);
-  return c.json(metadataOf(row, { tokenId, version, links, now: sources.clock() }));
+  const version = chooseVersion(row, isNameWrapper);
+  return c.json(describeToken(row, { tokenId, version, links, now: sources.clock() }));
 }
 
 async function sendTokenImage(sources: MetadataSources, c: Context): Promise<Response> {

@@ -61,14 +61,14 @@ export function nameOfToken({ name, display_name }: NameRow, tokenId: string) {
 }
 
 /** The generation of a token that a contract issued for a name. `isNameWrapper`: undefined for a registry of ENSv2. */
-export const versionOf = (row: NameRow, isNameWrapper: boolean | undefined): Version =>
+export const chooseVersion = (row: NameRow, isNameWrapper: boolean | undefined): Version =>
   isNameWrapper === undefined ? 3 : isNameWrapper ? 2 : stateOf(row) ? 1 : 0;
 
 /** Where the token's and the name's images are, without the last part of either path. */
 type Links = { token: string; avatars: string };
 
 /** The metadata of a token: its id is 32 bytes of hex. `now`: milliseconds. */
-export function metadataOf(
+export function describeToken(
   row: NameRow,
   { tokenId, version, links, now }: { tokenId: string; version: Version; links: Links; now: number },
 ) {

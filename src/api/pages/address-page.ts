@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { toCoinType } from "viem";
 import type { NameRow } from "../../read/names/rows.ts";
-import { askRows, type PageAsk, primariesOf } from "./ask.ts";
+import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
 import {
   asked,
   count,
@@ -101,7 +101,7 @@ export const addressPage =
       askRows(ask, paths.roles, "permissions"),
       claimsOf(address, ask, frame),
     ])) as [NameRow[], NameRow[], Entry[], Action[], unknown[], Claim[]];
-    const primaries = await primariesOf([address, entries, actions, roles], ask);
+    const primaries = await readPrimaryNames([address, entries, actions, roles], ask);
     const view = { frame, now, primaries, own: address };
     const rows = merged([held, resolving, former]);
     const primary = primaries.get(address);

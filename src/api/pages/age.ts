@@ -1,7 +1,7 @@
-import { spanOf } from "../../log/json-log.ts";
-import { slowestOf } from "../../status/snapshot.ts";
+import { formatSpan } from "../../log/json-log.ts";
+import { findSlowest } from "../../status/snapshot.ts";
 import type { StatusSource } from "../../status/status.ts";
-import { indexedBlockOf } from "../../status/types.ts";
+import { findIndexedBlock } from "../../status/types.ts";
 
 /** What the age of rows is known from. `clock` returns milliseconds. */
 export type DatedSources = { status: Pick<StatusSource, "current">; clock: () => number };
@@ -15,7 +15,7 @@ export const lateSeconds = 60;
  */
 export function timeOfIndex({ status, clock }: DatedSources, chainId: number | undefined): number {
   const { chains, omnichainIndexingCursor } = status.current()?.snapshot.omnichainSnapshot ?? {};
-  const { timestamp = omnichainIndexingCursor } = indexedBlockOf(chains?.[String(chainId)]) ?? {};
+  const { timestamp = omnichainIndexingCursor } = findIndexedBlock(chains?.[String(chainId)]) ?? {};
   return timestamp ?? Math.floor(clock() / 1_000);
 }
 
@@ -23,9 +23,9 @@ export function timeOfIndex({ status, clock }: DatedSources, chainId: number | u
 export function describeAge({ status, clock }: DatedSources): string | undefined {
   const current = status.current();
   if (current === undefined) return undefined;
-  const { time } = slowestOf(current.snapshot);
+  const { time } = findSlowest(current.snapshot);
   const distance = clock() / 1_000 - time;
   if (distance <= lateSeconds) return undefined;
   const date = new Date(time * 1_000).toISOString().slice(0, 16).replace("T", " ");
-  return `The index is ${spanOf(distance)} behind. What this page says, and when something was, is as of ${date} UTC.`;
+  return `The index is ${formatSpan(distance)} behind. What this page says, and when something was, is as of ${date} UTC.`;
 }

@@ -19,7 +19,7 @@ const maxAddresses = 100;
  * The verified primary names of the accounts in bodies, by one request: those whose record agrees with the claim, as far as indexed. Of
  * more than a hundred accounts the first ones.
  */
-export async function primariesOf(bodies: unknown, ask: PageAsk): Promise<Map<string, string>> {
+export async function readPrimaryNames(bodies: unknown, ask: PageAsk): Promise<Map<string, string>> {
   const found = new Set<string>();
   addAccounts(bodies, found);
   const accounts = [...found].slice(0, maxAddresses);

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import { askRows, type PageAsk, primariesOf } from "./ask.ts";
+import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
 import {
   asked,
   count,
@@ -35,7 +35,7 @@ export const blockPage =
     const own = actions.filter(({ action }) =>
       entries.some((one) => one.transaction_hash === action.transactionHash),
     );
-    const view = { frame, now, primaries: await primariesOf([entries, own], ask) };
+    const view = { frame, now, primaries: await readPrimaryNames([entries, own], ask) };
     const at = {
       chain: Number(chain),
       block: Number(block),

@@ -7,15 +7,15 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { namehash } from "../../ens/names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Surround } from "../../http/assets.ts";
-import { escapeControls, type Log, spanOf } from "../../log/json-log.ts";
+import { escapeControls, formatSpan, type Log } from "../../log/json-log.ts";
 import { BusyError } from "../../read/sql/client.ts";
 import { logFailure } from "../kit/errors.ts";
 import { sendAsItComes } from "../kit/send.ts";
 import {
-  amountOf,
+  describeLetters,
   type Explorers,
-  explorerOf,
-  lettersOf,
+  findExplorer,
+  formatAmount,
   shortHex,
   sinceOrUntil,
   titleOfChain,
@@ -59,7 +59,7 @@ export type Shown = Pick<View, "frame" | "now">;
 export type Page = { heading: Html; content: Html };
 
 /** The frame of a release. `hasSubgraph`: whether `/subgraph` is served. */
-export const frameOf = (version: string, hasSubgraph: boolean): Frame => ({
+export const createFrame = (version: string, hasSubgraph: boolean): Frame => ({
   assets: `/assets/${version}`,
   links: [
     ["/", "Status"],
@@ -78,7 +78,7 @@ const headOf = ({ assets }: Frame) => html`<meta charset="utf-8">
 <script src="${assets}/page.js" defer></script>`;
 
 /** What pages of other programs get of the frame: HTML in their heads, and at the start of their bodies. */
-export const surroundOf = (frame: Frame): Surround => ({
+export const createSurround = (frame: Frame): Surround => ({
   head: String(headOf(frame)),
   top: String(header(frame)),
   assets: frame.assets,
@@ -205,7 +205,7 @@ export function linkAccount(view: View, address: string): Html {
 
 /** A link to a page of a chain's block explorer; nothing where the chain has none. */
 export function explored({ frame }: View, chainId: number, path: string): Html {
-  const base = explorerOf(chainId, frame.explorers);
+  const base = findExplorer(chainId, frame.explorers);
   const what = `${titleOfChain(chainId)} block explorer`;
   return base === undefined
     ? html``
@@ -231,7 +231,7 @@ export type ChainPlace = { chain: number; block: number; transaction: string | n
 
 /** A price in the unit of its currency, exact on hover. */
 export function price(amount: string, currency: string): Html {
-  const { exact, short } = amountOf(amount, currency);
+  const { exact, short } = formatAmount(amount, currency);
   return html`<span title="${exact}">${short}</span>`;
 }
 
@@ -257,7 +257,7 @@ export function nameLink({ id, name }: { id: string; name: string | null | undef
 
 /** A note of the letters of a name that is not plain. */
 export function lettersNote(name: string): Html {
-  const letters = lettersOf(name);
+  const letters = describeLetters(name);
   if (letters === undefined) return html``;
   const isFault = letters.startsWith("Not");
   return html` <small class="letters${isFault ? " fault" : ""}">${shown(letters, 200)}</small>`;
@@ -313,7 +313,7 @@ const formats: Readonly<Record<string, (value: unknown, row: unknown, view: View
   number: (value) => html`${count(Number(value))}`,
   decimal: (value) => html`${decimal(Number(value))}`,
   bytes: (value) => html`${bytes(Number(value))}`,
-  span: (value) => html`${spanOf(Number(value))}`,
+  span: (value) => html`${formatSpan(Number(value))}`,
   chain: (value) => html`${titleOfChain(Number(value))}`,
   state: (value) => html`<span class="state ${value}">${value}</span>`,
   percent: (value, row) =>

@@ -1,9 +1,9 @@
 import { html } from "hono/html";
 import { isNode } from "../../ens/given-names.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
-import { spanOf } from "../../log/json-log.ts";
+import { formatSpan } from "../../log/json-log.ts";
 import type { NameRow } from "../../read/names/rows.ts";
-import { askRows, type PageAsk, primariesOf } from "./ask.ts";
+import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
 import {
   asked,
   day,
@@ -35,7 +35,7 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: NameRow
   const { now } = view;
   const ended = Number(grace_ends_at ?? 0);
   if (status === "expired") {
-    const grace = ended > now ? ` Only its holder can renew it, for another ${spanOf(ended - now)}.` : "";
+    const grace = ended > now ? ` Only its holder can renew it, for another ${formatSpan(ended - now)}.` : "";
     return ["grace", "In grace", html`Expired ${moment(view, Number(expires_at))}.${grace}`] as const;
   }
   if (status === "unregistered") return ["released", "Unregistered", html`Nobody holds it.`] as const;
@@ -43,7 +43,7 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: NameRow
     const left = ended + premiumPeriod - now;
     const hasPremium = namespace === "ens" && /^[^.]+\.eth$/.test(name) && ended > 0 && left > 0;
     const since = ended > 0 ? html` ${moment(view, ended)}` : "";
-    const premium = ` Anyone can register it, at a premium that falls to zero in ${spanOf(left)}.`;
+    const premium = ` Anyone can register it, at a premium that falls to zero in ${formatSpan(left)}.`;
     const words = html`Released${since}.${hasPremium ? premium : " Nobody holds it."}`;
     return ["released", hasPremium ? "Premium" : "Released", words] as const;
   }
@@ -172,7 +172,7 @@ export async function namePage(row: NameRow, ask: PageAsk, { frame, now }: Shown
     askRows(ask, bought, "registrarActions") as Promise<Action[]>,
     ...reading,
   ]);
-  const primaries = await primariesOf([row, entries, actions, found.map(({ rows }) => rows)], ask);
+  const primaries = await readPrimaryNames([row, entries, actions, found.map(({ rows }) => rows)], ask);
   const view = { frame, now, primaries };
   const activity = { entries, actions, isWhole: entries.length < max, hasNames: false };
   const { texts, addresses } = records ? recordLists(view, records) : {};

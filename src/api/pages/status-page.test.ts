@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pageSources, service } from "../../../test/support/service.ts";
-import { type ChainFacts, snapshotOf } from "../../status/snapshot.ts";
+import { buildSnapshot, type ChainFacts } from "../../status/snapshot.ts";
 import type { CurrentStatus, Snapshot } from "../../status/types.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
 
@@ -11,7 +11,7 @@ const at = (secondsAgo: number, number: number) => ({ timestamp: now - secondsAg
 const startBlock = at(100_000, 101);
 
 const snapshotWith = (...chains: (Omit<ChainFacts, "startBlock"> & Partial<ChainFacts>)[]) =>
-  snapshotOf(
+  buildSnapshot(
     chains.map((chain) => ({ startBlock, ...chain })),
     now,
   )!;

@@ -1,23 +1,23 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
 import type { Registry } from "prom-client";
-import { type Log, spanOf } from "../../log/json-log.ts";
+import { formatSpan, type Log } from "../../log/json-log.ts";
 import type { BlockRef } from "../../ponder/checkpoints.ts";
 import type { Shared } from "../../ponder/shared.ts";
 import type { HashOf } from "../../read/as-of.ts";
 import type { Database } from "../../read/sql/client.ts";
 import type { GoLive } from "../../status/go-live.ts";
 import { shareReading } from "../../status/shared-reading.ts";
-import { slowestOf } from "../../status/snapshot.ts";
+import { findSlowest } from "../../status/snapshot.ts";
 import type { StatusSource } from "../../status/status.ts";
 import {
   type ChainSnapshot,
+  findIndexedBlock,
   headHash,
-  indexedBlockOf,
   isBackfilled,
   type Snapshot,
 } from "../../status/types.ts";
-import { type ConfigContext, healingOf } from "../ensnode/config.ts";
+import { type ConfigContext, describeHealing } from "../ensnode/config.ts";
 import { needsNames } from "../v1/lists.ts";
 import { lateSeconds, timeOfIndex } from "./age.ts";
 import type { Ask } from "./ask.ts";
@@ -44,7 +44,7 @@ import { shortHex, titleOfChain } from "./words.ts";
 // `now` is in Unix seconds, `behind` in seconds.
 function chainProgress(chain: ChainSnapshot | undefined, now: number) {
   const state = chain?.chainStatus.replace("chain-", "") ?? "unknown";
-  const indexed = indexedBlockOf(chain);
+  const indexed = findIndexedBlock(chain);
   const target = chain && targetOf(chain);
   const start = chain?.config.startBlock;
   const isDone = chain?.chainStatus === "chain-completed";
@@ -74,7 +74,7 @@ function sampleOf(
   const sample = { at, events, fetched: blocks.fetched, done: 0, ahead: 0 };
   for (const chain of Object.values(chains)) {
     const start = chain.config.startBlock.number;
-    const indexed = indexedBlockOf(chain)?.number ?? start - 1;
+    const indexed = findIndexedBlock(chain)?.number ?? start - 1;
     sample.done += indexed - start + 1;
     sample.ahead += Math.max(0, (targetOf(chain)?.number ?? indexed) - indexed);
   }
@@ -292,7 +292,7 @@ function describe(sources: StatusSources, found: FoundStatus) {
   const { config, versions, examples, archives, believed, process, clock, status, hashOf } = sources;
   const { snapshot, counts, rate, size, names } = found;
   const now = Math.floor(clock() / 1_000);
-  const distance = snapshot && Math.max(0, now - slowestOf(snapshot).time);
+  const distance = snapshot && Math.max(0, now - findSlowest(snapshot).time);
   const phase = phaseOf(found);
   const isBackfill = phase === "fetching" || phase === "indexing";
   const chains = config.chains.map(({ id, name }) => {
@@ -327,7 +327,7 @@ function describe(sources: StatusSources, found: FoundStatus) {
       ...{
         hitPercent,
         asked: process.isIndexer && heals > 0 ? heals : undefined,
-        healing: healing && { ...healing, ...healingOf(healing) },
+        healing: healing && { ...healing, ...describeHealing(healing) },
       },
       coverage: found.coverage && coverageFacts(found.coverage, clock()),
       ...(process.isIndexer ? used : {}),
@@ -414,7 +414,7 @@ function problemsOf(
   const [slowest] = chains.toSorted((a, b) => (b.behind ?? 0) - (a.behind ?? 0));
   if (phase === "live" && distance > lateSeconds)
     problems.push(
-      `The index is ${spanOf(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back. The other chains do not wait for one that pauses.`,
+      `The index is ${formatSpan(distance)} behind: ${slowest?.name} is the slowest chain. It has no new blocks, or a slow or silent node or a slow database holds it back. The other chains do not wait for one that pauses.`,
     );
   return problems;
 }
@@ -433,7 +433,7 @@ function content(found: StatusFacts, view: View, figures: Html | undefined): Htm
   const { phase, problems, distance } = found;
   const behind =
     (phase === "live" || phase === "building-indexes") && distance !== undefined
-      ? `, ${spanOf(distance)} behind now`
+      ? `, ${formatSpan(distance)} behind now`
       : "";
   const isLate = phase === "live" && (distance ?? 0) > lateSeconds;
   const text = isLate ? "Live, but behind" : phaseTexts[phase];

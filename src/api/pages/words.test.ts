@@ -2,11 +2,11 @@ import type { Chain } from "viem";
 import * as viemChains from "viem/chains";
 import { describe, expect, test } from "vitest";
 import {
-  amountOf,
   coinName,
-  explorerOf,
+  describeLetters,
+  findExplorer,
+  formatAmount,
   leaseLength,
-  lettersOf,
   shortHex,
   sinceOrUntil,
   titleOfChain,
@@ -44,9 +44,9 @@ test("chains and coins have the names that people know", () => {
 });
 
 test("block explorers are the usual ones but for what is configured", () => {
-  expect(explorerOf(1)).toBe("https://etherscan.io");
-  expect(explorerOf(1, { 1: "https://a.example/" })).toBe("https://a.example");
-  expect(explorerOf(15_658_733)).toBeUndefined();
+  expect(findExplorer(1)).toBe("https://etherscan.io");
+  expect(findExplorer(1, { 1: "https://a.example/" })).toBe("https://a.example");
+  expect(findExplorer(15_658_733)).toBeUndefined();
 });
 
 test.each([
@@ -84,7 +84,7 @@ test.each([
   ["0", "DAI", "0 DAI", "0 DAI"],
   ["7", "ERC20", "7 units", "7 units"],
 ])("%s of %s is %s", (amount, currency, short, exact) => {
-  expect(amountOf(amount, currency)).toEqual({ short, exact });
+  expect(formatAmount(amount, currency)).toEqual({ short, exact });
 });
 
 describe("letters of a name", () => {
@@ -97,7 +97,7 @@ describe("letters of a name", () => {
     ["\u0440\u0430\u0443\u0440\u0430.eth", "Not normalized: whole-script confusable: Cyrillic/Latin"],
     ["a\u202eb.eth", "Not normalized: disallowed character: {202E}"],
   ])("of %s", (name, words) => {
-    expect(lettersOf(name)).toBe(words);
+    expect(describeLetters(name)).toBe(words);
   });
 });
 

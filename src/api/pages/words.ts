@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { ens_split } from "@adraffy/ens-normalize";
 import { formatUnits } from "viem";
-import { chainOf } from "../../deployments/chains.ts";
+import { findChain } from "../../deployments/chains.ts";
 import { defaultEvmCoinType } from "../../ens/reverse-names.ts";
 
 // What chains, coins, times and amounts are called by people.
@@ -18,7 +18,7 @@ const known: Readonly<Record<number, KnownChain>> = JSON.parse(
  * @example chainName(10) // "OP Mainnet"
  */
 export function titleOfChain(id: number): string {
-  const own = chainOf(id).name;
+  const own = findChain(id).name;
   const [name = own] = known[id] ?? [];
   return name === `chain-${id}` ? `Chain ${id}` : name;
 }
@@ -27,7 +27,7 @@ export function titleOfChain(id: number): string {
 export type Explorers = Readonly<Record<number, string>>;
 
 /** The URL of a chain's block explorer: the configured one, else the one that viem knows; undefined if there is none. */
-export function explorerOf(id: number, configured: Explorers = {}): string | undefined {
+export function findExplorer(id: number, configured: Explorers = {}): string | undefined {
   return (configured[id] ?? known[id]?.[1])?.replace(/\/+$/, "");
 }
 
@@ -108,9 +108,9 @@ export const decimals: Readonly<Record<string, number>> = { ETH: 18, WETH: 18, D
 
 /**
  * An amount in the unit of its currency, exact and cut to what people read; of an unknown token in its smallest units.
- * @example amountOf("10600000000000123", "ETH") // { exact: "0.010600000000000123 ETH", short: "0.0106 ETH" }
+ * @example formatAmount("10600000000000123", "ETH") // { exact: "0.010600000000000123 ETH", short: "0.0106 ETH" }
  */
-export function amountOf(amount: string, currency: string): { exact: string; short: string } {
+export function formatAmount(amount: string, currency: string): { exact: string; short: string } {
   const places = decimals[currency];
   if (places === undefined) return { exact: `${amount} units`, short: `${amount} units` };
   const exact = formatUnits(BigInt(amount), places);
@@ -125,7 +125,7 @@ export function amountOf(amount: string, currency: string): { exact: string; sho
  * What readers should know of a name's letters: their script where they are not plain, in the words of ENSIP-15, or why the name is not
  * normalized. Undefined for plain names and unknown labels.
  */
-export function lettersOf(name: string): string | undefined {
+export function describeLetters(name: string): string | undefined {
   if (/^[a-z0-9.[\]_$-]*$/.test(name) || name.length > 1_000) return undefined;
   const labels = ens_split(name);
   const fault = labels.find(({ error }) => error !== undefined)?.error;

@@ -10,8 +10,8 @@ import { zeroAddress } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import { createChainBlocks } from "../../read/chain-blocks.ts";
-import { v2ContractsOf } from "../../read/names/v2-names.ts";
-import { pathOf } from "../../read/names/v2-walk.ts";
+import { findV2Contracts } from "../../read/names/v2-names.ts";
+import { buildNamePath } from "../../read/names/v2-walk.ts";
 import { domain } from "../../schema/subgraph.ts";
 import { createSubgraph, type SubgraphOptions } from "./routes.ts";
 
@@ -47,7 +47,7 @@ const fields = `${stated} ${walked}`;
 const index = createV2Index();
 const stored = await createStoredIndex();
 
-const contracts = v2ContractsOf(index.config.datasources);
+const contracts = findV2Contracts(index.config.datasources);
 const { RootRegistry = "0x", ETHRegistry = "0x" } = v2Addresses as Record<string, Hex>;
 
 type Options = Pick<SubgraphOptions, "v2"> & { isCounted?: boolean; seen?: string[] };
@@ -100,7 +100,7 @@ async function everyDomain(): Promise<Map<Hex, Domain>> {
 }
 
 const nodeOf = (labels: readonly Hex[]) =>
-  pathOf(labels.map((raw) => keccak256(hexToBytes(raw)))).nodes.at(-1) ?? "0x";
+  buildNamePath(labels.map((raw) => keccak256(hexToBytes(raw)))).nodes.at(-1) ?? "0x";
 const textOf = (bytes: Hex) => Buffer.from(bytes.slice(2), "hex").toString("utf8");
 const unlessZero = (address: Hex | null | undefined) => (address === zeroAddress ? null : (address ?? null));
 

@@ -29,9 +29,9 @@ import {
   addressRow,
   defaultCoin,
   detailRow,
+  findRecord,
   listRow,
   type NameRow,
-  recordOf,
   rowSchema,
 } from "../../read/names/rows.ts";
 import {
@@ -68,7 +68,7 @@ import { cursorParameters } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 import { listPosition, windowEnd } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { answersOf, listPage, notFoundAnswer, ofLookup, pageShape } from "./lists.ts";
+import { describeAnswers, listPage, notFoundAnswer, ofLookup, pageShape } from "./lists.ts";
 import {
   authorityParameter,
   includeParameter,
@@ -158,7 +158,7 @@ export const addressNames = endpoint({
   description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${maxCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
   params: z.object({ address: anyCaseAddress("address") }),
   query,
-  answers: answersOf("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
+  answers: describeAnswers("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { address } = call.params;
@@ -249,7 +249,7 @@ async function forward(
     const detail = detailRow(lookup.namespaces, found, lookup.known);
     const { resolution, resolutions = [] } = row;
     const own = [resolution ?? [], resolutions].flat().filter(({ record_key: key }) => {
-      const { value } = recordOf(detail, key, { found, fallback: undefined });
+      const { value } = findRecord(detail, key, { found, fallback: undefined });
       return value === call.params.address;
     });
     if (own.length === 0) return [];
@@ -472,7 +472,7 @@ export const addressPrimaryName = endpoint({
     at: atParameter,
     min_block: minBlockParameter,
   }),
-  answers: answersOf("The answers, including those without a name", { data: primaryAnswers }, 404),
+  answers: describeAnswers("The answers, including those without a name", { data: primaryAnswers }, 404),
   handle: async (
     { params: { address }, query: { source, namespace = "ens", ...given }, current, ...call },
     context: LookupContext & ResolveContext,

@@ -1,11 +1,11 @@
 import { z } from "zod/v4";
 import { closedQuery, textParameter } from "../../ens/parameters.ts";
-import { textOf } from "../../feed/follow.ts";
+import { formatMessage } from "../../feed/follow.ts";
 import { type FeedPosition, positionOfBlock, startOfFeed } from "../../feed/read.ts";
-import { type FeedContext, feedParameters, finalityOf, openPlace } from "../../feed/request.ts";
-import { entryFilterOf, entryParameters } from "../../read/events/entry-filters.ts";
+import { type FeedContext, feedParameters, openPlace, parseFinality } from "../../feed/request.ts";
+import { buildEntryFilter, entryParameters } from "../../read/events/entry-filters.ts";
 import { refuse } from "../../read/refusal.ts";
-import { indexedBlockOf } from "../../status/types.ts";
+import { findIndexedBlock } from "../../status/types.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { errorSchema } from "./contract.ts";
 import { notFoundAnswer, ofLookup } from "./lists.ts";
@@ -42,7 +42,7 @@ export const eventStream = endpoint({
   },
   handle: async ({ query, request, client, renew, current }, context: FeedContext) => {
     const { feed } = context;
-    const filter = entryFilterOf(query, context);
+    const filter = buildEntryFilter(query, context);
     const refuseIfFull = () => {
       if (feed.isFull(client)) refuse("overloaded", "Too many streams are open. Try again later.");
     };
@@ -52,7 +52,7 @@ export const eventStream = endpoint({
     const { state, position, place } = await openPlace(context, id, signal);
     const { chains } = current.snapshot.omnichainSnapshot;
     const after = place ?? (await beginningOf(query.from ?? "latest"));
-    const finality = finalityOf(query.finality);
+    const finality = parseFinality(query.finality);
     // Others may have begun meanwhile.
     refuseIfFull();
     return {
@@ -68,7 +68,7 @@ export const eventStream = endpoint({
       if (from === "latest") return position;
       if (from === "start") return startOfFeed(state);
       const [chain = 0, block = 0] = from.split(":").map(Number);
-      const head = indexedBlockOf(chains[String(chain)]);
+      const head = findIndexedBlock(chains[String(chain)]);
       if (head === undefined)
         return refuse(
           "invalid_input",
@@ -82,7 +82,7 @@ export const eventStream = endpoint({
 });
 
 async function* mustRefetch() {
-  yield textOf("must-refetch", {
+  yield formatMessage("must-refetch", {
     reason:
       "The event of this id is not in the index that is served now. Read /v1 anew and begin without an id.",
   });

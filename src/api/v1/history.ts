@@ -10,24 +10,24 @@ import {
   timeParameter,
   wordsParameter,
 } from "../../ens/parameters.ts";
-import { healedSchema, idOf, readFeed, revertedSchema } from "../../feed/read.ts";
-import { type FeedContext, feedParameters, finalityOf, openPlace } from "../../feed/request.ts";
-import { asOf, metaSchema } from "../../read/as-of.ts";
-import { entryOf, entrySchema, type StoredEntry } from "../../read/events/entries.ts";
+import { formatFeedId, healedSchema, readFeed, revertedSchema } from "../../feed/read.ts";
+import { type FeedContext, feedParameters, openPlace, parseFinality } from "../../feed/request.ts";
+import { describePosition, metaSchema } from "../../read/as-of.ts";
+import { entrySchema, type StoredEntry, toEntry } from "../../read/events/entries.ts";
 import {
-  conditionsOf,
+  buildValueConditions,
   given,
   inByteOrder,
   inNamespaceOf,
   onChain,
 } from "../../read/events/entry-conditions.ts";
 import {
-  entryFilterOf,
+  buildEntryFilter,
+  buildFilteredParts,
+  chooseKinds,
   entryParameters,
   entryWords,
-  kindsOf,
-  nodesOf,
-  partsOf,
+  resolveNodes,
   scopes,
 } from "../../read/events/entry-filters.ts";
 import { type HistoryQuery, historyCountSql, historyOrder, historySql } from "../../read/events/history.ts";
@@ -50,7 +50,7 @@ import {
   type StatementCall,
 } from "../../read/names/source.ts";
 import { refuse } from "../../read/refusal.ts";
-import { sortTypesOf } from "../../read/sql/keyset.ts";
+import { listSortTypes } from "../../read/sql/keyset.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorPageSchema, cursorParameters } from "../kit/paging.ts";
 import { errorSchema, listPosition, openPage } from "./contract.ts";
@@ -141,13 +141,13 @@ async function historyPage(
   checkOrder({ from_timestamp, to_timestamp });
   const { scope = "both" } = asked;
   const filters = [type, exclude_type, kind, record_key, order, from_timestamp, to_timestamp, scope];
-  const opened = openPage(asked, ["history", ...subject, ...filters], sortTypesOf(historyOrder("p")));
+  const opened = openPage(asked, ["history", ...subject, ...filters], listSortTypes(historyOrder("p")));
   // Combinations of kinds are many; most requests ask for all kinds or for one type.
   const isCommon = [type?.[1], exclude_type, kind].every((one) => one === undefined);
   const statement = openStatement(lookup, call, { isCommon });
-  const kinds = kindsOf(asked);
+  const kinds = chooseKinds(asked);
   const { conditions = [], ...found } = find(statement, kinds);
-  const history = { ...found, kinds, conditions: [...conditions, ...conditionsOf(asked, statement)] };
+  const history = { ...found, kinds, conditions: [...conditions, ...buildValueConditions(asked, statement)] };
   // A statement must use each of its values, and not every history uses the times.
   const timed = (sql: string) => `WITH times AS (SELECT $1::bigint[]) ${sql}`;
   const total =
@@ -161,13 +161,13 @@ async function historyPage(
   const members = { hasData: include.includes("data"), hasKind: include.includes("raw") };
   const subjectOf = ({ node }: StoredEntry) =>
     parent === undefined ? {} : { subject: node === parent ? ("name" as const) : ("child" as const) };
-  const data = shown.map((entry) => ({ ...entryOf(entry, lookup.namespaces, members), ...subjectOf(entry) }));
+  const data = shown.map((entry) => ({ ...toEntry(entry, lookup.namespaces, members), ...subjectOf(entry) }));
   const partial = {
     completeness: "partial" as const,
     unsupported_fields: ["data"],
     unsupported_reason: lacks,
   };
-  const meta = { ...asOf(current, lookup.hashOf), ...(lacks === undefined ? {} : partial) };
+  const meta = { ...describePosition(current, lookup.hashOf), ...(lacks === undefined ? {} : partial) };
   return { status: 200 as const, body: { data, page, meta } };
 }
 
@@ -363,23 +363,23 @@ async function eventsAfter(id: string, call: StatementCall & { query: EventsQuer
   const { lookup, feed } = context;
   for (const name of new URL(request.raw.url).searchParams.keys())
     if (!withAfter.has(name)) refuse("invalid_input", `${name} cannot be given with after`);
-  const filter = entryFilterOf(query, context);
+  const filter = buildEntryFilter(query, context);
   const { signal } = request.raw;
   const { state, place } = await openPlace(context, id, signal);
   if (place === undefined || place === "gone")
     return refuse("stale", "after: the event of this id is not in the index that is served now; begin anew");
-  const asked = { state, filter, finality: finalityOf(query.finality), limit: query.page_size };
+  const asked = { state, filter, finality: parseFinality(query.finality), limit: query.page_size };
   const found = await readFeed(feed.source, place, asked, signal);
   const from = found.messages.findIndex(({ event }) => event === "event");
   const later = found.messages.findIndex(({ event }, at) => from !== -1 && at > from && event === "reverted");
   const shown = later === -1 ? found.messages : found.messages.slice(0, later);
-  const next = later === -1 ? idOf(found.end) : (shown.at(-1)?.id ?? id);
+  const next = later === -1 ? formatFeedId(found.end) : (shown.at(-1)?.id ?? id);
   const has_more = later !== -1 || !found.isAtEnd;
   const page = { cursor: id, next_cursor: next, page_size: query.page_size, total_count: null, has_more };
   const data = shown.flatMap((message) => (message.event === "event" ? [message.data] : []));
   const reverted = shown.flatMap((message) => (message.event === "reverted" ? [message.data] : []));
   const healed = shown.flatMap((message) => (message.event === "healed" ? [message.data] : []));
-  const body = { data, reverted, healed, page, meta: asOf(current, lookup.hashOf) };
+  const body = { data, reverted, healed, page, meta: describePosition(current, lookup.hashOf) };
   // A page that had no message yet would hold the next ones up.
   return { status: 200 as const, body, isCached: false };
 }
@@ -406,7 +406,7 @@ export const events = endpoint({
     if (hasBlocks && (chain === undefined || (chains.length === 0 && others.length > 0)))
       refuse("invalid_input", "from_block and to_block need chain_id, a namespace on one chain, or resolver");
     checkOrder({ from_block, to_block });
-    const { node, parent } = nodesOf(call.query, context);
+    const { node, parent } = resolveNodes(call.query, context);
     const isOfName = node !== undefined || registration_id !== undefined;
     if (!isOfName && type?.every((one) => one === "release"))
       refuse("invalid_input", "type=release needs name or registration_id; /v1/names lists ends of grace");
@@ -421,7 +421,7 @@ export const events = endpoint({
       isCounted: isOfName || resolver !== undefined,
       lacks: resolver && "resolver_pointer_events_not_listed",
       find: (statement, kinds) => {
-        const { conditions, ...found } = partsOf(
+        const { conditions, ...found } = buildFilteredParts(
           { ...call.query, node, parent },
           { statement, kinds, namespaces },
         );

@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
-import { asOf, metaSchema } from "../../read/as-of.ts";
+import { describePosition, metaSchema } from "../../read/as-of.ts";
 import { type NamesOf, namesLeftOut } from "../../read/names/left-out.ts";
 import { countSql, type FoundNames, type ListOptions, listSql } from "../../read/names/lists.ts";
 import { type NameRow, rowSchema } from "../../read/names/rows.ts";
@@ -11,7 +11,7 @@ import {
   type StatementCall,
 } from "../../read/names/source.ts";
 import type { Listed } from "../../read/names/stored-name.ts";
-import { sortTypesOf } from "../../read/sql/keyset.ts";
+import { listSortTypes } from "../../read/sql/keyset.ts";
 import { type CursorQuery, cursorPageSchema } from "../kit/paging.ts";
 import { errorSchema, lookupEnvelope, openPage } from "./contract.ts";
 // What endpoints under `/v1` have in common: what they need, what they respond with, and how they page a list.
@@ -37,7 +37,7 @@ const refusals = {
 };
 
 /** The responses of an endpoint: one with `meta` beside the members of `shape`, and refusals by their status. */
-export const answersOf = <S extends z.core.$ZodLooseShape, C extends keyof typeof refusals = never>(
+export const describeAnswers = <S extends z.core.$ZodLooseShape, C extends keyof typeof refusals = never>(
   description: string,
   shape: S,
   ...codes: C[]
@@ -50,7 +50,7 @@ export const answersOf = <S extends z.core.$ZodLooseShape, C extends keyof typeo
 export const pageShape = <S extends z.ZodType>(row: S) => ({ data: z.array(row), page: cursorPageSchema });
 
 /** The responses of an endpoint that lists names. */
-export const listAnswers = answersOf("A page of names, possibly empty", pageShape(rowSchema), 404);
+export const listAnswers = describeAnswers("A page of names, possibly empty", pageShape(rowSchema), 404);
 
 /** A list: how to find its names, and the form of its rows. `list`: what its cursors belong to. */
 type List = {
@@ -76,7 +76,7 @@ export async function listPage(
 ) {
   const statement = openStatement(lookup, call, { isCommon });
   const found = find(statement);
-  const opened = openPage(call.query, list, sortTypesOf(found.branches[0]?.order ?? []));
+  const opened = openPage(call.query, list, listSortTypes(found.branches[0]?.order ?? []));
   const total = maxCounted
     ? statement.count(countSql(lookup.namespaces, found, maxCounted), maxCounted)
     : null;
@@ -93,6 +93,6 @@ export async function listPage(
     total,
   ]);
   const { shown, page } = opened.of(...rows);
-  const meta = { ...asOf(call.current, lookup.hashOf), ...leftOut };
+  const meta = { ...describePosition(call.current, lookup.hashOf), ...leftOut };
   return { status: 200 as const, body: { data: shown.map(show), page, meta } };
 }

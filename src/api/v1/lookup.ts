@@ -18,10 +18,10 @@ import { namespacesIn } from "../../read/names/scopes.ts";
 import type { LookupContext, StatementCall } from "../../read/names/source.ts";
 import { refuse } from "../../read/refusal.ts";
 import { endpoint } from "../kit/endpoint.ts";
-import { cursorMembers, cursorPageSchema, pageSizeOf } from "../kit/paging.ts";
+import { cursorMembers, cursorPageSchema, readPageSize } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 import { openPage } from "./contract.ts";
-import { answersOf, ofLookup } from "./lists.ts";
+import { describeAnswers, ofLookup } from "./lists.ts";
 import { relationsText } from "./parameters.ts";
 
 const maxInputs = 1_000;
@@ -61,7 +61,7 @@ const sumOf = <T>(inputs: readonly T[], of: (given: T) => number) =>
   inputs.reduce((sum, given) => sum + of(given), 0);
 const charactersOf = (given: NameInput | AddressInput) =>
   "name" in given && given.name.length <= maxPerName ? given.name.length : 0;
-const rowsOf = (given: NameInput | AddressInput) => ("address" in given ? pageSizeOf(given) : 0);
+const rowsOf = (given: NameInput | AddressInput) => ("address" in given ? readPageSize(given) : 0);
 
 const body = z.strictObject(
   {
@@ -125,7 +125,7 @@ export const lookup = endpoint({
     "One result for each input, in order: a name's row, or the names that an address owns or manages, its primary name first. Inputs that are not found or not names have results too.",
   query: closedQuery({ at: atParameter, min_block: minBlockParameter }),
   body,
-  answers: answersOf("The results", { data: z.array(result) }),
+  answers: describeAnswers("The results", { data: z.array(result) }),
   handle: async (call, { lookup: source }: LookupContext) => {
     const { inputs, profile, namespace: given } = call.body;
     // `auto` and `public` mean no filter: each name tells its own namespace.

@@ -7,9 +7,9 @@ import type { Namespace } from "../../deployments/deployment.ts";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { namespaces } from "../../deployments/namespaces.ts";
 import { indexedNamespaces } from "../../read/names/indexed-namespaces.ts";
-import { v2ContractsOf } from "../../read/names/v2-names.ts";
+import { findV2Contracts } from "../../read/names/v2-names.ts";
 import { createDatabase, type QueuedDatabase } from "../../read/sql/client.ts";
-import { documentOf } from "../kit/docs.ts";
+import { buildDocument } from "../kit/docs.ts";
 
 // Every route under /v1, with every parameter, in every mode and with every set of plugins that docs/datasources.md names: no error of our own
 // statements (500), and nothing that an outage looks like (503) but where a plugin is missing, which the route documents.
@@ -67,12 +67,12 @@ const always: Readonly<Record<string, readonly string[]>> = {
 /** The addresses of contracts in paths. */
 const contracts = (datasources: Namespace): Readonly<Record<string, string | undefined>> => ({
   resolvers: contract,
-  registries: v2ContractsOf(datasources)?.ethRegistry,
+  registries: findV2Contracts(datasources)?.ethRegistry,
 });
 
 type Paged = { page?: { next_cursor: string | null } };
 type Parameter = { name: string; in: string; schema: { enum?: string[] } };
-const { paths } = documentOf("", lookups);
+const { paths } = buildDocument("", lookups);
 const choicesOf = (path: string) =>
   ((paths[path]?.["get"]?.["parameters"] ?? []) as Parameter[])
     .filter((one) => one.in === "query" && one.name !== "cursor")

@@ -4,7 +4,7 @@ import { isNormalizedName } from "../../ens/normalization.ts";
 import { choice, closedQuery, readTime, textParameter } from "../../ens/parameters.ts";
 import { agentKeys } from "../../ens/record-values.ts";
 import { located } from "../../ens/schemas.ts";
-import { asOf, asOfWithToken } from "../../read/as-of.ts";
+import { asOfWithToken, describePosition } from "../../read/as-of.ts";
 import { type DeadlineWindow, deadlineBranches, deadlineOrder } from "../../read/events/deadlines.ts";
 import { addKeys, keyOfAll, subnamesKey, unkeyed } from "../../read/names/cache-keys.ts";
 import { decodeContentHash } from "../../read/names/content-hash.ts";
@@ -15,24 +15,24 @@ import { branchesFrom, byName, listSql, sorts, withText } from "../../read/names
 import { readNameOfPath } from "../../read/names/lookups.ts";
 import { namesByRecordKey } from "../../read/names/record-keys.ts";
 import {
-  dataKeyOf,
-  defaultAddressOf,
   detailRow,
   type FoundName,
+  findDefaultAddress,
+  findRecord,
   isAddressKey,
   isDataKey,
   isReadFromEvents,
   isTextRecordKey,
-  keysOf,
   labelRow,
+  listRecordKeys,
   listRow,
   type NameRow,
   type RecordAnswer,
-  recordOf,
   recordSchema,
   rowSchema,
   searchRow,
-  textKeyOf,
+  toDataKey,
+  toTextKey,
 } from "../../read/names/rows.ts";
 import {
   inNamespace,
@@ -50,7 +50,7 @@ import { refuse } from "../../read/refusal.ts";
 import { resolveRecords } from "../../read/resolution/resolve.ts";
 import { askChain, type LiveCall, type ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
-import { cursorParameters, limitOf } from "../kit/paging.ts";
+import { chooseLimit, cursorParameters } from "../kit/paging.ts";
 import {
   type FinalityWord,
   listPosition,
@@ -60,7 +60,7 @@ import {
   windowEnd,
 } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { answersOf, listAnswers, listPage, ofLookup, pageShape } from "./lists.ts";
+import { describeAnswers, listAnswers, listPage, ofLookup, pageShape } from "./lists.ts";
 import { authorityParameter, includeParameter } from "./parameters.ts";
 
 const namePath = z.object({
@@ -84,7 +84,7 @@ export const nameDetail = endpoint({
     source: choice("source", ["indexed"]).optional(),
     ...snapshotParameters,
   }),
-  answers: answersOf("The name", { data: rowSchema }, 404),
+  answers: describeAnswers("The name", { data: rowSchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { found, position } = await readOne(lookup, call, "name");
     const data = detailRow(lookup.namespaces, found, lookup.known);
@@ -92,7 +92,7 @@ export const nameDetail = endpoint({
     if (!call.query.include?.includes("counts")) return { status: 200, body: { data, meta } };
     addKeys(call, subnamesKey(found.row.node));
     const counted = await withCounts(lookup, call, { data: [data], meta });
-    const row = { ...data, ...counted.data[0], record_count: data.records && keysOf(data).length };
+    const row = { ...data, ...counted.data[0], record_count: data.records && listRecordKeys(data).length };
     return { status: 200, body: { data: row, meta: counted.meta } };
   },
 });
@@ -177,7 +177,7 @@ export const nameRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed", "verified", "auto"]).default("indexed"),
   }),
-  answers: answersOf("The records by key", { data: recordsOfNameSchema }, 404, 422),
+  answers: describeAnswers("The records by key", { data: recordsOfNameSchema }, 404, 422),
   handle: async (call, context: LookupContext & ResolveContext) =>
     answerRecords(context, call, await readOne(context.lookup, call, "name records")),
 });
@@ -196,9 +196,9 @@ export async function answerRecords(
   const { lookup } = context;
   const { keys, source, include = [] } = call.query;
   const row = detailRow(lookup.namespaces, found, lookup.known);
-  const known = [...new Set(keys ?? keysOf(row))].sort();
-  const fallback = defaultAddressOf(lookup.namespaces, found, lookup.known);
-  const indexed = new Map(known.map((key) => [key, recordOf(row, key, { found, fallback })]));
+  const known = [...new Set(keys ?? listRecordKeys(row))].sort();
+  const fallback = findDefaultAddress(lookup.namespaces, found, lookup.known);
+  const indexed = new Map(known.map((key) => [key, findRecord(row, key, { found, fallback })]));
   // `auto` asks the chain for given keys that the index cannot answer: all of them if the resolver's code is unknown.
   const isProven = isReadFromEvents(lookup, found);
   const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
@@ -235,12 +235,12 @@ function inventoryOf(row: NameRow, found: FoundName): z.output<typeof inventoryS
   const { records, status, unresolvable_reason } = row;
   const abis = records?.seen_abis;
   const isUnsupported = (key: string) =>
-    !keyForm.test(key) || recordOf(row, key, { found, fallback: undefined }).status === "unsupported";
+    !keyForm.test(key) || findRecord(row, key, { found, fallback: undefined }).status === "unsupported";
   const others = [
     ...(abis ?? []).map((type) => `abi:${type}`),
     ...(found.records?.set?.pubkeyX ? ["pubkey"] : []),
   ];
-  const known_keys = records === undefined ? [] : [...keysOf(row), ...others].sort();
+  const known_keys = records === undefined ? [] : [...listRecordKeys(row), ...others].sort();
   const isNone = status === "released" || unresolvable_reason !== undefined;
   const unknown = isNone ? "inventory_not_available" : "inventory_not_authoritative";
   return {
@@ -274,8 +274,8 @@ async function liveRecordsOf(
     return all({ status: "unsupported", unsupported_reason: "verified_records_not_supported" });
   const selection = {
     addresses: addresses.map(numberOf),
-    texts: [...new Set(texts.map(textKeyOf))],
-    data: data.map(dataKeyOf),
+    texts: [...new Set(texts.map(toTextKey))],
+    data: data.map(toDataKey),
     contenthash: keys.includes("contenthash"),
     name: keys.includes("name"),
   };
@@ -289,8 +289,8 @@ async function liveRecordsOf(
 function answerOf({ addresses, texts, data, ...others }: Records, key: string): RecordAnswer {
   const read = () => {
     if (isAddressKey(key)) return addresses?.[String(numberOf(key))];
-    if (isTextRecordKey(key)) return texts?.[textKeyOf(key)];
-    return isDataKey(key) ? data?.[dataKeyOf(key)] : others[key === "name" ? "name" : "contenthash"];
+    if (isTextRecordKey(key)) return texts?.[toTextKey(key)];
+    return isDataKey(key) ? data?.[toDataKey(key)] : others[key === "name" ? "name" : "contenthash"];
   };
   const value = read();
   return value ? { status: "ok", value } : unset;
@@ -411,7 +411,7 @@ async function relevant(
   const search = { text, filters, after: opened.after, limit: opened.size + 1 };
   const { shown, page } = opened.of(await rows<Listed>(relevanceSql(lookup, search, bind)));
   const data = shown.map(({ row }) => searchRow(lookup.namespaces, row));
-  const meta = { ...asOf(call.current, lookup.hashOf), ...(await namesLeftOut(lookup, call)) };
+  const meta = { ...describePosition(call.current, lookup.hashOf), ...(await namesLeftOut(lookup, call)) };
   return { status: 200 as const, body: { data, page, meta } };
 }
 
@@ -536,7 +536,7 @@ export const deadlineNames = endpoint({
   description:
     "Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.",
   query: deadlinesQuery,
-  answers: answersOf("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
+  answers: describeAnswers("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { query: asked, current } = call;
@@ -563,7 +563,7 @@ export const deadlineNames = endpoint({
         rowFilters: node === undefined ? [] : [`domain.parent_id = ${statement.bind(node)}`],
         after: opened.after?.map(statement.bind),
         isDescending,
-        limit: limitOf(opened.size - found.length),
+        limit: chooseLimit(opened.size - found.length),
       });
       const rows = await statement.rows<Listed>(sql);
       found.push(...rows.map((row) => ({ ...row, home: window.home })));
@@ -573,7 +573,7 @@ export const deadlineNames = endpoint({
       ...listRow(lookup.namespaces, row),
       ...(member === undefined ? {} : { [member]: index }),
     }));
-    const meta = { ...asOf(current, lookup.hashOf), ...(await namesLeftOut(lookup, call)) };
+    const meta = { ...describePosition(current, lookup.hashOf), ...(await namesLeftOut(lookup, call)) };
     return { status: 200, body: { data, page, meta } };
   },
 });

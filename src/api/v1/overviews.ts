@@ -12,7 +12,7 @@ import {
 } from "../../ens/parameters.ts";
 import { hasPowerSql } from "../../ens/roles.ts";
 import { hexSchema, located } from "../../ens/schemas.ts";
-import { asOf, asOfWithToken, type Meta } from "../../read/as-of.ts";
+import { asOfWithToken, describePosition, type Meta } from "../../read/as-of.ts";
 import { unkeyed } from "../../read/names/cache-keys.ts";
 import { withCounts } from "../../read/names/counts.ts";
 import { type StoredRole, wholeContract } from "../../read/names/grants.ts";
@@ -25,13 +25,19 @@ import { readV2Records } from "../../read/names/v2-records.ts";
 import { ethAttachedSql, reachedJoin } from "../../read/names/v2-walk.ts";
 import { refuse } from "../../read/refusal.ts";
 import { contractJoin, keySql, rolesOfEntry, rolesOfRegistry } from "../../read/roles/stored-roles.ts";
-import { beyondSql, orderBySql, rowPositionSql, type SortType, sortTypesOf } from "../../read/sql/keyset.ts";
+import {
+  beyondSql,
+  listSortTypes,
+  orderBySql,
+  rowPositionSql,
+  type SortType,
+} from "../../read/sql/keyset.ts";
 import { hexOf } from "../../schema/sql.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { type CursorQuery, cursorParameters } from "../kit/paging.ts";
 import { type FinalityWord, listPosition, openPage, requireLatest, snapshotParameters } from "./contract.ts";
-import { answersOf, ofLookup, pageShape } from "./lists.ts";
+import { describeAnswers, ofLookup, pageShape } from "./lists.ts";
 import { answerRecords, recordsOfNameSchema, recordsParameters } from "./names.ts";
 import { includeParameter } from "./parameters.ts";
 import { permissionSchema, readRoleRows } from "./permissions.ts";
@@ -102,7 +108,7 @@ async function readPage<T>(
 ) {
   const keys = Object.entries(order).map(([sql, type]) => ({ sql, type }));
   const all = [from].flat();
-  const opened = openPage(call.query, [...list, call.params], sortTypesOf(keys));
+  const opened = openPage(call.query, [...list, call.params], listSortTypes(keys));
   const { bind, rows, count } = openStatement(lookup, call);
   const sorted = ` AND $1::bigint[] IS NOT NULL ${orderBySql(keys, false)}`;
   const total = isCounted ? count(`SELECT ${countUpTo(max, `${all[0]}${sorted}`)}::text`, max) : null;
@@ -154,7 +160,7 @@ const resolverOverview = endpoint({
   description:
     "Names whose registration in force has it as its own resolver, ordered by node; names without a registration are omitted. A page may have fewer names than its size. `mirror`: the registry that it answers from.",
   query: pageQuery,
-  answers: answersOf("The resolver", { data: resolverSchema }, 404),
+  answers: describeAnswers("The resolver", { data: resolverSchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { home, kind, meta } = await readResolver(lookup, call);
     const registry = kind === "v1" && home.registry && { ...call.params, address: home.registry };
@@ -209,7 +215,7 @@ const resolverLinks = endpoint({
   description:
     "For ENSv2 resolvers with record ids: ordered by record id, then by node. The root node's link is the default.",
   query: pageQuery,
-  answers: answersOf("A page of links, possibly empty", pageShape(linkSchema), 404),
+  answers: describeAnswers("A page of links, possibly empty", pageShape(linkSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { home, kind, isKnown, meta } = await readResolver(lookup, call);
@@ -239,7 +245,7 @@ const resolverRoles = endpoint({
   description:
     "For ENSv2 resolvers with known code: ordered by account, then by `eac_resource`, 0 for the whole resolver. `registration_id` is that of the name that uses the resolver, else one of the resource.",
   query: pageQuery,
-  answers: answersOf("A page of roles, possibly empty", pageShape(roleSchema), 404),
+  answers: describeAnswers("A page of roles, possibly empty", pageShape(roleSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { kind, meta } = await readResolver(lookup, call);
@@ -278,7 +284,7 @@ const resolverRecords = endpoint({
     ...recordsParameters,
     source: choice("source", ["indexed"]).default("indexed"),
   }),
-  answers: answersOf("The records by key", { data: recordsOfNameSchema }, 404),
+  answers: describeAnswers("The records by key", { data: recordsOfNameSchema }, 404),
   handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup } = context;
     const { chain_id, address } = call.params;
@@ -360,7 +366,7 @@ const registryOverview = endpoint({
   summary: "An ENSv2 registry and the names that lead to it",
   description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${max}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
   query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
-  answers: answersOf("The registry", { data: registrySchema }, 404),
+  answers: describeAnswers("The registry", { data: registrySchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
     const registry = await readRegistry(lookup, call);
     const { home, address, place, v2, proxy, isProven } = registry;
@@ -421,7 +427,7 @@ const registryLabels = endpoint({
     ...listPosition,
     ...cursorParameters,
   }),
-  answers: answersOf("A page of labels, possibly empty", pageShape(rowSchema), 404),
+  answers: describeAnswers("A page of labels, possibly empty", pageShape(rowSchema), 404),
   handle: async (call, { lookup }: LookupContext) => {
     const { owner, exclude_owner, include } = call.query;
     if (owner && exclude_owner) refuse("invalid_input", "owner and exclude_owner must not be given together");
@@ -443,7 +449,7 @@ const registryLabels = endpoint({
       role_holder_count: holders ?? undefined,
     }));
     const gap = { completeness: "unsupported" as const, unsupported_reason };
-    const meta = { ...asOf(call.current, lookup.hashOf), ...(isProven ? {} : gap) };
+    const meta = { ...describePosition(call.current, lookup.hashOf), ...(isProven ? {} : gap) };
     const body = { data, page, meta };
     return { status: 200, body: counted ? await withCounts(lookup, call, body) : body };
   },

@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { textParameter, wordsOf, wordsParameter } from "../../ens/parameters.ts";
+import { splitWords, textParameter, wordsParameter } from "../../ens/parameters.ts";
 import { authorities } from "../../read/names/scopes.ts";
 
 // Parameters that several endpoints under `/v1` have.
@@ -29,7 +29,7 @@ const relationsIn = <T extends RelationOfState>(words: readonly string[], known:
 // From comma-separated words in any order, repeatable; `read` gives undefined for others.
 const relationWords = <T>(read: (words: readonly string[]) => T | undefined, error: string) =>
   textParameter("relation", 100).transform((text, context): T => {
-    const found = read(wordsOf(text));
+    const found = read(splitWords(text));
     if (found === undefined) context.addIssue(error);
     return found ?? z.NEVER;
   });

@@ -3,13 +3,13 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { anyCaseAddress, closedQuery, contractParameter, textParameter } from "../../ens/parameters.ts";
 import { addressSchema } from "../../ens/schemas.ts";
-import { asOf, type Meta, metaSchema } from "../../read/as-of.ts";
+import { describePosition, type Meta, metaSchema } from "../../read/as-of.ts";
 import {
   type Grant,
-  grantOf,
   grantSchema,
   recordResourceSchema,
   type StoredRole,
+  toGrant,
   wholeContract,
 } from "../../read/names/grants.ts";
 import { homeOfRow, isCustodian } from "../../read/names/indexed-namespaces.ts";
@@ -23,15 +23,15 @@ import { refuse } from "../../read/refusal.ts";
 import {
   everySurface,
   grantsOfV1,
+  listSurfaces,
   partly,
   readRestrictions,
-  surfacesOf,
 } from "../../read/roles/permissions.ts";
 import { noRoles, readRoles } from "../../read/roles/stored-roles.ts";
 import { endpoint } from "../kit/endpoint.ts";
-import { cursorOf, cursorParameters } from "../kit/paging.ts";
+import { cursorParameters, encodeCursor } from "../kit/paging.ts";
 import { listPosition, openPage } from "./contract.ts";
-import { answersOf, ofLookup, pageShape } from "./lists.ts";
+import { describeAnswers, ofLookup, pageShape } from "./lists.ts";
 import { includeParameter } from "./parameters.ts";
 
 const registrationForm =
@@ -105,7 +105,7 @@ export const lookupPermissions = endpoint({
     "Filtered by at least one of `name`, `registration_id`, `address` and `registry`, which narrow each other. Ordered by account, then by contract and resource. " +
     "A page may have fewer rows than its size. `meta` says which powers are not listed.",
   query,
-  answers: answersOf(
+  answers: describeAnswers(
     "A page of powers, possibly empty",
     { ...pageShape(permissionSchema), meta: metaSchema, restrictions: restrictionsSchema.optional() },
     404,
@@ -120,7 +120,7 @@ export const lookupPermissions = endpoint({
     const opened = openPage(call.query, list, ["text", "text", "text", "text"]);
     const { rows, meta, restrictions, end } = await find({ lookup, call, ...opened });
     const { shown, page } = opened.of(rows);
-    const more = end && !page.has_more ? { has_more: true, next_cursor: cursorOf(list, end) } : {};
+    const more = end && !page.has_more ? { has_more: true, next_cursor: encodeCursor(list, end) } : {};
     const isAsked = include.includes("lineage");
     const data = shown.flatMap(({ row }) => row ?? []);
     return {
@@ -128,7 +128,7 @@ export const lookupPermissions = endpoint({
       body: {
         data: isAsked ? data.map((row) => ({ ...row, lineage: lineageOf(row) })) : data,
         page: { ...page, ...more },
-        meta: { ...asOf(call.current, lookup.hashOf), ...meta },
+        meta: { ...describePosition(call.current, lookup.hashOf), ...meta },
         restrictions,
       },
     };
@@ -184,7 +184,7 @@ export async function readRoleRows(
 }
 
 function ofRole(role: StoredRole, chainId: number, subject: PermissionSubject): Positioned {
-  const grant = grantOf(role, chainId);
+  const grant = toGrant(role, chainId);
   return { after: [byRoles, ...role.after], row: grant && { ...grant, ...subject } };
 }
 
@@ -200,7 +200,7 @@ async function ofName({ lookup, call, after, limit }: PageRequest): Promise<Foun
   const row = one?.found?.row;
   const home = row && homeOfRow(lookup.namespaces, row);
   const id = row && home && registrationId(row, home);
-  const surfaces = row && surfacesOf(row);
+  const surfaces = row && listSurfaces(row);
   const isOther = (registration_id ?? id) !== id;
   const isElsewhere = (namespace ?? home?.namespace) !== home?.namespace;
   if (!row || !home || id === undefined || isOther || isElsewhere || surfaces === undefined)

@@ -4,7 +4,7 @@ import type { Subregistry } from "../../deployments/namespaces.ts";
 import { accountId } from "../../ens/ids.ts";
 import { anyCaseAddress, closedQuery, textParameter } from "../../ens/parameters.ts";
 import { addressSchema } from "../../ens/schemas.ts";
-import { asOf } from "../../read/as-of.ts";
+import { describePosition } from "../../read/as-of.ts";
 import type { openReferrals, ReferralFilter, Referrer } from "../../read/events/referrals.ts";
 import { nameIn } from "../../read/names/scopes.ts";
 import type { LookupContext } from "../../read/names/source.ts";
@@ -15,7 +15,7 @@ import { endpoint } from "../kit/endpoint.ts";
 import { cursorParameters } from "../kit/paging.ts";
 import { listPosition, lookupEnvelope, openPage, windowEnd } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { answersOf, pageShape } from "./lists.ts";
+import { describeAnswers, pageShape } from "./lists.ts";
 
 /** The context of the endpoints. */
 type ReferrersContext = LookupContext & {
@@ -127,7 +127,7 @@ export const referrers = endpoint({
   description:
     "Exact, ordered by referred duration, longest first; in an edition, by its awards. Referrals without an address are not counted.",
   query: closedQuery({ ...query, ...cursorParameters }),
-  answers: answersOf("A page of referrers, possibly empty", pageShape(referrerSchema), 404),
+  answers: describeAnswers("A page of referrers, possibly empty", pageShape(referrerSchema), 404),
   handle: async (call, context: ReferrersContext) => {
     const { query: asked, current } = call;
     const { from, to, parent, edition } = asked;
@@ -137,7 +137,7 @@ export const referrers = endpoint({
     const rows = all.slice(start, start + opened.size + 1).map((one) => ({ one, after: [String(one.rank)] }));
     const { shown, page } = opened.of(rows, all.length);
     const data = shown.map(({ one }) => rowOf(context, one));
-    return { status: 200, body: { data, page, meta: asOf(current, context.lookup.hashOf) } };
+    return { status: 200, body: { data, page, meta: describePosition(current, context.lookup.hashOf) } };
   },
 });
 
@@ -149,14 +149,14 @@ export const referrer = endpoint({
   description: "Its row of `/v1/referrers` with the same filters; zeros if it referred nothing.",
   params: z.object({ address: anyCaseAddress("address") }),
   query: closedQuery(query),
-  answers: answersOf("The referrer", { data: referrerSchema }, 404),
+  answers: describeAnswers("The referrer", { data: referrerSchema }, 404),
   handle: async (call, context: ReferrersContext) => {
     const { params, query: asked, current } = call;
     const address = params.address.toLowerCase();
     const found = (await rankingOf(context, asked, current)).find((one) => one.referrer === address);
     const none = { rank: 0, referrer: address, count: 0, duration: 0n, revenue: [] };
     const data = rowOf(context, found ?? none);
-    const meta = asOf(current, context.lookup.hashOf);
+    const meta = describePosition(current, context.lookup.hashOf);
     return { status: 200, body: { data: { ...data, rank: found ? data.rank : null }, meta } };
   },
 });

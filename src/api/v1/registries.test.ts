@@ -18,7 +18,7 @@ import {
 } from "../../indexing/ensv2/entries.ts";
 import { createChainBlocks } from "../../read/chain-blocks.ts";
 import type { NameRow } from "../../read/names/rows.ts";
-import { v2ContractsOf } from "../../read/names/v2-names.ts";
+import { findV2Contracts } from "../../read/names/v2-names.ts";
 import { v2Domain, v2NamingJob } from "../../schema/ensv2.ts";
 import { createSubgraph } from "../subgraph/routes.ts";
 
@@ -37,7 +37,7 @@ const times = (count: number) => Array.from({ length: count }, (_, index) => ind
 
 const stored = await createStoredIndex();
 
-const chainId = v2ContractsOf(datasources)?.chainId ?? 0;
+const chainId = findV2Contracts(datasources)?.chainId ?? 0;
 
 /** What happens to registries, each in a block of its own. */
 async function createWorld() {
@@ -309,7 +309,7 @@ async function openSubgraph(world: World) {
   ]);
   const blocks = createChainBlocks(async () => undefined, { log: () => undefined });
   const given = { chainId, deployment: "test", blocks, database: stored.database };
-  const subgraph = createSubgraph({ ...given, v2: v2ContractsOf(datasources) });
+  const subgraph = createSubgraph({ ...given, v2: findV2Contracts(datasources) });
   return async (names: string) => {
     const query = `{ domains(where: { name_in: [${names}] }) { id name labelName labelhash createdAt subdomainCount expiryDate isMigrated
       parent { name } owner { id } registrant { id } resolver { id } registration { id } } }`;

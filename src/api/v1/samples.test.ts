@@ -12,9 +12,9 @@ import { openReferrals } from "../../read/events/referrals.ts";
 import { indexedNamespaces } from "../../read/names/indexed-namespaces.ts";
 import { knownContracts } from "../../read/names/known-contracts.ts";
 import { createNamesSource } from "../../read/names/lookups.ts";
-import { v2ContractsOf } from "../../read/names/v2-names.ts";
+import { findV2Contracts } from "../../read/names/v2-names.ts";
 import { type ApiContext, endpoints } from "../../service/endpoints.ts";
-import { documentOf } from "../kit/docs.ts";
+import { buildDocument } from "../kit/docs.ts";
 
 // The samples of docs/lookup-samples.md, from the recorded chain that `npm run demo -- --ensv2` serves, and docs/lookup-reference.md, from
 // the OpenAPI document. `vitest run src/api/v1/samples.test.ts -u` writes them anew.
@@ -38,7 +38,7 @@ const source = {
 await countFigures(stored.client, source.namespaces, { chainId: v2ChainId, block });
 const context = {
   ...chainOf(),
-  ensv2: v2ContractsOf(datasources),
+  ensv2: findV2Contracts(datasources),
   config: { isSubgraphCompatible: false },
   plugins,
   status: { current: () => status },
@@ -114,4 +114,4 @@ test("requests of docs/lookup.md find something", async () => {
 });
 
 test("docs/lookup-reference.md is what the OpenAPI document says", () =>
-  expect(describeLookup(documentOf("", endpoints))).toMatchFileSnapshot(pageOf("lookup-reference.md")));
+  expect(describeLookup(buildDocument("", endpoints))).toMatchFileSnapshot(pageOf("lookup-reference.md")));

@@ -4,13 +4,13 @@ import { z } from "zod/v4";
 import { chainIdParameter, choice, closedQuery, readTime, textParameter } from "../../ens/parameters.ts";
 import { addressSchema, amountSchema, countSchema, hashSchema } from "../../ens/schemas.ts";
 import { stateSql } from "../../ponder/state.ts";
-import { asOf, metaSchema } from "../../read/as-of.ts";
+import { describePosition, metaSchema } from "../../read/as-of.ts";
 import type { IndexedNamespace } from "../../read/names/indexed-namespaces.ts";
 import { nameIn } from "../../read/names/scopes.ts";
 import type { LookupContext, StatementCall } from "../../read/names/source.ts";
 import { refuse } from "../../read/refusal.ts";
 import { daySeconds } from "../../read/stats/count.ts";
-import { type Figure, periodOf, readFigures } from "../../read/stats/read.ts";
+import { type Figure, readFigures, startOfPeriod } from "../../read/stats/read.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorParameters } from "../kit/paging.ts";
 import { minBlockParameter } from "../kit/position.ts";
@@ -128,14 +128,14 @@ function periodsOf({ interval, from, to }: StatsQuery, today: number, isAhead = 
   checkOrder({ from, to });
   const usual = usualPeriods[interval] - 1;
   const newest = Math.min(to ?? today, today);
-  const start = periodOf(
+  const start = startOfPeriod(
     from ?? (isAhead ? today : newest),
     interval,
     isAhead || from !== undefined ? 0 : -usual,
   );
-  const end = isAhead ? (to ?? Math.min(lastDay, periodOf(start, interval, usual))) : newest;
+  const end = isAhead ? (to ?? Math.min(lastDay, startOfPeriod(start, interval, usual))) : newest;
   const periods: number[] = [];
-  for (let day = Math.max(0, start); day <= end; day = periodOf(day, interval, 1))
+  for (let day = Math.max(0, start); day <= end; day = startOfPeriod(day, interval, 1))
     if (periods.push(day) > maxPeriods)
       refuse("invalid_input", `from and to must have at most ${maxPeriods} periods between them`);
   return periods;
@@ -232,9 +232,9 @@ async function answer(path: string, call: StatsCall, lookup: StatsSource) {
     metrics: [...Object.values(figure.columns), figure.minus ?? []].flat(),
     parents: figure.part === "of" ? [""] : parentsOf(lookup, query, path === "holders"),
     ...{ interval: query.interval, kind: figure.kind, from },
-    to: periodOf(periods.at(-1) ?? from, query.interval, 1),
+    to: startOfPeriod(periods.at(-1) ?? from, query.interval, 1),
   };
-  const block = JSON.stringify([current.heads, asOf(current, () => undefined).as_of]);
+  const block = JSON.stringify([current.heads, describePosition(current, () => undefined).as_of]);
   const data = rowsOf(
     figure,
     await readFigures({ ...lookup, block }, asked, request.raw.signal),
@@ -245,7 +245,8 @@ async function answer(path: string, call: StatsCall, lookup: StatsSource) {
     ? query.format === "csv"
     : /\btext\/csv\b/.test(request.raw.headers.get("accept") ?? "");
   const headers = { vary: "Accept", ...(isCsv ? { "content-type": "text/csv; charset=utf-8" } : {}) };
-  if (!isCsv) return { status: 200 as const, headers, body: { data, meta: asOf(current, lookup.hashOf) } };
+  if (!isCsv)
+    return { status: 200 as const, headers, body: { data, meta: describePosition(current, lookup.hashOf) } };
   return {
     status: 200 as const,
     headers,
@@ -282,7 +283,7 @@ const topParents = endpoint({
     const [text] = await lookup.database.row(sql, [], request.raw.signal);
     if (!text) return refuse("overloaded", "Names are counted in the minutes after the backfill.");
     const data = JSON.parse(text).slice(0, query.page_size);
-    return { status: 200, body: { data, meta: asOf(current, lookup.hashOf) } };
+    return { status: 200, body: { data, meta: describePosition(current, lookup.hashOf) } };
   },
 });
 

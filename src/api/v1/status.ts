@@ -3,7 +3,7 @@ import { closedQuery } from "../../ens/parameters.ts";
 import type { LookupContext } from "../../read/names/source.ts";
 import { refuse } from "../../read/refusal.ts";
 import type { GoLive } from "../../status/go-live.ts";
-import { indexedBlockOf } from "../../status/types.ts";
+import { findIndexedBlock } from "../../status/types.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { errorSchema, lookupEnvelope } from "./contract.ts";
@@ -63,7 +63,7 @@ export const lookupStatus = endpoint({
     const now = Math.floor(clock() / 1_000);
     const chains = Object.fromEntries(
       Object.entries(snapshot.omnichainSnapshot.chains).map(([id, chain]): [string, ChainState] => {
-        const indexed = indexedBlockOf(chain);
+        const indexed = findIndexedBlock(chain);
         const known = chain.chainStatus === "chain-following" ? chain.latestKnownBlock : indexed;
         const isDone = chain.chainStatus === "chain-completed";
         const lag = indexed === undefined || isDone ? null : Math.max(0, now - indexed.timestamp);

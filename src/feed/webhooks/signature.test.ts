@@ -1,7 +1,7 @@
 import { generateKeyPairSync, verify } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
-import { publicKeyOf, signedHeaders } from "./signature.ts";
+import { derivePublicKey, signedHeaders } from "./signature.ts";
 
 // The test vector of the Standard Webhooks libraries.
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -31,6 +31,6 @@ test("adds an ed25519 signature where there is a private key", () => {
     expect(verify(null, signed, publicKey, Buffer.from(v1a.slice(4), "base64"))).toBe(true);
     expect(v1.slice(0, 3)).toBe("v1,");
     expect(new Webhook(secret).verify(delivery.body, headers)).toEqual({ test: 2_432_232_314 });
-    expect(publicKeyOf(key)).toBe(`whpk_${own.toString("base64")}`);
+    expect(derivePublicKey(key)).toBe(`whpk_${own.toString("base64")}`);
   }
 });

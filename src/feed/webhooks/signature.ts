@@ -25,7 +25,7 @@ export function signedHeaders(
 }
 
 /** The public key of a hook's `whsk_` key, as Standard Webhooks writes it: `whpk_` and 32 bytes in base64. */
-export function publicKeyOf(privateKey: string): string {
+export function derivePublicKey(privateKey: string): string {
   const { x = "" } = createPublicKey(keyOf(privateKey)).export({ format: "jwk" });
   return `whpk_${Buffer.from(x, "base64url").toString("base64")}`;
 }

@@ -4,7 +4,7 @@ import { keccak256 } from "../../ens/keccak.ts";
 import { v2Contract, v2Entry } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
 import { addEntryEvent, type EntryEvent } from "./events.ts";
-import { countEntry, nameClaim, nameEntry, saveContract as save, storageIdOf } from "./registry-paths.ts";
+import { countEntry, nameClaim, nameEntry, saveContract as save, toStorageId } from "./registry-paths.ts";
 
 // Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is reported and
 // skipped, and an entry counts only if a name leads to its registry.
@@ -84,14 +84,14 @@ export async function applySubregistryUpdated(
 /** TokenRegenerated: a change of roles moved the token to a new id; the resource stays. */
 export const applyTokenRegenerated = changing(
   ({ tokenId, newTokenId }: { tokenId: bigint; newTokenId: bigint }, _, entry) =>
-    storageIdOf(newTokenId) === entry.storageId && tokenIdToHex(tokenId) === entry.tokenId
+    toStorageId(newTokenId) === entry.storageId && tokenIdToHex(tokenId) === entry.tokenId
       ? { set: { tokenId: tokenIdToHex(newTokenId) } }
       : undefined,
 );
 
 /** TokenResource: the resource of a new registration's roles. */
 export const applyTokenResource = changing(({ resource }: { resource: bigint }, _, { storageId }) =>
-  storageIdOf(resource) === storageId ? { set: { resource: tokenIdToHex(resource) } } : undefined,
+  toStorageId(resource) === storageId ? { set: { resource: tokenIdToHex(resource) } } : undefined,
 );
 
 /**
@@ -144,10 +144,10 @@ async function replaceEntry(
   { tokenId, labelHash, label }: TokenLabel,
   values: Pick<EntryRow, "owner" | "expiry" | "migratedAt">,
 ): Promise<boolean> {
-  const storageId = storageIdOf(tokenId);
+  const storageId = toStorageId(tokenId);
   const bytes = hexToBytes(label);
   const isLabel = bytes.length > 0 && bytes.length <= maxLabelBytes && keccak256(bytes) === labelHash;
-  if (!isLabel || storageIdOf(BigInt(labelHash)) !== storageId) {
+  if (!isLabel || toStorageId(BigInt(labelHash)) !== storageId) {
     scope.report("malformed-label", scope);
     return false;
   }
@@ -179,7 +179,7 @@ function changing<Args extends object>(
   changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: EntryRow) => EntryChange | undefined,
 ) {
   return async (scope: Scope, args: Args & { tokenId: bigint }): Promise<EntryRow | undefined> => {
-    const key = keyOf(scope, storageIdOf(args.tokenId));
+    const key = keyOf(scope, toStorageId(args.tokenId));
     const before = await scope.db.find(v2Entry, key);
     const change = before && changes(args, scope, before);
     if (!change) {

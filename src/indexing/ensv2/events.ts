@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import { tokenIdToHex, zeroAddress } from "../../ens/ids.ts";
 import { v2Entry, v2Event, v2Role } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
-import { isProvenRegistry, knownCode, storageIdOf } from "./registry-paths.ts";
+import { isProvenRegistry, knownCode, toStorageId } from "./registry-paths.ts";
 
 type Values = typeof v2Event.$inferInsert;
 
@@ -54,7 +54,7 @@ export async function applyRolesChanged(
   const change = { holder: account, roles, formerRoles: tokenIdToHex(oldRoleBitmap) };
   if (code === "resolver") return addEvent(scope, { type: "ResolverPermissionChanged", resource, ...change });
   if (id === 0n) return addEvent(scope, { type: "RootPermissionChanged", resource, ...change });
-  const entry = await db.find(v2Entry, { chainId, registry: emitter, storageId: storageIdOf(id) });
+  const entry = await db.find(v2Entry, { chainId, registry: emitter, storageId: toStorageId(id) });
   if (entry === null) return;
   const { tokenId, labelhash } = entry;
   await addEvent(scope, { type: "EACRolesChanged", labelhash, tokenId, ...change });

@@ -62,7 +62,7 @@ export async function nameClaim(scope: Scope, registry: Hex): Promise<void> {
   await nameBelow(scope, { entry, paths, isBack: false, left: zeroAddress });
 }
 
-const claimedId = (label: Hex) => storageIdOf(BigInt(keccak256(hexToBytes(label))));
+const claimedId = (label: Hex) => toStorageId(BigInt(keccak256(hexToBytes(label))));
 
 // A log without new names still works off its share of the waiting jobs.
 async function nameBelow(
@@ -165,7 +165,7 @@ export async function nodeOfV2Token(
   { registry, tokenId }: { registry: Hex; tokenId: bigint },
 ): Promise<Hex | undefined> {
   const { db, chainId } = scope;
-  const storageId = storageIdOf(tokenId);
+  const storageId = toStorageId(tokenId);
   const paths = await pathsOf(scope, registry);
   const entry = paths.length === 0 ? null : await db.find(v2Entry, { chainId, registry, storageId });
   if (entry === null || entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
@@ -178,7 +178,7 @@ export async function nodeOfV2Token(
 }
 
 /** The id under which a registry stores the entry of a token id, resource or labelhash: its last four bytes are zero. */
-export function storageIdOf(id: bigint): Hex {
+export function toStorageId(id: bigint): Hex {
   return tokenIdToHex(id & ~0xffff_ffffn);
 }
 

@@ -6,7 +6,7 @@ import { changeRowsAtRandom, connectionTo, createStore } from "../../../test/sup
 import { modesOf, seeds } from "../../../test/support/rounds.ts";
 import { v2Role } from "../../schema/ensv2.ts";
 import { account, domainEvent } from "../../schema/subgraph.ts";
-import { shapeOf } from "./table-shape.ts";
+import { describeTable } from "./table-shape.ts";
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -228,7 +228,7 @@ test.each([
   ["timestamp", { at: timestamp() }],
   ["$onUpdateFn", { at: integer().$onUpdateFn(() => 1) }],
 ])("a column of %s is refused by its name", (_, columns) => {
-  expect(() => shapeOf(pgTable("things", { id: text().primaryKey(), ...columns }))).toThrow(
+  expect(() => describeTable(pgTable("things", { id: text().primaryKey(), ...columns }))).toThrow(
     "things.at: columns of type timestamp or date and $onUpdateFn are not supported.",
   );
 });

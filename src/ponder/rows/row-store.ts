@@ -6,7 +6,7 @@ import { type EventAhead, shared } from "../shared.ts";
 import { endingOnTypeErrors, NonRetryableUserError, RecordNotFoundError, RetryableError } from "./errors.ts";
 import { createKeyFilter, type KeyFilter } from "./key-filter.ts";
 import { createPredictions, type Predictions } from "./predictions.ts";
-import { type Row, shapeOf, type TableShape } from "./table-shape.ts";
+import { describeTable, type Row, type TableShape } from "./table-shape.ts";
 
 // Replaces Ponder's store and cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access, copies rows
 // deeply, writes a row twice if a batch inserts and changes it, and drops whole tables when its memory is full. Handlers must not mutate
@@ -82,7 +82,7 @@ export function createIndexingCache({
   const isEmpty = crashRecoveryCheckpoint === undefined;
   const clock: EventBlock = { block: undefined };
   const store: HandlerRows = {
-    tables: new Map(tables.map((table) => [table, unknownRows(shapeOf(table), clock, isEmpty)])),
+    tables: new Map(tables.map((table) => [table, unknownRows(describeTable(table), clock, isEmpty)])),
     maxBytes: common.options.indexingCacheMaxBytes,
     connection: undefined,
     isUncertain: false,

@@ -21,7 +21,7 @@ type ColumnShape = {
 const shapes = new WeakMap<PgTable, TableShape>();
 
 /** The shape of a table. */
-export function shapeOf(table: PgTable): TableShape {
+export function describeTable(table: PgTable): TableShape {
   const known = shapes.get(table) ?? newShape(table);
   shapes.set(table, known);
   return known;

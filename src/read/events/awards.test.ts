@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { referralEditionsFrom } from "../../config/referral-editions.ts";
-import { awardsOf, type Referral } from "./awards.ts";
+import { computeAwards, type Referral } from "./awards.ts";
 
 const [low, middle, high] = ["11", "22", "33"].map((byte) => `0x${byte.repeat(20)}`) as [
   string,
@@ -29,7 +29,7 @@ const years = (referrer: string, count: number): Referral => ({
 
 test("a pie is split by scores, which the rank of a qualified referrer boosts", () => {
   const edition = editionOf({ awardModel: "pie-split", maxQualifiedReferrers: 2 });
-  const found = awardsOf(edition, [
+  const found = computeAwards(edition, [
     years(low, 1),
     years(middle, 3),
     years(high, 2),
@@ -50,8 +50,8 @@ test("a pie is split by scores, which the rank of a qualified referrer boosts", 
 
 test("one qualified referrer gets the whole pie, none leaves it", () => {
   const edition = editionOf({ awardModel: "pie-split", maxQualifiedReferrers: 1 });
-  expect(awardsOf(edition, [years(low, 1)])[0]?.award.amount).toBe(dollars(10_000));
-  expect(awardsOf(edition, [])).toEqual([]);
+  expect(computeAwards(edition, [years(low, 1)])[0]?.award.amount).toBe(dollars(10_000));
+  expect(computeAwards(edition, [])).toEqual([]);
 });
 
 const share = {
@@ -61,7 +61,7 @@ const share = {
 
 test("a share of revenue is earned from the referral on that qualifies, for all before it, while the pool lasts", () => {
   // 5 dollars a year, of which half is awarded: two years qualify.
-  const found = awardsOf(editionOf(share), [
+  const found = computeAwards(editionOf(share), [
     years(low, 1),
     years(high, 2), // claims 5 of 10
     years(low, 0.5),
@@ -86,7 +86,7 @@ test("whoever is disqualified gets nothing and takes nothing from the pool; a wa
       { actionType: "Warning", referrer: low, reason: "careful" },
     ],
   });
-  const found = awardsOf(edition, [years(high, 4), years(low, 4)]);
+  const found = computeAwards(edition, [years(high, 4), years(low, 4)]);
   expect(found).toEqual([
     {
       referrer: low,

@@ -30,7 +30,7 @@ export const byDuration = (a: Total, b: Total): number =>
   a.duration === b.duration ? (a.referrer < b.referrer ? 1 : -1) : a.duration < b.duration ? 1 : -1;
 
 /** Ranks the referrers of an edition by its rules. */
-export function awardsOf({ rules }: ReferralEdition, referrals: readonly Referral[]): Ranked {
+export function computeAwards({ rules }: ReferralEdition, referrals: readonly Referral[]): Ranked {
   const totals = new Map<string, bigint>();
   for (const { referrer, duration } of referrals)
     totals.set(referrer, (totals.get(referrer) ?? 0n) + duration);

@@ -5,7 +5,7 @@ import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import type { Branch } from "../names/lists.ts";
 import type { Binder } from "../names/source.ts";
 import {
-  entriesOf,
+  buildEntriesOfName,
   hideFromPlanner,
   noExpiry,
   notInSecond,
@@ -68,7 +68,7 @@ export function deadlineBranches(
   const ofRegistry = (registry: Hex, isLeased: boolean): Branch => {
     const plus = isLeased && isGrace ? gracePeriodOfV2 : 0;
     const hasGrace = `(o.registry = '${registry}' AND o.owner_id <> '${zeroAddress}')`;
-    const { from = "", where } = entriesOf(namespaces, "o") ?? {};
+    const { from = "", where } = buildEntriesOfName(namespaces, "o") ?? {};
     return {
       from,
       where: `${within(plus)} AND ${ends} AND ${where} AND ${isLeased ? hasGrace : `NOT ${hasGrace}`}${child("o")}${own("o.id", ["o.owner_id"])}`,

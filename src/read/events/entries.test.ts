@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dataOf, dataSchema, type StoredEntry } from "./entries.ts";
+import { dataSchema, type StoredEntry, toEntryData } from "./entries.ts";
 
 const [account, contract]: [`0x${string}`, `0x${string}`] = [`0x${"a".repeat(40)}`, `0x${"c".repeat(40)}`];
 const node: `0x${string}` = `0x${"d".repeat(64)}`;
@@ -106,7 +106,7 @@ test.each<[string, Partial<StoredEntry>, object]>([
   ],
 ])("%s", (_, given, expected) => {
   const stored = { ...entry, ...given };
-  const data = dataOf(stored);
+  const data = toEntryData(stored);
   expect(data).toEqual(expected);
   expect(dataSchema.parse(data)).toEqual(data);
 });

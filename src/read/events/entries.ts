@@ -4,13 +4,13 @@ import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { namehash } from "../../ens/names.ts";
 import { reverseName } from "../../ens/reverse-names.ts";
-import { powersOf, powerWords } from "../../ens/roles.ts";
+import { listPowers, powerWords } from "../../ens/roles.ts";
 import { addressSchema, hashSchema, located } from "../../ens/schemas.ts";
 import { scopeSchema } from "../names/grants.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { noExpiry } from "../names/stored-name.ts";
 import { recordKey } from "./entry-conditions.ts";
-import { type EventKind, emitterOf, entryType, eventKinds, ownAction, rootChange } from "./kinds.ts";
+import { type EventKind, entryType, eventKinds, findEmitter, ownAction, rootChange } from "./kinds.ts";
 
 // Entries as statements return them and as responses have them. `data` is what an entry changed, by its type: unknown members are absent, and
 // `null` is an expiry that is no date.
@@ -125,7 +125,7 @@ const members = {
   operator: member(addressSchema, sender, "Account that moved the token of the name wrapper or of ENSv2"),
   owner: member(addressSchema, holder),
   node: member(hashSchema, ({ entry, type }) =>
-    type === "authority" && emitterOf(entry.type) !== "wrapper" ? undefined : entry.node,
+    type === "authority" && findEmitter(entry.type) !== "wrapper" ? undefined : entry.node,
   ),
   resolver: member(located, ({ entry }) => at(entry, entry.resolver), "Absent if cleared"),
   subregistry: member(located, ({ entry }) => at(entry, entry.value), "Absent if cleared"),
@@ -221,7 +221,7 @@ export const dataSchema = z.union(
 );
 
 /** What an entry changed. */
-export function dataOf(entry: StoredEntry, contract?: Hex): z.output<typeof dataSchema> {
+export function toEntryData(entry: StoredEntry, contract?: Hex): z.output<typeof dataSchema> {
   const type = entryType(entry.type);
   const [[action], names] = dataOfTypes[type];
   const told = names.map((name) => [name, members[name].value({ type, entry, contract })] as const);
@@ -232,10 +232,10 @@ export function dataOf(entry: StoredEntry, contract?: Hex): z.output<typeof data
 
 // Wrapper and ENSv2 entries never expire at the highest date; a wrapper expiry of 0 is not set.
 function expiryOf({ entry: { type, expiry } }: Told) {
-  const isWrapped = emitterOf(type) === "wrapper";
+  const isWrapped = findEmitter(type) === "wrapper";
   if (type === "LabelUnregistered") return { expiry: null, reason: "released" as const };
   if (isWrapped && expiry === "0") return { expiry: null, reason: "not_set" as const };
-  if ((isWrapped || emitterOf(type) === "registryOfV2") && expiry === noExpiry)
+  if ((isWrapped || findEmitter(type) === "registryOfV2") && expiry === noExpiry)
     return { expiry: null, reason: "no_expiry" as const };
   return { expiry: expiry ?? undefined };
 }
@@ -252,7 +252,7 @@ function rolesOf({ entry }: Told) {
   const isRoot = type === rootChange && registry;
   if (type !== "EACRolesChanged" && !isRoot) return undefined;
   const [before, after] = [facts?.formerRoles ?? "0x0", (value ?? "0x0") as Hex];
-  const [former, now] = [powersOf(before, "registry"), powersOf(after, "registry")];
+  const [former, now] = [listPowers(before, "registry"), listPowers(after, "registry")];
   return {
     scope: isRoot
       ? { kind: "root" as const, detail: { registry } }
@@ -296,12 +296,12 @@ export const entryId = ({ type, id }: Pick<StoredEntry, "type" | "id">) =>
   createHash("sha256").update(`${type}:${id}`).digest("hex");
 
 /** An entry of a history as responses have it. */
-export function entryOf(
+export function toEntry(
   entry: StoredEntry,
   namespaces: readonly IndexedNamespace[],
   { hasData, hasKind }: { hasData: boolean; hasKind: boolean },
 ): z.output<typeof entrySchema> {
-  const contract = contractOf(entry, namespaces);
+  const contract = findContract(entry, namespaces);
   const { name, node } = subjectOf(entry);
   return {
     id: entryId(entry),
@@ -317,7 +317,7 @@ export function entryOf(
     log_index: entry.log,
     kind: hasKind ? entry.type : undefined,
     contract_address: hasData ? (contract ?? null) : undefined,
-    data: hasData ? dataOf({ ...entry, node }, contract) : undefined,
+    data: hasData ? toEntryData({ ...entry, node }, contract) : undefined,
   };
 }
 
@@ -330,16 +330,16 @@ function subjectOf({ node, name, holder, coin }: StoredEntry) {
 
 function registrationOf({ type, chain, node, since }: StoredEntry): string | null {
   if (since !== null) return `${chain}-${node}-${since}`;
-  return emitterOf(type) === "wrapper" ? `${chain}-${node}-wrapper` : null;
+  return findEmitter(type) === "wrapper" ? `${chain}-${node}-wrapper` : null;
 }
 
 /** The contract that emitted the event of an entry, if it is known. */
-export function contractOf(
+export function findContract(
   { type, chain, namespace, resolver, key, old }: StoredEntry,
   namespaces: readonly IndexedNamespace[],
 ): Hex | undefined {
   const home = namespaces.find((one) => one.chainId === chain && one.namespace === namespace);
-  const emitter = emitterOf(type);
+  const emitter = findEmitter(type);
   if (emitter === "registryOfV2") return (key ?? undefined) as Hex | undefined;
   if (emitter === "reverseRegistrar") return namespaces[0]?.reverseRegistrars.get(chain);
   if (emitter === "wrapper") return home?.nameWrapper;

@@ -92,7 +92,10 @@ type ValueQuery = { record_key?: string | undefined } & Partial<
 >;
 
 /** SQL conditions on the time of entries, in Unix seconds, and on the record that they write. */
-export function conditionsOf({ from_timestamp, to_timestamp, record_key }: ValueQuery, { bind }: Binder) {
+export function buildValueConditions(
+  { from_timestamp, to_timestamp, record_key }: ValueQuery,
+  { bind }: Binder,
+) {
   return [
     // Clearing all records writes each of them.
     ...given(record_key, (key) => {

@@ -11,9 +11,9 @@ import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { nameIn, namespaceParameter, namespacesIn } from "../names/scopes.ts";
 import type { Binder, LookupContext } from "../names/source.ts";
 import { secondGeneration } from "../names/stored-name.ts";
-import { contractOf, historyTypes, type StoredEntry } from "./entries.ts";
+import { findContract, historyTypes, type StoredEntry } from "./entries.ts";
 import {
-  conditionsOf,
+  buildValueConditions,
   given,
   inByteOrder,
   inNamespaceOf,
@@ -27,11 +27,11 @@ import {
 import type { HealedName, HistoryQuery } from "./history.ts";
 import {
   type EventKind,
-  emitterOf,
   entryType,
   eventKinds,
-  eventsOf,
+  findEmitter,
   kindsNamed,
+  listEventKinds,
   literal,
   pipelineKinds,
 } from "./kinds.ts";
@@ -84,7 +84,7 @@ const onlyIn: Readonly<Record<string, (typeof scopes)[number]>> = {
 };
 
 /** The kinds of events that a query asks for. */
-export function kindsOf({ type, exclude_type = [], kind, scope = "both" }: KindQuery) {
+export function chooseKinds({ type, exclude_type = [], kind, scope = "both" }: KindQuery) {
   return kindsNamed(kind).filter((one) => {
     const of = entryType(one);
     const isInScope = scope === "both" || (onlyIn[of] ?? scope) === scope;
@@ -109,17 +109,17 @@ export type EntryFilter = {
 type EntryQuery = z.output<z.ZodObject<typeof entryParameters>>;
 
 /** The nodes that a query names. Refuses names and namespaces that mean nothing. */
-export function nodesOf({ namespace, name, parent }: EntryQuery, { lookup }: LookupContext) {
+export function resolveNodes({ namespace, name, parent }: EntryQuery, { lookup }: LookupContext) {
   namespacesIn(lookup, namespace);
   const nodeOf = (text: string | undefined) => (text === undefined ? undefined : nameIn(text).node);
   return { node: nodeOf(name), parent: nodeOf(parent) };
 }
 
 /** The filter of the feed that these parameters mean. Refuses names and namespaces that mean nothing. */
-export function entryFilterOf(query: EntryQuery, context: LookupContext): EntryFilter {
+export function buildEntryFilter(query: EntryQuery, context: LookupContext): EntryFilter {
   const { namespaces } = context.lookup;
-  const nodes = nodesOf(query, context);
-  const kinds = kindsOf(query).filter((kind) => kind !== "Release");
+  const nodes = resolveNodes(query, context);
+  const kinds = chooseKinds(query).filter((kind) => kind !== "Release");
   const { record_key: key, resolver, contract_address: contract } = query;
   const hasKey = key === undefined || ofRecord(key, String) !== undefined;
   const isOrAny = <T>(asked: T | undefined, value: T) => asked === undefined || asked === value;
@@ -133,9 +133,9 @@ export function entryFilterOf(query: EntryQuery, context: LookupContext): EntryF
       isOrAny(nodes.parent, entry.parent) &&
       isOrAny(query.address, entry.holder) &&
       (key === undefined || entry.type === "VersionChanged" || writesRecord(entry, key)) &&
-      (contract === undefined || contractOf(entry, namespaces) === contract) &&
+      (contract === undefined || findContract(entry, namespaces) === contract) &&
       (resolver === undefined ||
-        (emitterOf(entry.type) === "resolver" &&
+        (findEmitter(entry.type) === "resolver" &&
           entry.chain === resolver.chainId &&
           entry.resolver === resolver.address)),
     healed: (name) =>
@@ -146,8 +146,12 @@ export function entryFilterOf(query: EntryQuery, context: LookupContext): EntryF
       isOrAny(nodes.parent, name.parent),
     address: query.address,
     history: (statement) => {
-      const found = partsOf({ ...query, ...nodes }, { statement, kinds, namespaces });
-      return { ...found, kinds, conditions: [...found.conditions, ...conditionsOf(query, statement)] };
+      const found = buildFilteredParts({ ...query, ...nodes }, { statement, kinds, namespaces });
+      return {
+        ...found,
+        kinds,
+        conditions: [...found.conditions, ...buildValueConditions(query, statement)],
+      };
     },
   };
 }
@@ -158,7 +162,7 @@ const areHealedAsked = ({ type, exclude_type = [], ...query }: EntryQuery) =>
   !exclude_type.includes("healed") &&
   [query.kind, query.record_key, query.resolver, query.contract_address].every((one) => one === undefined);
 
-type NamedNodes = Partial<Omit<ReturnType<typeof nodesOf>, "parent">> & {
+type NamedNodes = Partial<Omit<ReturnType<typeof resolveNodes>, "parent">> & {
   parent: Hex | undefined;
   registration_id?:
     | { chainId: number; node: string; emitter: "wrapper" | "registry" | undefined; since: string }
@@ -168,7 +172,7 @@ type NamedNodes = Partial<Omit<ReturnType<typeof nodesOf>, "parent">> & {
 type Finding = { statement: Binder; kinds: HistoryQuery["kinds"]; namespaces: readonly IndexedNamespace[] };
 
 /** The parts of a history, and conditions on them: the narrowest filter determines the parts. */
-export function partsOf(
+export function buildFilteredParts(
   { node, parent, registration_id, ...query }: Partial<EntryQuery> & NamedNodes,
   { statement: { bind }, kinds, namespaces }: Finding,
 ): Pick<HistoryQuery, "parts" | "ofEach" | "conditions"> {
@@ -187,7 +191,7 @@ export function partsOf(
       onChain(chainId, namespaces),
       emitter === undefined
         ? ofRegistrationSince(bound ?? "", bind(since))
-        : `type IN ${literal(eventsOf(emitter))}`,
+        : `type IN ${literal(listEventKinds(emitter))}`,
       ...(of === registration_id?.node ? [] : ["false"]),
     ]),
     ...given(resolver, ({ chainId }) => [
@@ -203,7 +207,7 @@ export function partsOf(
     return { parts: partsOfName(bound, namespaces), conditions: [...conditions, ...atResolver, ...isHeld] };
   }
   if (resolver !== undefined) {
-    const own = kinds.filter((kind) => eventsOf("resolver").includes(kind));
+    const own = kinds.filter((kind) => listEventKinds("resolver").includes(kind));
     const at = own.length > 0 ? { resolver: inByteOrder(bind(resolver.address)) } : {};
     return { parts: partsOfKinds(own, namespaces, at), conditions: [...conditions, ...isHeld] };
   }
@@ -253,22 +257,26 @@ function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): Con
   const known = namespaces.flatMap((home): (ContractRole & { at: string | undefined })[] => {
     const { chainId, namespace, nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;
     const isHere = `${onChain(chainId, namespaces)} AND ${namespaceOfEntry(namespaces, "p")} = '${namespace}'`;
-    const ofRegistry = eventsOf("registry");
+    const ofRegistry = listEventKinds("registry");
     return [
-      { at: nameWrapper, own: eventsOf("wrapper"), where: isHere },
-      { at: registrar, own: eventsOf("registrar"), where: isHere },
+      { at: nameWrapper, own: listEventKinds("wrapper"), where: isHere },
+      { at: registrar, own: listEventKinds("registrar"), where: isHere },
       { at: registry, own: ofRegistry, where: `${isHere} AND old IS NOT TRUE`, isOld: false },
       { at: oldRegistry, own: ofRegistry, where: "old", isOld: true },
       ...[...reverseRegistrars].map(([chain, at]) => ({
         at,
-        own: eventsOf("reverseRegistrar"),
+        own: listEventKinds("reverseRegistrar"),
         where: onChain(chain, namespaces),
       })),
     ];
   });
   const roles = known.filter(({ at }) => at === contract);
   if (roles.length > 0) return roles;
-  const ofResolver = { own: eventsOf("resolver"), where: `resolver LIKE '%${contract}-%'`, isStranger: true };
-  const ofV2 = { own: eventsOf("registryOfV2"), where: `key = '${contract}'`, isStranger: true };
+  const ofResolver = {
+    own: listEventKinds("resolver"),
+    where: `resolver LIKE '%${contract}-%'`,
+    isStranger: true,
+  };
+  const ofV2 = { own: listEventKinds("registryOfV2"), where: `key = '${contract}'`, isStranger: true };
   return secondGeneration(namespaces) ? [ofResolver, ofV2] : [ofResolver];
 }

@@ -5,7 +5,7 @@ import { addressOfResolver, secondGeneration } from "../names/stored-name.ts";
 import { beyondSql, orderBySql, rowPositionSql, type SortKey } from "../sql/keyset.ts";
 import type { StoredEntry } from "./entries.ts";
 import { chainOfEntry, namespaceOfEntry, parentOfEntry } from "./entry-conditions.ts";
-import { begins, type EventKind, eventsOf, literal } from "./kinds.ts";
+import { begins, type EventKind, listEventKinds, literal } from "./kinds.ts";
 import { ofDomain, partsOfEvents, registrationEvents } from "./parts.ts";
 
 // The statements of histories: pages, counts, and entries of given events. A history is a union of parts, limited to kinds and by conditions.
@@ -86,7 +86,7 @@ function factsSql(namespaces: readonly IndexedNamespace[]): string {
   const ofEntry = `(SELECT json_build_object('labelhash', e.labelhash, 'token', e.token_id, 'sender', e.sender, 'formerRoles', e.former_roles,
       'from', CASE WHEN h.type IN ('TransferSingle', 'TransferBatch') THEN e.address END, 'path', ${path}) FROM v2_events e WHERE e.id = h.id)`;
   return `CASE WHEN h.type = 'NameTransferred' THEN ${held("registration_event", "")}
-    WHEN h.type = 'WrappedTransfer' THEN ${held("domain_event", ", 'sender', e.operator_id")}${v2 ? ` WHEN h.type IN ${literal(eventsOf("registryOfV2"))} THEN ${ofEntry}` : ""} END`;
+    WHEN h.type = 'WrappedTransfer' THEN ${held("domain_event", ", 'sender', e.operator_id")}${v2 ? ` WHEN h.type IN ${literal(listEventKinds("registryOfV2"))} THEN ${ofEntry}` : ""} END`;
 }
 
 // The first action on the name in its transaction, at or after the event. Action ids are checkpoints: time first, log index last.
@@ -106,9 +106,9 @@ function entriesSql(entries: string, order: string, namespaces: readonly Indexed
   'after', ${rowPositionSql(keys)}) AS found
 FROM (${entries}) h LEFT JOIN domain ON domain.id = h.node
 LEFT JOIN LATERAL (SELECT e.timestamp AS since FROM ${registrationEvents} WHERE r.domain_id = h.node AND e.type = 'NameRegistered' AND e.timestamp <= h.timestamp
-  AND h.type IN ${literal([...eventsOf("registrar"), ...eventsOf("wrapper"), "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
+  AND h.type IN ${literal([...listEventKinds("registrar"), ...listEventKinds("wrapper"), "Release"])} ORDER BY e.timestamp DESC LIMIT 1) l ON true
 LEFT JOIN LATERAL (SELECT max(e.timestamp) AS since FROM v2_domains n JOIN v2_events e ON e.registry = n.registry AND e.labelhash = n.labelhash
-  WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(eventsOf("registryOfV2"))} AND e.type IN ${literal(begins)}
+  WHERE n.id = h.node AND n.registry = h.key AND h.type IN ${literal(listEventKinds("registryOfV2"))} AND e.type IN ${literal(begins)}
     AND e.timestamp <= h.timestamp) b ON true
 ${order}`;
 }

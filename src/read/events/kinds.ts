@@ -50,7 +50,7 @@ export type EventEmitter = (typeof events)[EventKind][0];
 export const rootChange = "RootPermissionChanged" satisfies EventKind;
 
 /** What emits a kind of event. */
-export const emitterOf = (event: EventKind): EventEmitter => events[event][0];
+export const findEmitter = (event: EventKind): EventEmitter => events[event][0];
 
 /** The type of an event's entry. */
 export const entryType = (event: EventKind) => events[event][1];
@@ -62,8 +62,8 @@ export const ownAction = (event: EventKind) => events[event][2];
 export const eventKinds = Object.keys(events) as [EventKind, ...EventKind[]];
 
 /** The events of one kind of contract. Reverse registrars name accounts on other chains, or on all chains by default (ENSIP-19). */
-export const eventsOf = (emitter: EventEmitter): EventKind[] =>
-  eventKinds.filter((kind) => emitterOf(kind) === emitter);
+export const listEventKinds = (emitter: EventEmitter): EventKind[] =>
+  eventKinds.filter((kind) => findEmitter(kind) === emitter);
 
 // The kinds of events in the words of ENS's own API, by ours.
 const ofPipeline: Readonly<Record<string, readonly EventKind[]>> = {
@@ -76,7 +76,7 @@ const ofPipeline: Readonly<Record<string, readonly EventKind[]>> = {
   AuthorityTransferred: ["NewOwner", "Transfer", "NameWrapped", "NameUnwrapped"],
   AuthorityEpochChanged: ["NewOwner", "Transfer", "NameWrapped", "NameUnwrapped"],
   ResolverChanged: ["NewResolver", "ResolverUpdated"],
-  RecordChanged: eventsOf("resolver").filter((kind) => entryType(kind) === "record"),
+  RecordChanged: listEventKinds("resolver").filter((kind) => entryType(kind) === "record"),
   RecordVersionChanged: ["VersionChanged"],
   ReverseChanged: ["ReverseNameChanged", "NameForAddrChanged"],
   PermissionChanged: ["EACRolesChanged", "FusesSet", "AuthorisationChanged"],
@@ -100,7 +100,7 @@ export const begins = ["LabelRegistered", "Migration"];
 
 /** Whether an entry belongs to no name and never will: roles on whole registries, and names that reverse registrars give accounts. */
 export const hasNoNode = ({ type }: { type: EventKind }) =>
-  type === rootChange || emitterOf(type) === "reverseRegistrar";
+  type === rootChange || findEmitter(type) === "reverseRegistrar";
 
 /** SQL of a list of words. */
 export const literal = (words: readonly string[]) => `(${words.map((word) => `'${word}'`).join(", ")})`;

@@ -1,7 +1,14 @@
 import { wholeContract } from "../names/grants.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { hideFromPlanner, secondGeneration } from "../names/stored-name.ts";
-import { type EventEmitter, type EventKind, emitterOf, eventsOf, literal, rootChange } from "./kinds.ts";
+import {
+  type EventEmitter,
+  type EventKind,
+  findEmitter,
+  listEventKinds,
+  literal,
+  rootChange,
+} from "./kinds.ts";
 import {
   byEvent,
   entriesWhere,
@@ -29,7 +36,7 @@ export function partsOfAddress(
   namespaces: readonly IndexedNamespace[],
   kinds: readonly EventKind[],
 ): string[] {
-  const emitters = new Set(kinds.filter((kind) => kind !== rootChange).map(emitterOf));
+  const emitters = new Set(kinds.filter((kind) => kind !== rootChange).map(findEmitter));
   const ifOf = (emitter: EventEmitter, parts: string[]) => (emitters.has(emitter) ? parts : []);
   return [
     ofDomain(`e.owner_id = ${address} AND ${emitters.has("registry") || emitters.has("wrapper")}`),
@@ -67,7 +74,7 @@ export function heldNamesSql(
     `SELECT ${columns}, e.timestamp FROM ${table} e WHERE e.${holder} = ${address} ORDER BY e.timestamp DESC LIMIT ${maxHeldNames + 1}`;
   // The owner of a leased name in the registry only manages it.
   const leased = literal(["none", ...namespaces.flatMap(({ leases }) => leases ?? [])]);
-  const isOwned = `e.type IN ${literal(eventsOf("wrapper"))} OR NOT coalesce((SELECT d.parent_id FROM domain d WHERE d.id = e.domain_id) IN ${leased}, false)`;
+  const isOwned = `e.type IN ${literal(listEventKinds("wrapper"))} OR NOT coalesce((SELECT d.parent_id FROM domain d WHERE d.id = e.domain_id) IN ${leased}, false)`;
   const granting = (kind: EventKind) =>
     kind === "EACRolesChanged" ? holdings.includes("role_holder") : isOwner || isManager;
   const sources = [
@@ -87,7 +94,7 @@ export function heldNamesSql(
       isAsked: true,
       events: newest(ofEntriesAlone, "e.registry, e.labelhash, e.type", "holder"),
       nodes: (of: string) =>
-        `SELECT n.id AS node, e.timestamp FROM ${of} e CROSS JOIN LATERAL ${namesOfEntry(contracts, "e", maxNamesOfEntry)} n WHERE e.type IN ${literal(["none", ...eventsOf("registryOfV2").filter(granting)])}`,
+        `SELECT n.id AS node, e.timestamp FROM ${of} e CROSS JOIN LATERAL ${namesOfEntry(contracts, "e", maxNamesOfEntry)} n WHERE e.type IN ${literal(["none", ...listEventKinds("registryOfV2").filter(granting)])}`,
     })),
   ].filter(({ isAsked }) => isAsked);
   const tables = sources.map(({ events }, at) => `held_${at} AS MATERIALIZED (${events})`);

@@ -6,8 +6,8 @@ import {
   begins,
   type EventEmitter,
   type EventKind,
-  emitterOf,
-  eventsOf,
+  findEmitter,
+  listEventKinds,
   literal,
   rootChange,
 } from "./kinds.ts";
@@ -229,7 +229,7 @@ export const partsOfKinds = (
   kinds.flatMap((kind) => {
     const where = whereKind(kind);
     const and = (condition: string, isGiven: boolean) => (isGiven ? `${where} AND ${condition}` : where);
-    const emitter = emitterOf(kind);
+    const emitter = findEmitter(kind);
     if (emitter === "reverseRegistrar") return [ofReverseName("true")];
     if (emitter === "registry" || emitter === "wrapper")
       return [ofDomain(and(`e.from_old_registry IS ${isOld ? "" : "NOT "}TRUE`, isOld !== undefined))];
@@ -251,7 +251,7 @@ export function partsOfEvents(
   { isNamed }: { isNamed: boolean },
 ): string[] {
   const ofTypes = (emitters: readonly EventEmitter[]) =>
-    `e.type IN ${literal(emitters.flatMap(eventsOf))} AND ${where}`;
+    `e.type IN ${literal(emitters.flatMap(listEventKinds))} AND ${where}`;
   const v2 = secondGeneration(namespaces);
   const ofSecond = (contracts: WalkContracts) => {
     const name = isNamed

@@ -3,7 +3,7 @@ import type { ReferralEdition } from "../../config/referral-editions.ts";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import type { Database } from "../sql/client.ts";
 import { currentMoment } from "../sql/moment.ts";
-import { type Award, awardsOf, byDuration, type Referral } from "./awards.ts";
+import { type Award, byDuration, computeAwards, type Referral } from "./awards.ts";
 
 /** Which referrals count: of base registrars by CAIP-10 id, all if undefined, in a range of Unix seconds, `from` included, `to` excluded. */
 export type ReferralFilter = {
@@ -79,7 +79,7 @@ export function openReferrals(database: Database) {
       return totals.sort(byDuration).map((total, index) => ({ rank: index + 1, ...total }));
     const referrals = await read<Referral>(referralsSql(where));
     const byReferrer = new Map(totals.map((total) => [total.referrer, total]));
-    return awardsOf(edition, referrals).flatMap(({ referrer, award }, index) => {
+    return computeAwards(edition, referrals).flatMap(({ referrer, award }, index) => {
       const total = byReferrer.get(referrer);
       return total ? [{ rank: index + 1, ...total, award }] : [];
     });

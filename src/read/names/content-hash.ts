@@ -76,7 +76,7 @@ export const uriSchema = z
 export const decodedSchema = z.strictObject({ contenthash: uriSchema });
 
 /** The member `decoded` of an object with a content hash; nothing if there is none that can be decoded. */
-export function decodedOf(contenthash: string | null | undefined) {
+export function describeContentHash(contenthash: string | null | undefined) {
   const uri = decodeContentHash(contenthash ?? "");
   return uri === undefined ? {} : { decoded: { contenthash: uri } };
 }

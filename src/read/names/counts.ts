@@ -1,7 +1,7 @@
 import { type Meta, withGaps } from "../as-of.ts";
 import { branchesFrom, byName, countSql } from "./lists.ts";
 import { readGivenNames } from "./lookups.ts";
-import { detailRow, keysOf, type NameRow } from "./rows.ts";
+import { detailRow, listRecordKeys, type NameRow } from "./rows.ts";
 import { type LookupContext, openStatement, type StatementCall } from "./source.ts";
 
 /** Up to which number the subnames of a name are counted. */
@@ -51,6 +51,6 @@ async function recordsOf(lookup: LookupContext["lookup"], call: StatementCall, n
   const read = await readGivenNames(lookup, call, { given: nodes, withRecords: true });
   return read.map(({ found }) => {
     const row = found && detailRow(lookup.namespaces, found, lookup.known);
-    return row?.records && keysOf(row).length;
+    return row?.records && listRecordKeys(row).length;
   });
 }

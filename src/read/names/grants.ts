@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { powersOf, type RoleHolder } from "../../ens/roles.ts";
+import { listPowers, type RoleHolder } from "../../ens/roles.ts";
 import { addressSchema, hexSchema, located } from "../../ens/schemas.ts";
 
 // Powers that accounts have over names, in the words of ENS's own API: the schemas, and what a role of ENSv2 gives.
@@ -69,8 +69,8 @@ export type StoredRole = {
 export const wholeContract = `0x${"0".repeat(64)}`;
 
 /** What a role of ENSv2 gives its account; undefined without any power that has a name. */
-export function grantOf(role: StoredRole, chainId: number): Grant | undefined {
-  const powers = powersOf(role.roles, role.kind);
+export function toGrant(role: StoredRole, chainId: number): Grant | undefined {
+  const powers = listPowers(role.roles, role.kind);
   if (powers.length === 0) return undefined;
   const contract = { chain_id: chainId, address: role.address };
   const grant = { address: role.account, powers };

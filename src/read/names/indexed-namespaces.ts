@@ -1,14 +1,14 @@
 import type { Hex } from "viem";
-import { chainOf } from "../../deployments/chains.ts";
+import { findChain } from "../../deployments/chains.ts";
 import type { Deployment, Namespace } from "../../deployments/deployment.ts";
 import { deployments, namePlugins } from "../../deployments/deployments.ts";
 import { rootDatasource } from "../../deployments/ens.ts";
-import { deployedContracts, managedNameOf, namespaceOfPlugin } from "../../deployments/namespaces.ts";
+import { deployedContracts, findManagedName, namespaceOfPlugin } from "../../deployments/namespaces.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { gracePeriod } from "../../ens/registrations.ts";
-import { type CurrentStatus, indexedBlockOf } from "../../status/types.ts";
+import { type CurrentStatus, findIndexedBlock } from "../../status/types.ts";
 import type { NamespaceRules } from "./stored-name.ts";
-import { type V2Contracts, v2ContractsOf } from "./v2-names.ts";
+import { findV2Contracts, type V2Contracts } from "./v2-names.ts";
 
 /** A deployment's namespace: where its names live and when they end. 3DNS leases names below any top-level domain. */
 export type IndexedNamespace = NamespaceRules & {
@@ -50,7 +50,7 @@ function indexedNamespace(
   id: string,
 ): IndexedNamespace {
   const chainId = namespace[id]?.chainId ?? 0;
-  const managed = namespace[id]?.managedName === undefined ? undefined : managedNameOf(namespace, id);
+  const managed = namespace[id]?.managedName === undefined ? undefined : findManagedName(namespace, id);
   const isRoot = id === rootDatasource;
   const contracts = deployedContracts(
     namespace,
@@ -64,7 +64,7 @@ function indexedNamespace(
   return {
     namespace: namespaceOfPlugin(deployment.plugin),
     chainId,
-    network: chainOf(chainId).network,
+    network: findChain(chainId).network,
     leases: managed?.node,
     nameWrapper: addressOf(({ role }) => role === "nameWrapper"),
     registrar: addressOf(({ role }) => role === "baseRegistrar"),
@@ -74,7 +74,7 @@ function indexedNamespace(
     grace: managed === undefined ? 0 : Number(gracePeriod),
     isRoot,
     reverseRegistrars: new Map(isRoot ? reverseRegistrarsOf(namespace) : []),
-    v2: isRoot && plugins.includes("ensv2") ? v2ContractsOf(namespace) : undefined,
+    v2: isRoot && plugins.includes("ensv2") ? findV2Contracts(namespace) : undefined,
   };
 }
 
@@ -107,9 +107,9 @@ export function homeOfRow(
 }
 
 /** Unix seconds of the last indexed block on each namespace's chain. */
-export function timesOf(namespaces: readonly IndexedNamespace[], { snapshot }: CurrentStatus): number[] {
+export function listTimes(namespaces: readonly IndexedNamespace[], { snapshot }: CurrentStatus): number[] {
   const { chains, omnichainIndexingCursor } = snapshot.omnichainSnapshot;
   return namespaces.map(
-    ({ chainId }) => indexedBlockOf(chains[String(chainId)])?.timestamp ?? omnichainIndexingCursor,
+    ({ chainId }) => findIndexedBlock(chains[String(chainId)])?.timestamp ?? omnichainIndexingCursor,
   );
 }

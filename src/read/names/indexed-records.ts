@@ -70,17 +70,17 @@ export async function indexedResolver(
   const [node] = nodes;
   if (node === undefined) return undefined;
   const values = [
-    ...[String(registry.chainId), node, registry.address, arrayOf(nodes)],
+    ...[String(registry.chainId), node, registry.address, formatArray(nodes)],
     // Some resolvers fall back to the default address (ENSIP-19).
-    arrayOf([...addresses, defaultEvmCoinType]),
-    arrayOf(texts.map((key) => keccak256(key))),
+    formatArray([...addresses, defaultEvmCoinType]),
+    formatArray(texts.map((key) => keccak256(key))),
   ];
   const [text] = await database.row(resolverSql, values, signal);
   return typeof text === "string" ? JSON.parse(text) : undefined;
 }
 
 /** Text of a Postgres array of words that need no quotes, such as hex and digits. */
-export const arrayOf = (items: readonly (string | number | bigint)[]): string => `{${items.join(",")}}`;
+export const formatArray = (items: readonly (string | number | bigint)[]): string => `{${items.join(",")}}`;
 
 /** The selected records, which must be of indexed families. `hasDefaultAddress`: see StaticResolver. */
 export function indexedRecords(
@@ -116,7 +116,7 @@ export async function indexedReverseName(
   { address, coinType }: { address: Hex; coinType: bigint },
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const values = [address, arrayOf([coinType, defaultEvmCoinType]), String(coinType)];
+  const values = [address, formatArray([coinType, defaultEvmCoinType]), String(coinType)];
   const [value] = await database.row(reverseNameSql, values, signal);
   return value ?? undefined;
 }

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { Deployment, Namespace, StaticResolver } from "../../deployments/deployment.ts";
 import { deployments } from "../../deployments/deployments.ts";
 import { rootDatasource, rootRegistry } from "../../deployments/ens.ts";
-import { bridgesOf, deployedContracts } from "../../deployments/namespaces.ts";
+import { deployedContracts, listBridges } from "../../deployments/namespaces.ts";
 import { reverseRegistrars } from "../../deployments/other-contracts.ts";
 
 /** The root registry, or the registry of a name whose subnames live on another chain. */
@@ -29,7 +29,7 @@ export function knownContracts(namespace: Namespace) {
   const bridged = new Map(
     deployments.flatMap((deployment: Deployment) => {
       const [target] = deployedContracts(namespace, ["registry"], [deployment]);
-      return bridgesOf(deployment).flatMap((name) => {
+      return listBridges(deployment).flatMap((name) => {
         const from = root.contracts[name]?.address;
         if (from === undefined || target?.address === undefined) return [];
         return [[keyOf(root.chainId, from), { chainId: target.chainId, address: target.address }] as const];

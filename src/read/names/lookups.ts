@@ -7,7 +7,7 @@ import { refuse } from "../refusal.ts";
 import { atMoment, currentMoment } from "../sql/moment.ts";
 import { planOnce } from "../sql/prepared.ts";
 import { addKeys, keysOfName, nameKey } from "./cache-keys.ts";
-import { type IndexedNamespace, isCustodian, timesOf } from "./indexed-namespaces.ts";
+import { type IndexedNamespace, isCustodian, listTimes } from "./indexed-namespaces.ts";
 import { type Branch, countSql, listSql, sortedByName } from "./lists.ts";
 import { defaultCoin, type FoundName } from "./rows.ts";
 import { nameIn } from "./scopes.ts";
@@ -43,7 +43,7 @@ async function eachRow<Row extends { at: number }>(
 ): Promise<void> {
   const pace = createPacer(sliceCharacters);
   let work = yieldToEventLoop();
-  const values = [`{${timesOf(namespaces, current).join(",")}}`, input];
+  const values = [`{${listTimes(namespaces, current).join(",")}}`, input];
   await database.rows(sql, values, request.raw.signal, (row) => {
     work = work.then(() => {
       use(JSON.parse(row));

@@ -5,7 +5,7 @@ import { bytesValue } from "../../ens/record-values.ts";
 import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrations.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import { addressSchema, hashSchema, located } from "../../ens/schemas.ts";
-import { decodedOf, decodedSchema, uriSchema } from "./content-hash.ts";
+import { decodedSchema, describeContentHash, uriSchema } from "./content-hash.ts";
 import { roleSummarySchema } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import type { KnownContracts } from "./known-contracts.ts";
@@ -13,7 +13,7 @@ import { type Listed, noExpiry, type StoredName } from "./stored-name.ts";
 import type { StoredRecords } from "./v2-records.ts";
 
 /** The chain and address of the resolver that the registry of a name's generation has; undefined without one. */
-export function storedResolverOf({ resolver }: StoredName, { chainId }: IndexedNamespace) {
+export function readStoredResolver({ resolver }: StoredName, { chainId }: IndexedNamespace) {
   return resolver === undefined || resolver === zeroAddress
     ? undefined
     : { chain_id: chainId, address: resolver };
@@ -21,7 +21,7 @@ export function storedResolverOf({ resolver }: StoredName, { chainId }: IndexedN
 
 // That of the resolver that answers for a name.
 const resolverOf = (row: StoredName, home: IndexedNamespace) =>
-  row.isUnresolvable ? undefined : storedResolverOf(row, home);
+  row.isUnresolvable ? undefined : readStoredResolver(row, home);
 
 // The resolver that answers for a name, if its code is known to return what events tell.
 const staticResolverOf = (
@@ -78,7 +78,7 @@ export type RecordAnswer = z.output<typeof recordSchema>;
 export const defaultCoin = String(defaultEvmCoinType);
 
 /** The address that a name's resolver returns for EVM coin types without their own record (ENSIP-19), if it does. */
-export function defaultAddressOf(
+export function findDefaultAddress(
   namespaces: readonly IndexedNamespace[],
   { row, records }: FoundName,
   known: KnownContracts,
@@ -101,7 +101,7 @@ const ownValue = (values: Readonly<Record<string, string>> | null | undefined, k
 const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
 
 /** The keys of a row's records that the index knows of. */
-export function keysOf({ records }: NameRow): string[] {
+export function listRecordKeys({ records }: NameRow): string[] {
   if (records === undefined) return [];
   const { seen_addresses, seen_texts, seen_data = [], seen_singletons } = records;
   return [
@@ -148,7 +148,7 @@ function groupedRecords(records: StoredRecords | null): z.output<typeof recordsS
     seen_singletons: singletons,
     contenthash,
     name,
-    ...decodedOf(contenthash),
+    ...describeContentHash(contenthash),
   };
 }
 
@@ -161,11 +161,11 @@ export const isAddressKey = (key: string) => key.startsWith("addr:");
 /** Whether a key is that of a text record; `avatar` is one. */
 export const isTextRecordKey = (key: string) => key === "avatar" || key.startsWith("text:");
 /** The text record's own key, without `text:`. */
-export const textKeyOf = (key: string) => key.replace(/^text:/, "");
+export const toTextKey = (key: string) => key.replace(/^text:/, "");
 /** Whether a key is that of a data record. */
 export const isDataKey = (key: string) => key.startsWith("data:");
 /** The data record's own key, without `data:`. */
-export const dataKeyOf = (key: string) => key.slice("data:".length);
+export const toDataKey = (key: string) => key.slice("data:".length);
 
 /** Whether a name's resolver returns only what its events tell. A name without one may use that of a name above (ENSIP-10). */
 export function isReadFromEvents(
@@ -178,7 +178,7 @@ export function isReadFromEvents(
 }
 
 /** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `data:abc`, `contenthash`, `name`). */
-export function recordOf(
+export function findRecord(
   {
     records,
     status,
@@ -198,11 +198,11 @@ export function recordOf(
   if (key === "name" && records.name === undefined)
     return { status: "unsupported", unsupported_reason: "record_family_not_supported" };
   if (isDataKey(key))
-    return records.seen_data?.includes(dataKeyOf(key))
+    return records.seen_data?.includes(toDataKey(key))
       ? { status: "unsupported", unsupported_reason: "value_not_retained" }
       : { status: "not_found" };
   const isAddress = isAddressKey(key);
-  const name = isAddress ? key.slice(5) : textKeyOf(key);
+  const name = isAddress ? key.slice(5) : toTextKey(key);
   const [values, seen]: [Readonly<Record<string, string | null | undefined>>, readonly string[]] = isAddress
     ? [records.addresses, records.seen_addresses]
     : isTextRecordKey(key)
@@ -307,7 +307,7 @@ function authority(
   if (row.v2?.isInForce) return { authority: "ens_v2" };
   if (!row.isOwned && row.status === "unregistered") return {};
   const { expires_at = null } = deadlines(row);
-  const ens_v1 = { expires_at, resolver: storedResolverOf(row, home) ?? null, ...wrapperFacts(row) };
+  const ens_v1 = { expires_at, resolver: readStoredResolver(row, home) ?? null, ...wrapperFacts(row) };
   return { authority: row.isMigrated ? "ens_v1" : "ens_v0", ens_v1 };
 }
 
@@ -573,7 +573,7 @@ export function detailRow(namespaces: IndexedNamespaces, found: FoundName, known
   const home = homeOfRow(namespaces, row);
   const profile = profileRow(namespaces, row);
   if (isReleased(row) || row.isUnresolvable) return profile;
-  const primary = addressRecordOf(found, "60", defaultAddressOf(namespaces, found, known)) ?? "";
+  const primary = addressRecordOf(found, "60", findDefaultAddress(namespaces, found, known)) ?? "";
   const isAddress = /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress;
   // Unknown if only the chain knows the resolver in ENSv2, or if links to resolvers are not indexed.
   const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;

@@ -2,7 +2,7 @@ import type { CurrentStatus } from "../../status/types.ts";
 import type { HashOf } from "../as-of.ts";
 import type { Database, RowsReader } from "../sql/client.ts";
 import { planOnce } from "../sql/prepared.ts";
-import { type IndexedNamespace, timesOf } from "./indexed-namespaces.ts";
+import { type IndexedNamespace, listTimes } from "./indexed-namespaces.ts";
 import type { KnownContracts } from "./known-contracts.ts";
 
 // What statements about names need, and how they are run.
@@ -41,7 +41,7 @@ export function openStatement(
   { current, request }: StatementCall,
   { isCommon = false } = {},
 ) {
-  const { bind, values } = binder(timesOf(namespaces, current));
+  const { bind, values } = binder(listTimes(namespaces, current));
   const run = async (sql: string) => {
     const [text] = await database.row(isCommon ? planOnce(sql) : sql, [...values], request.raw.signal);
     return JSON.parse(text ?? "null");

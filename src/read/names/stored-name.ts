@@ -262,7 +262,7 @@ export type Held = {
 export function namesHeldBy(namespaces: readonly NamespaceRules[], holder: string): Held[] {
   const [first = ""] = partsOfNames(namespaces);
   const v2 = secondGeneration(namespaces);
-  const entries = entriesOf(namespaces, "e");
+  const entries = buildEntriesOfName(namespaces, "e");
   const others = v2
     ? ` AND NOT EXISTS (SELECT FROM v2_domains e ${reachedJoin("e", "m", v2, indexTime)}
     WHERE e.chain_id = ${v2.chainId} AND e.id = domain.id AND e.owner_id = ${holder} AND m.is_reached OFFSET 0)`
@@ -280,7 +280,7 @@ export function namesHeldBy(namespaces: readonly NamespaceRules[], holder: strin
 }
 
 /** Names by their rows of `v2_domains` under an alias, in registries that names lead to; undefined if ENSv2 is not indexed. */
-export function entriesOf(
+export function buildEntriesOfName(
   namespaces: readonly NamespaceRules[],
   alias: string,
 ): Pick<Held, "from" | "where" | "name" | "id"> | undefined {

@@ -29,7 +29,7 @@ export type V2Contracts = WalkContracts & {
 };
 
 /** The ENSv2 contracts in use in a namespace; undefined if it has none. */
-export function v2ContractsOf(namespace: Namespace): V2Contracts | undefined {
+export function findV2Contracts(namespace: Namespace): V2Contracts | undefined {
   const set = namespace[ensv2Datasources[0]];
   if (set === undefined) return undefined;
   const named = (name: string) =>

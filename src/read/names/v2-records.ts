@@ -6,7 +6,7 @@ import { isEncodedLabel } from "../../ens/normalization.ts";
 import { textValue } from "../../ens/record-values.ts";
 import type { Database } from "../sql/client.ts";
 import { planOnce } from "../sql/prepared.ts";
-import { arrayOf, type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
+import { formatArray, type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
 import { kindOfResolver, type ResolverFacts, type V2Contracts } from "./v2-names.ts";
 
 // ENSv2 stores records under record ids, or in resolvers keyed by node, where aliases lead to other names.
@@ -117,7 +117,7 @@ async function withoutAliases(
 ): Promise<ResolverReading[]> {
   const read = async <T>(sql: string, columns: readonly (readonly (string | number)[])[]): Promise<T[]> => {
     if (columns[0]?.length === 0) return [];
-    const [text] = await database.row(sql, [String(chainId), ...columns.map(arrayOf)], signal);
+    const [text] = await database.row(sql, [String(chainId), ...columns.map(formatArray)], signal);
     return JSON.parse(text ?? "[]");
   };
   const isKnown = ({ labels }: ResolverReading) => labels.every(({ bytes }) => bytes !== undefined);
@@ -189,9 +189,9 @@ async function readStored(
   if (read.length === 0) return [];
   const values = [
     String(chainId),
-    arrayOf(read.map(({ resolver }) => resolver)),
-    arrayOf(read.map(({ labels }) => nodeOf(labels))),
-    arrayOf(read.map(({ kind }) => String(kind === "records"))),
+    formatArray(read.map(({ resolver }) => resolver)),
+    formatArray(read.map(({ labels }) => nodeOf(labels))),
+    formatArray(read.map(({ kind }) => String(kind === "records"))),
   ];
   const [text] = await database.row(storedStatements[hasRecords ? "values" : "keys"], values, signal);
   const found = JSON.parse(text ?? "[]") as (StoredRecords | StoredRecord[] | null)[];

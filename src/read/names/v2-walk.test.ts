@@ -4,7 +4,7 @@ import { createTestDatabase } from "../../../test/support/database.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { createDatabase } from "../sql/client.ts";
 import { readV2Names, type V2Contracts } from "./v2-names.ts";
-import { pathOf } from "./v2-walk.ts";
+import { buildNamePath } from "./v2-walk.ts";
 
 const address = (index: number): Hex => `0x${index.toString(16).padStart(40, "0")}`;
 const [root, eth, registry] = [address(1), address(2), address(3)];
@@ -51,7 +51,7 @@ async function read(implementation: Hex, userRegistries: Hex[]) {
     "INSERT INTO v2_contracts (chain_id, address, implementation, is_upgraded, has_record_ids) VALUES (1, $1, $2, false, false)",
     [registry, implementation],
   );
-  const paths = [pathOf(["sub", "alice", "eth"].map(labelhash))];
+  const paths = [buildNamePath(["sub", "alice", "eth"].map(labelhash))];
   const [name] = await readV2Names(
     createDatabase(client),
     { ...contracts, userRegistries },
@@ -78,7 +78,7 @@ test.each([
   async (_, renewed, effective) => {
     const [wrapper, v1Resolver] = [address(12), address(9)];
     const labels = ["sub", "bob", "eth"].map(labelhash);
-    const [ethNode, bob, sub] = pathOf(labels).nodes as [Hex, Hex, Hex];
+    const [ethNode, bob, sub] = buildNamePath(labels).nodes as [Hex, Hex, Hex];
     await client.exec(`DELETE FROM v2_entries WHERE labelhash = '${labelhash("bob")}'; DELETE FROM domain; DELETE FROM registration; DELETE FROM wrapped_domain;
     INSERT INTO domain (id, parent_id, subdomain_count, is_migrated, created_at, owner_id, registrant_id, wrapped_owner_id, change_block) VALUES
       ('${bob}', '${ethNode}', 0, true, 1, '${owner}', '${owner}', NULL, 1), ('${sub}', '${bob}', 0, true, 1, '${wrapper}', NULL, '${owner}', 1);
@@ -88,7 +88,7 @@ test.each([
     const [name] = await readV2Names(
       createDatabase(client),
       { ...contracts, v1Resolver, wrappers: [wrapper] },
-      { paths: [pathOf(labels)], time: 1000, hasV1: true },
+      { paths: [buildNamePath(labels)], time: 1000, hasV1: true },
       new AbortController().signal,
     );
     expect(name).toMatchObject({ version: "v1", effective });

@@ -239,7 +239,7 @@ export function reachedFunction(schema: string): string {
 export type NamePath = { ids: readonly Hex[]; labels: readonly Hex[]; nodes: readonly Hex[] };
 
 /** The path of a name by its labelhashes, leftmost label first. */
-export function pathOf(labelhashes: readonly Hex[]): NamePath {
+export function buildNamePath(labelhashes: readonly Hex[]): NamePath {
   const labels = labelhashes.toReversed();
   let node = rootNode;
   const nodes = labels.map((labelhash) => {
@@ -250,12 +250,12 @@ export function pathOf(labelhashes: readonly Hex[]): NamePath {
 }
 
 /** The path of a name. Its labels may be encoded (`[labelhash]`). */
-export const pathOfName = (name: string): NamePath =>
-  pathOf((name === "" ? [] : name.split(".")).map(labelhashIn));
+export const parseNamePath = (name: string): NamePath =>
+  buildNamePath((name === "" ? [] : name.split(".")).map(labelhashIn));
 
 /** A name by its text, as `nameOfPath` and `domainsByNameSql` read it. */
 export function walkedName(name: string) {
-  const path = pathOfName(name);
+  const path = parseNamePath(name);
   const [parent = rootNode, node] = [path.nodes.at(-2), path.nodes.at(-1)];
   return { ...path, name, node, labelhash: path.labels.at(-1), parent };
 }

@@ -12,7 +12,7 @@ import type { KnownContracts, Registry } from "../names/known-contracts.ts";
 import { isEmptySelection, type Records, type Selection, unsetRecords } from "../names/selection.ts";
 import { kindOfResolver, readV2Names, type V2Contracts } from "../names/v2-names.ts";
 import { readV2Records } from "../names/v2-records.ts";
-import { pathOfName } from "../names/v2-walk.ts";
+import { parseNamePath } from "../names/v2-walk.ts";
 import type { Database } from "../sql/client.ts";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import { span } from "./trace.ts";
@@ -53,7 +53,7 @@ async function resolveInV2(
 ): Promise<Records> {
   const { database, known, reader, signal } = resolution;
   const { name, selection } = request;
-  const path = pathOfName(name);
+  const path = parseNamePath(name);
   const [found] = await span(
     forward("find-resolver"),
     { name },

@@ -1,9 +1,9 @@
 import { gracePeriod } from "../../ens/registrations.ts";
-import { powersOf } from "../../ens/roles.ts";
+import { listPowers } from "../../ens/roles.ts";
 import { type Meta, withGaps } from "../as-of.ts";
-import { type Grant, grantOf, wholeContract } from "../names/grants.ts";
+import { type Grant, toGrant, wholeContract } from "../names/grants.ts";
 import { homeOfRow, type IndexedNamespace } from "../names/indexed-namespaces.ts";
-import { type NameRow, registrationId, storedResolverOf, wrapperFacts } from "../names/rows.ts";
+import { type NameRow, readStoredResolver, registrationId, wrapperFacts } from "../names/rows.ts";
 import { type Binder, type NamesSource, openStatement, type StatementCall } from "../names/source.ts";
 import { type StoredName, secondGeneration } from "../names/stored-name.ts";
 import type { V2Contracts } from "../names/v2-names.ts";
@@ -43,7 +43,7 @@ function powersOfHolder(row: StoredName, fuses: Fuses): string[] {
 export function grantsOfV1(row: StoredName, home: IndexedNamespace): Grant[] {
   const fuses = row.isWrapped ? wrapperFacts(row)?.wrapper_fuses : undefined;
   if (row.v2?.isInForce || (row.isWrapped && fuses === undefined)) return [];
-  const resolver = storedResolverOf(row, home);
+  const resolver = readStoredResolver(row, home);
   const powers = fuses ? powersOfHolder(row, fuses) : ["registration_control"];
   const controller = fuses === undefined ? row.manager : row.owner;
   const isTaken = fuses && (fuses.cannot_set_resolver || isInGrace(row, fuses));
@@ -68,7 +68,7 @@ export const everySurface = [
 type PermissionSurface = (typeof everySurface)[number];
 
 /** The surfaces of a name's registration; undefined if it has none, or the index cannot tell. */
-export function surfacesOf(row: StoredName): readonly PermissionSurface[] | undefined {
+export function listSurfaces(row: StoredName): readonly PermissionSurface[] | undefined {
   if (row.status === "released" || row.status === "unregistered" || row.isLapsed) return undefined;
   // Only the chain knows the owner in a registry of unknown code.
   if (row.v2?.isInForce)
@@ -107,7 +107,7 @@ function bitsSql(v2: V2Contracts, names: readonly StoredName[], binder: Binder):
 
 type RoleBitmaps = Record<"own" | "root", string | null>;
 
-const powersIn = (bits: string) => powersOf(`0x${BigInt(`0b${bits}`).toString(16)}`, "registry");
+const powersIn = (bits: string) => listPowers(`0x${BigInt(`0b${bits}`).toString(16)}`, "registry");
 const lockable = ["unregister", "renew", "set_subregistry", "set_resolver"] as const;
 
 // Only an admin can give and take a role. For transfers only one on the registration itself counts.
@@ -130,7 +130,7 @@ export async function readRestrictions(
   let isKnown = true;
   const restrictions = names.map((row, at): NameRow["restrictions"] => {
     const registration_id = registrationId(row, homeOfRow(source.namespaces, row));
-    if (registration_id === undefined || surfacesOf(row) === undefined) return undefined;
+    if (registration_id === undefined || listSurfaces(row) === undefined) return undefined;
     if (!row.v2?.isInForce) {
       const facts = wrapperFacts(row);
       return facts?.wrapper_fuses && { kind: "ens_v1_wrapper", registration_id, ...facts };
@@ -162,7 +162,7 @@ export async function withSummaries<T extends { data: NameRow[]; meta: Meta }>(
   ]);
   const grants = names.map((row) => grantsOfV1(row, homeOfRow(source.namespaces, row)));
   for (const role of roles) {
-    const grant = grantOf(role, source.namespaces[0]?.chainId ?? 0);
+    const grant = toGrant(role, source.namespaces[0]?.chainId ?? 0);
     if (grant) grants[role.at]?.push(grant);
   }
   if (roles.length > maxGrants || grants.flat().length > maxGrants)
@@ -190,7 +190,7 @@ function summaryOf(grants: readonly Grant[]): NameRow["role_summary"] {
 function metaOf({ namespaces }: NamesSource, names: readonly StoredName[], isKnown: boolean) {
   const registered = names.filter((row) => registrationId(row, homeOfRow(namespaces, row)) !== undefined);
   if (registered.length === 0) return {};
-  const surfaces = registered.map(surfacesOf);
+  const surfaces = registered.map(listSurfaces);
   const isTold = surfaces.every((one) => one !== undefined);
   const unsupported_fields = ["role_summary", ...(isKnown ? [] : ["restrictions"])];
   return { unsupported_fields, ...partly(isTold ? surfaces.flat() : undefined) };

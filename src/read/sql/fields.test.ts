@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod/v4";
 import { createTestDatabase } from "../../../test/support/database.ts";
-import { cursorOf, readCursor } from "../../api/kit/paging.ts";
-import { field, readingOf } from "./fields.ts";
+import { encodeCursor, readCursor } from "../../api/kit/paging.ts";
+import { combineFields, field } from "./fields.ts";
 
 const client = await createTestDatabase("nothing");
 afterAll(() => client.close());
 
-const reading = readingOf({
+const reading = combineFields({
   id: field("t.id", z.string()),
   place: {
     number: field("t.number", z.int()),
@@ -40,7 +40,7 @@ test("has a strict schema with the fields in their order", () => {
 test("a cursor holds a number of 256 bits, as record ids have", () => {
   const list = ["links"];
   const read = (number: string) =>
-    readCursor(cursorOf(list, [number, "0x"]), {
+    readCursor(encodeCursor(list, [number, "0x"]), {
       list,
       types: ["numeric", "text"],
       refuse: (message) => {

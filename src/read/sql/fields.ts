@@ -32,10 +32,10 @@ export function field<S extends z.ZodType>(
 }
 
 /** Combines fields into the field of an object. */
-export function readingOf<T extends Fields>(fields: T): ReadObject<Schema<T>> {
+export function combineFields<T extends Fields>(fields: T): ReadObject<Schema<T>> {
   const members = Object.entries(fields).map(([name, value]) => ({
     name,
-    ...(isField(value) ? value : readingOf(value)),
+    ...(isField(value) ? value : combineFields(value)),
   }));
   const sql = `json_build_object(${members.map(({ name, sql }) => `'${name}', ${sql}`).join(", ")})`;
   const schema = z.strictObject(Object.fromEntries(members.map(({ name, schema }) => [name, schema])));

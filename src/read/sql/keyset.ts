@@ -33,4 +33,4 @@ export const rowPositionSql = (keys: readonly string[]) =>
   `json_build_array(${keys.map((key) => `(${key})::text`).join(", ")})`;
 
 /** The types of the sort values, by which a cursor is checked. */
-export const sortTypesOf = (keys: readonly SortKey[]) => keys.map(({ type }) => type);
+export const listSortTypes = (keys: readonly SortKey[]) => keys.map(({ type }) => type);

@@ -1,7 +1,7 @@
 import { zeroAddress } from "../../ens/ids.ts";
 import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
-import { finalizedCheckpointOf, timeOfCheckpoint } from "../../ponder/checkpoints.ts";
+import { buildFinalizedCheckpointSql, timeOfCheckpoint } from "../../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
 import { stateSql, stateTable } from "../../ponder/state.ts";
 import { storageIdSql } from "../../schema/sql.ts";
@@ -127,7 +127,7 @@ const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpa
 };
 
 /** The WITH queries of the figures of a span, `figures` the last of them: metric, parent, part, day and value, in the schema of the search path. */
-export const figuresOf = (namespaces: readonly IndexedNamespace[], span: TimeSpan) => `${leases(span)},
+export const buildFiguresSql = (namespaces: readonly IndexedNamespace[], span: TimeSpan) => `${leases(span)},
   ${holdings(namespaces, span)},
   figures AS (SELECT f.metric, f.parent, f.part, f.day, sum(f.value) AS value
     FROM (SELECT * FROM of_leases UNION ALL SELECT * FROM of_holders) f GROUP BY 1, 2, 3, 4 HAVING sum(f.value) <> 0)`;
@@ -167,7 +167,7 @@ const countSql = (
   { from, state }: { from: number; state: Counted },
 ) =>
   writeSql(schema, `${statusOf("end")} = '${from}' AND ${statusOf("tables")} = '${state.tables}'`, [
-    `WITH ${figuresOf(namespaces, { from, to: state.end })},
+    `WITH ${buildFiguresSql(namespaces, { from, to: state.end })},
   kept AS (INSERT INTO ${holdersTable} AS b SELECT m.parent, m.account, sum(m.value) FROM moves m GROUP BY 1, 2
     ON CONFLICT (parent, account) DO UPDATE SET names = b.names + excluded.names)
   INSERT INTO ${figuresTable} AS f (metric, parent, part, day, value) SELECT * FROM figures ${onConflict} = f.value + excluded.value`,
@@ -179,7 +179,7 @@ const momentSql = (own: string, namespaces: readonly IndexedNamespace[]) => {
     ({ table, types }) =>
       `(SELECT min(e.timestamp) FROM ${own}.${table} e WHERE e.type IN ${literal(types)})`,
   );
-  return `SELECT json_build_object('tables', to_regclass($1)::oid::text, 'final', ${timeOfCheckpoint(finalizedCheckpointOf(`${own}._ponder_checkpoint`))},
+  return `SELECT json_build_object('tables', to_regclass($1)::oid::text, 'final', ${timeOfCheckpoint(buildFinalizedCheckpointSql(`${own}._ponder_checkpoint`))},
     'state', ${stateSql("stats", `${own}.`)},
     'first', least((SELECT min(a.timestamp) FROM ${own}.registrar_actions a), ${firsts.join(", ")})) AS found`;
 };

@@ -4,7 +4,7 @@ import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 import { refuse } from "../refusal.ts";
 import type { Database } from "../sql/client.ts";
 import { planOnce } from "../sql/prepared.ts";
-import { type Counted, daySeconds, figuresOf, figuresTable } from "./count.ts";
+import { buildFiguresSql, type Counted, daySeconds, figuresTable } from "./count.ts";
 
 // Sums of the figures of days: of what is counted, and of what came since, which all requests at one block share.
 
@@ -12,7 +12,7 @@ import { type Counted, daySeconds, figuresOf, figuresTable } from "./count.ts";
 export type Interval = "day" | "week" | "month";
 
 /** The first day of the period that a day is in, or of the `plus`-th period after that. Days are numbered from 1 January 1970. */
-export function periodOf(day: number, interval: Interval, plus = 0): number {
+export function startOfPeriod(day: number, interval: Interval, plus = 0): number {
   if (interval === "day") return day + plus;
   if (interval === "week") return day - ((day + 3) % 7) + 7 * plus;
   const date = new Date(day * daySeconds * 1_000);
@@ -48,7 +48,7 @@ async function readTail({ database, namespaces }: FiguresSource): Promise<Uncoun
   const [text] = await database.row(`SELECT ${countedSql}::text`, [], signal);
   const { end: from, isComplete = false } = (JSON.parse(text ?? "null") ?? {}) as Partial<Counted>;
   if (from === undefined || !isComplete) return refuse("overloaded", notCounted);
-  const sql = `WITH ${figuresOf(namespaces, { from, to: 9_999_999_999 })} SELECT ${countedSql} ->> 'end', (SELECT coalesce(json_agg(t), '[]')::text FROM (
+  const sql = `WITH ${buildFiguresSql(namespaces, { from, to: 9_999_999_999 })} SELECT ${countedSql} ->> 'end', (SELECT coalesce(json_agg(t), '[]')::text FROM (
     SELECT f.metric, f.parent, f.part, f.day, f.value::text FROM figures f) t)`;
   const [now, rows] = await database.row(sql, [], signal);
   return now === String(from)

@@ -8,7 +8,7 @@ import { checkpointOf } from "../../../test/support/checkpoints.ts";
 import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { openLookups } from "../../../test/support/lookups/lookups.ts";
 import { namehash } from "../../ens/names.ts";
-import { coverageOf } from "../../operations/label-coverage.ts";
+import { readLabelCoverage } from "../../operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../operations/stored-indexes.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
 import { createCounting, createFigures } from "./count.ts";
@@ -100,7 +100,7 @@ test("registrations, renewals and revenue are those of the chain's logs", async 
 });
 
 test("labels and parents are those that the index counts", async () => {
-  const counted = await coverageOf(run, "public");
+  const counted = await readLabelCoverage(run, "public");
   await saveStatus(run, "public", "coverage", { at: time * 1_000, ...counted });
   const count = createCounting({
     ...{ run, schema: "public", namespaces: indexedNamespaces(datasources, plugins) },

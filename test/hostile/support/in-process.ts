@@ -8,7 +8,7 @@ import { openReferrals } from "../../../src/read/events/referrals.ts";
 import { indexedNamespaces } from "../../../src/read/names/indexed-namespaces.ts";
 import { knownContracts } from "../../../src/read/names/known-contracts.ts";
 import { createNamesSource } from "../../../src/read/names/lookups.ts";
-import { v2ContractsOf } from "../../../src/read/names/v2-names.ts";
+import { findV2Contracts } from "../../../src/read/names/v2-names.ts";
 import { createAdmission, resolutionLimits } from "../../../src/read/resolution/admission.ts";
 import { defaultGatewayLimits } from "../../../src/read/resolution/gateway.ts";
 import { createDatabase } from "../../../src/read/sql/client.ts";
@@ -67,7 +67,7 @@ export async function createWholeApi() {
       editions: [],
       names: namesContext(namespace, plugins),
       actions: openActions(database, undefined),
-      ensv2: v2ContractsOf(namespaces["sepolia-v2"]),
+      ensv2: findV2Contracts(namespaces["sepolia-v2"]),
       lookup: {
         ...createNamesSource({
           database,

@@ -7,9 +7,9 @@ import { recordHeaders } from "../../../src/archive/headers.ts";
 import { type ArchiveFilter, type Manifest, newManifest } from "../../../src/archive/manifest.ts";
 import { addSegment, recordChain, wholeBlock } from "../../../src/archive/record.ts";
 import type { ArchivedBlock } from "../../../src/archive/segment.ts";
-import { wantedOf } from "../../../src/archive/wanted.ts";
+import { describeWanted } from "../../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../../src/config/environment.ts";
-import { type LogsFilter, matches, queryOf, type RpcLog } from "../../../src/rpc/log-answers.ts";
+import { type LogsFilter, matches, parseLogsFilter, type RpcLog } from "../../../src/rpc/log-answers.ts";
 import type { RpcRequest } from "../../../src/rpc/nodes.ts";
 
 /**
@@ -22,7 +22,7 @@ export async function recordArchives(
 ): Promise<void> {
   const config = parseEnvironment(environment, (path) => readFileSync(path, "utf8"));
   for (const chain of config.chains) {
-    const wanted = wantedOf(config, chain.name);
+    const wanted = describeWanted(config, chain.name);
     const { ask, width } = openNodes(chain, { perSecond: 2_000, log: () => {} });
     const range = { from: wanted.first, to: lastBlocks[chain.id] ?? 0 };
     const common = { folder, range, ask, width, progress: () => {} };
@@ -66,7 +66,7 @@ export function recordedNode(recording: Recording, { maxBlocks = 1_000 } = {}) {
     if (method === "eth_getBlockReceipts")
       return recording.receipts.filter((one) => one["blockHash"] === first);
     if (to - from >= maxBlocks) throw new Error("the range is too large");
-    const query = queryOf(first);
+    const query = parseLogsFilter(first);
     const isNear = ({ blockNumber }: RpcLog) => Number(blockNumber) >= from && Number(blockNumber) <= to;
     return query && logs.filter((log) => isNear(log) && matches(log, query));
   };

@@ -7,8 +7,8 @@ import { keccak256 } from "../../../src/ens/keccak.ts";
 import { textValue } from "../../../src/ens/record-values.ts";
 import { knownContracts } from "../../../src/read/names/known-contracts.ts";
 import type { Records } from "../../../src/read/names/selection.ts";
-import { readV2Names, type V2Name, v2ContractsOf } from "../../../src/read/names/v2-names.ts";
-import { pathOf } from "../../../src/read/names/v2-walk.ts";
+import { findV2Contracts, readV2Names, type V2Name } from "../../../src/read/names/v2-names.ts";
+import { buildNamePath } from "../../../src/read/names/v2-walk.ts";
 import { type ChainReader, UnavailableError } from "../../../src/read/resolution/chain-reader.ts";
 import { type Resolution, resolveRecords } from "../../../src/read/resolution/resolve.ts";
 import type { Database } from "../../../src/read/sql/client.ts";
@@ -94,9 +94,9 @@ function readNames(
   { database }: Stored,
   { labels, time }: { labels: readonly (readonly Hex[])[]; time: number },
 ): Promise<V2Name[]> {
-  const contracts = v2ContractsOf(config.datasources);
+  const contracts = findV2Contracts(config.datasources);
   if (contracts === undefined) throw new Error("The namespace has no ENSv2.");
-  const paths = labels.map((one) => pathOf(hashesOf(one)));
+  const paths = labels.map((one) => buildNamePath(hashesOf(one)));
   return readV2Names(database, contracts, { paths, time, hasV1: true }, new AbortController().signal);
 }
 
@@ -226,7 +226,7 @@ export async function answerDifferences(
   { database }: Stored,
   snapshot: Snapshot,
 ): Promise<{ equal: number; left: number; differences: string[] }> {
-  const contracts = v2ContractsOf(config.datasources);
+  const contracts = findV2Contracts(config.datasources);
   const resolution: Resolution = {
     known: knownContracts(config.datasources),
     reader,

@@ -1,7 +1,7 @@
 import { isTable } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { moduleOfPonder } from "../../../src/ponder/expected.ts";
-import { shapeOf } from "../../../src/ponder/rows/table-shape.ts";
+import { describeTable } from "../../../src/ponder/rows/table-shape.ts";
 import type { ResultStore } from "../../../src/ponder/shared.ts";
 import type { createSyncStore } from "../../../src/ponder/sync-store.ts";
 import type { TestDatabase } from "../database.ts";
@@ -19,7 +19,7 @@ export async function openSyncStore(database: TestDatabase): Promise<{ ofPonder:
   );
   await database.exec("CREATE SCHEMA ponder_sync");
   for (const table of tables) {
-    const { schema, name, columns, keys } = shapeOf(table as never);
+    const { schema, name, columns, keys } = describeTable(table as never);
     const types = columns.map((column) => `"${column.name}" ${column.column.getSQLType()}`);
     const key = keys.length === 0 ? [] : [`PRIMARY KEY (${keys.map((column) => `"${column.name}"`)})`];
     await database.exec(`CREATE TABLE "${schema}"."${name}" (${[...types, ...key]})`);

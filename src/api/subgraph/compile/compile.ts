@@ -28,10 +28,10 @@ import {
   type Value,
 } from "../schema/inputs.ts";
 import {
-  armsOf,
-  bytesOf,
+  buildArms,
+  buildColumn,
   type CompileContext,
-  columnOf,
+  countBytes,
   createScope,
   createStatement,
   type JsonPiece,
@@ -201,7 +201,7 @@ function singleSql(context: CompileContext, type: EntityType, nodes: Selected["n
   const asked = statement.bind(id);
   const whereOf = (found: string) =>
     whereSql(context, scope, { link: `${scope.alias}.id ${found}`, filter: null });
-  if (armsOf(context, scope) === undefined) {
+  if (buildArms(context, scope) === undefined) {
     const found = oneSql(context, scope, nodes, whereOf(`= ${asked}`));
     return found && `(${found})`;
   }
@@ -325,7 +325,7 @@ function interfaceSql(context: CompileContext, scope: RowScope, nodes: Selected[
 
 function entitySql(context: CompileContext, scope: RowScope, fields: Selected[]): string {
   const pieces = objectPieces(fields, (selected) => {
-    const bytes = bytesOf(scope.type.fields.get(selected.name), selected.key);
+    const bytes = countBytes(scope.type.fields.get(selected.name), selected.key);
     context.budget.spend("estimatedBytes", scope.rows * bytes);
     return fieldPieces(context, scope, selected);
   });
@@ -357,12 +357,12 @@ function relationPieces(
 ): JsonPiece[] | undefined {
   const { statement } = context;
   const target = entityType(field.target);
-  const id = columnOf(scope, field.column);
+  const id = buildColumn(scope, field.column);
   // Every address in a row has an account row: its id needs no lookup.
   const fields = target.name === "Account" ? collectFields(context, target.name, nodes) : [];
   if (fields.length > 0 && fields.every(({ name }) => name === "id" || name === "__typename")) {
     for (const { key, name } of fields)
-      context.budget.spend("estimatedBytes", scope.rows * bytesOf(target.fields.get(name), key));
+      context.budget.spend("estimatedBytes", scope.rows * countBytes(target.fields.get(name), key));
     const known = objectOfId(target, id, fields);
     if (!field.nullable) return known;
     return [{ sql: `CASE WHEN ${id} IS NULL THEN 'null' ELSE ${joinPieces(statement, known)} END` }];
@@ -388,7 +388,7 @@ function derivedSql(
   { nodes }: Selected,
 ): string | undefined {
   const type = entityType(target);
-  const id = columnOf(scope, "id");
+  const id = buildColumn(scope, "id");
   const within = { depth: scope.depth - 1, rows: scope.rows };
   // Few names have most subnames, which the planner is told to expect (src/operations/indexes.ts); of other rows some have many, too.
   if (many && by !== "parent_id") context.statement.planEach();

@@ -15,8 +15,8 @@ import {
   filterKeys,
   isObject,
   isSortable,
-  nameOf,
   type RelationField,
+  readEnumName,
   type ScalarField,
   show,
   sortKeys,
@@ -123,7 +123,7 @@ export function createScope(
 }
 
 /** SQL of a column of the scope's rows. */
-export function columnOf(scope: RowScope, name: string): string {
+export function buildColumn(scope: RowScope, name: string): string {
   scope.columns.add(name);
   return `${scope.alias}.${name}`;
 }
@@ -131,7 +131,7 @@ export function columnOf(scope: RowScope, name: string): string {
 /** Pieces of the scope's `__typename`. */
 export function typenamePieces(scope: RowScope): JsonPiece[] {
   if (scope.type.kind === "entity") return [{ text: `"${scope.type.name}"` }];
-  return [{ text: '"' }, { sql: columnOf(scope, "type") }, { text: '"' }];
+  return [{ text: '"' }, { sql: buildColumn(scope, "type") }, { text: '"' }];
 }
 
 /** Price of a row's ENSv2 walk, in rows. */
@@ -217,7 +217,7 @@ function placeholderPieces(type: EntityType, field: EntityField | undefined, id:
 const usualBytes = { ID: 68, String: 24, Bytes: 68, BigInt: 12, Int: 8, Boolean: 5 };
 
 /** Estimated bytes of a field in a row under the key, without those of its own fields. */
-export function bytesOf(field: EntityField | undefined, key: string): number {
+export function countBytes(field: EntityField | undefined, key: string): number {
   return key.length + 4 + (field?.kind === "scalar" ? usualBytes[field.scalar] : 0);
 }
 
@@ -251,7 +251,7 @@ function concat(parts: string[]): string {
 }
 
 /** The tables of both generations with rows of a scope's type; undefined if one table has them all. */
-export function armsOf({ statement, v2 }: CompileContext, { type, alias, named }: RowScope) {
+export function buildArms({ statement, v2 }: CompileContext, { type, alias, named }: RowScope) {
   const arms = v2?.armsOf(type.table, alias, named);
   if (v2 && arms) statement.with(v2.at);
   return arms;
@@ -260,7 +260,7 @@ export function armsOf({ statement, v2 }: CompileContext, { type, alias, named }
 /** FROM and WHERE of a scope's rows that meet a condition, with the walk that its columns need. */
 export function rowsSql(context: CompileContext, scope: RowScope, where: string): string {
   const { type, alias, columns } = scope;
-  const arms = armsOf(context, scope);
+  const arms = buildArms(context, scope);
   const walk = walkJoin(context, scope);
   if (arms === undefined) return `${type.table} ${alias}${walk} WHERE ${where}`;
   const read = [...new Set(["id", ...columns])].map((column) => `${alias}.${column}`).join(", ");
@@ -283,7 +283,7 @@ export function pageSql(
   const offset = skip === 0 ? "" : ` OFFSET ${skip}`;
   const by = (terms: readonly string[]) => terms.map((term) => `${term}${order.direction}`).join(", ");
   const sorted = `ORDER BY ${by(order.terms)}`;
-  const arms = armsOf(context, scope);
+  const arms = buildArms(context, scope);
   if (arms === undefined) {
     const page = `FROM ${[`${type.table} ${alias}`, ...order.joins].join(" ")} WHERE ${where}`;
     if (skip < deepSkip || !order.isUnique || where.length > longWhere)
@@ -319,7 +319,7 @@ export function orderSql(
   const { type, alias } = scope;
   const orderBy = argument(context, node, "orderBy");
   const direction = readDirection(argument(context, node, "orderDirection"));
-  const name = orderBy === null ? "id" : nameOf(orderBy);
+  const name = orderBy === null ? "id" : readEnumName(orderBy);
   scope.sortedBy = "id";
   scope.isOneGroup =
     name === "id" && isOneGroup(type, { linkedBy, filter: argument(context, node, "where") });
@@ -357,7 +357,7 @@ export function orderSql(
   const link = linkSql(alias, field, inner.alias);
   // OFFSET keeps Postgres from reading all rows of both generations for the join.
   const join =
-    armsOf(context, inner) === undefined
+    buildArms(context, inner) === undefined
       ? `${inner.type.table} ${inner.alias} ON ${link}`
       : `LATERAL (SELECT * FROM ${rowsSql(context, inner, link)} OFFSET 0) ${inner.alias} ON TRUE`;
   return by(sortColumns(inner, column), false, [`LEFT JOIN ${join}`]);
@@ -371,7 +371,7 @@ export function linkSql(alias: string, field: RelationField | DerivedField, othe
 }
 
 function readDirection(value: Value): "" | " DESC" {
-  const name = value === null ? "asc" : nameOf(value);
+  const name = value === null ? "asc" : readEnumName(value);
   if (name === "asc") return "";
   if (name === "desc") return " DESC";
   throw new QueryError(

@@ -281,7 +281,7 @@ export function readValue(node: ValueNode, variables: Variables, depth: number):
 }
 
 /** Name of an enum value, bare or as a string (clients send both). Undefined for other values. */
-export function nameOf(value: Value): string | undefined {
+export function readEnumName(value: Value): string | undefined {
   return typeof value === "symbol" ? value.description : typeof value === "string" ? value : undefined;
 }
 
